@@ -49,7 +49,7 @@ let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compac
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
 let consoleFiles = [
   "Console.docc", "alerts.js", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg",
-  "index.html", "ops", "pages", "rules.js", "session.js", "styles", "theme.js", "topics.js", "valuation.js",
+  "index.html", "ops", "pages", "rules.js", "session.js", "styles", "theme.js", "valuation.js",
 ]
 
 /// Other people's packages are the gateway's alone: an app that depends on this package with `traits: []` resolves none
@@ -110,6 +110,7 @@ var package = Package(
     // Level 4
     house("History", ["Alerts", "Portfolio", "MarketData", "Bytes", sqlite, sqliteFunctions]),
     house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
+    house("Decks", ["Alerts", "MarketData", "Bytes"]),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
     // Level 5
@@ -117,8 +118,8 @@ var package = Package(
     house(
       "Gateway",
       [
-        "History", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
-        "HTTP1", "Transport",
+        "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
+        "WebSocket", "HTTP1", "Transport",
         "Bytes", "CZlib", "Console", "CBuild", log, configuration,
       ],
       settings: confinedSettings),
@@ -167,6 +168,7 @@ var package = Package(
     .testTarget(
       name: "PortfolioTests", dependencies: ["Portfolio", "MarketData", "Bytes", "TestSupport", "TestTraits"],
       exclude: ["oracle.py"], swiftSettings: settings),
+    tests("Decks", ["Decks", "Alerts", "MarketData", "Bytes"]),
     tests("PubSub", ["PubSub", "Portfolio", "MarketData", "WebSocket", "Bytes"]),
     tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
@@ -174,8 +176,9 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Portfolio", "History", "Recordings", "Access",
-        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite, log,
+        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio", "History",
+        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite,
+        log,
       ]),
     .target(
       name: "Simulation",

@@ -8,6 +8,26 @@ enum SWAR {
     a.loadUnaligned(fromByteOffset: offset, as: T.self) == b.loadUnaligned(fromByteOffset: offset, as: T.self)
   }
 
+  /// Whether two runs of `count` bytes are the same. Two loads that overlap cover any length up to twice theirs.
+  @inlinable @inline(__always)
+  static func same(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
+    if count > 16 { return longSame(a, b, count: count) }
+    if count >= 8 { return same(a, b, 0, as: UInt64.self) && same(a, b, count &- 8, as: UInt64.self) }
+    if count >= 4 { return same(a, b, 0, as: UInt32.self) && same(a, b, count &- 4, as: UInt32.self) }
+    for index in 0..<count where !same(a, b, index, as: UInt8.self) { return false }
+    return true
+  }
+
+  @usableFromInline @inline(never)
+  static func longSame(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
+    var index = 0
+    while count &- index >= 8 {
+      guard same(a, b, index, as: UInt64.self) else { return false }
+      index &+= 8
+    }
+    return same(a, b, count &- 8, as: UInt64.self)
+  }
+
   /// ASCII digits become their values 0…9; every other byte becomes something above 9.
   @inlinable @inline(__always)
   static func digits(_ word: UInt64) -> UInt64 { word ^ 0x3030_3030_3030_3030 }

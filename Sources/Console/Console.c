@@ -40,9 +40,6 @@ static const unsigned char session_js[] = {
 static const unsigned char theme_js[] = {
 #embed "theme.js"
 };
-static const unsigned char topics_js[] = {
-#embed "topics.js"
-};
 static const unsigned char valuation_js[] = {
 #embed "valuation.js"
 };
@@ -160,6 +157,9 @@ static const unsigned char pages_Board_js[] = {
 static const unsigned char pages_Market_js[] = {
 #embed "pages/Market.js"
 };
+static const unsigned char pages_Page_js[] = {
+#embed "pages/Page.js"
+};
 static const unsigned char pages_Portfolio_js[] = {
 #embed "pages/Portfolio.js"
 };
@@ -197,7 +197,6 @@ static const ConsoleFile files[] = {
     FILE("/console/rules.js", "text/javascript; charset=utf-8", rules_js),
     FILE("/console/session.js", "text/javascript; charset=utf-8", session_js),
     FILE("/console/theme.js", "text/javascript; charset=utf-8", theme_js),
-    FILE("/console/topics.js", "text/javascript; charset=utf-8", topics_js),
     FILE("/console/valuation.js", "text/javascript; charset=utf-8", valuation_js),
     FILE("/console/components/AlarmCell.js", "text/javascript; charset=utf-8", components_AlarmCell_js),
     FILE("/console/components/CandlestickChart.js", "text/javascript; charset=utf-8", components_CandlestickChart_js),
@@ -237,6 +236,7 @@ static const ConsoleFile files[] = {
     FILE("/console/pages/Alerts.js", "text/javascript; charset=utf-8", pages_Alerts_js),
     FILE("/console/pages/Board.js", "text/javascript; charset=utf-8", pages_Board_js),
     FILE("/console/pages/Market.js", "text/javascript; charset=utf-8", pages_Market_js),
+    FILE("/console/pages/Page.js", "text/javascript; charset=utf-8", pages_Page_js),
     FILE("/console/pages/Portfolio.js", "text/javascript; charset=utf-8", pages_Portfolio_js),
     FILE("/console/pages/Settings.js", "text/javascript; charset=utf-8", pages_Settings_js),
     FILE("/console/pages/Status.js", "text/javascript; charset=utf-8", pages_Status_js),

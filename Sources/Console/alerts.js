@@ -1,4 +1,4 @@
-/** The owner's alerts, for every page: one stream, and the requests that change them. */
+/** The owner's alerts, for every page. */
 import { toast } from "./components/Toast.js";
 import { said } from "./format.js";
 
@@ -34,14 +34,14 @@ export class Alerts {
     });
   }
 
-  /** Calls `listener` with the alerts, now and whenever they change. Returns a function that takes it off. */
+  /** Calls `listener` now and with each change. Returns a function that takes it off. */
   on(listener) {
     this.#listeners.add(listener);
     listener(this.list);
     return () => this.#listeners.delete(listener);
   }
 
-  /** A new rule. One key for one form: sent twice, it makes one rule. */
+  /** One key for one form: sent twice, it makes one rule. */
   create(name, rule, key) { return this.#client.ask({ op: "alert", action: "create", key, body: { name, rule } }); }
 
   async act(alert, action) {

@@ -1,10 +1,10 @@
 /** The console: pages by the address after `#`, and the frame around them. */
-import { Alerts } from "./alerts.js";
+import { emptyState } from "./components/EmptyState.js";
 import { Ringer } from "./components/Ringer.js";
 import { askForToken } from "./components/SignInSheet.js";
 import { StatusIndicator } from "./components/StatusIndicator.js";
 import { toast } from "./components/Toast.js";
-import { button, el, icon } from "./dom.js";
+import { el, icon } from "./dom.js";
 import { said } from "./format.js";
 import { Session } from "./session.js";
 import { applyTheme } from "./theme.js";
@@ -21,15 +21,14 @@ const TABS = [
 
 applyTheme();
 const session = new Session();
-const alerts = new Alerts(session);
-document.querySelector(".header").after(new Ringer(alerts).element);
+document.querySelector(".header").after(new Ringer(session.alerts).element);
 const main = document.getElementById("main");
 const tabs = document.querySelector(".tabs");
 const indicator = new StatusIndicator(document.getElementById("indicator"));
 const simulated = document.getElementById("simulated");
 let page = null;
 
-for (const [name, title, path, className = ""] of TABS) tabs.append(el("a", { class: `tab ${className}`, href: `#/${name}` }, icon(path), title));
+for (const [name, title, path, className = ""] of TABS) tabs.append(el(`a.tab.${className}`, { href: `#/${name}` }, icon(path), title));
 
 session.onClient((client) => {
   indicator.show(client.state);
@@ -48,58 +47,37 @@ session.onClient((client) => {
       wasLost = false;
       toast("Connected again.", "success");
     }
-    if (state === "disconnected" && /\(400[13]\)|with 400[13]/.test(detail.reason ?? "")) askWho(detail.reason);
+    if (state === "disconnected" && /\(400[13]\)|with 400[13]/.test(detail.reason ?? "")) askForToken(session, detail.reason);
   });
   client.on("error", (error) => {
-    if (error.code === "unauthorized") askWho(error.message);
+    if (error.code === "unauthorized") askForToken(session, error.message);
     else toast(said(error), "error");
   });
 });
 
-function askWho(reason) {
-  askForToken((token, isKept) => session.signIn(token, isKept), reason);
-}
-
-/** Each page comes when it is first opened: the one that is looked at is not waited for by the others. */
-const PAGES = {
-  watchlist: async () => new (await import("./pages/Watchlist.js")).Watchlist(session),
-  market: async (symbol) => new (await import("./pages/Market.js")).Market(session, symbol),
-  portfolio: async () => new (await import("./pages/Portfolio.js")).Portfolio(session),
-  alerts: async (symbol) => new (await import("./pages/Alerts.js")).AlertsPage(session, alerts, symbol),
-  board: async () => new (await import("./pages/Board.js")).Board(session),
-  widgets: async () => new (await import("./pages/Widgets.js")).Widgets(session),
-  status: async () => new (await import("./pages/Status.js")).Status(session),
-  settings: async () => new (await import("./pages/Settings.js")).Settings(session),
-};
 let turn = 0;
 
 async function open() {
   const mine = (turn += 1);
   const [, asked = "", parameter = ""] = location.hash.split("/");
-  const name = Object.hasOwn(PAGES, asked) ? asked : "watchlist";
+  const name = asked === "market" || TABS.some(([each]) => each === asked) ? asked : "watchlist";
   page?.leave();
   page = null;
-  for (const tab of tabs.children) {
-    const isHere = tab.getAttribute("href") === `#/${name === "market" ? "watchlist" : name}`;
-    if (isHere) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
-  }
+  const here = `#/${name === "market" ? "watchlist" : name}`;
+  for (const tab of tabs.children) tab.ariaCurrent = tab.getAttribute("href") === here ? "page" : null;
   try {
-    const next = await PAGES[name](safely(() => decodeURIComponent(parameter)));
+    // Each page is loaded when it is first opened, so that none waits for the others.
+    const { default: Made } = await import(`./pages/${name[0].toUpperCase()}${name.slice(1)}.js`);
     if (mine !== turn) return;
-    page = next;
+    page = new Made(session, decodeURIComponent(parameter));
     main.replaceChildren(page.element);
     await page.enter();
   } catch (error) {
     if (mine !== turn) return;
-    const retry = button("Try again", open, "primary");
-    main.replaceChildren(el("div", { class: "empty card" }, el("h2", {}, "This page did not open"),
-      el("p", { class: "muted" }, `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`), retry));
+    main.replaceChildren(emptyState({
+      title: "This page did not open", why: `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`, action: "Try again", onAction: open,
+    }));
   }
-}
-
-function safely(work) {
-  try { return work(); } catch { return ""; }
 }
 
 window.addEventListener("hashchange", () => { open(); main.focus({ preventScroll: true }); window.scrollTo(0, 0); });

@@ -1,11 +1,14 @@
-/** Small helpers for the page: elements, updates once a frame, what is kept in the browser. */
+/** Small helpers: elements, updates once a frame, what is kept in the browser. */
 
-/** An element with properties, attributes (`aria-…`, `data-…`, `role`, `for`) and children. Text is always text, never markup. */
-export function el(tag, properties = {}, ...children) {
+/** An element named as in a style sheet, `el("li.row", {…}, …)`, with properties, if any, and children. Text is never markup. */
+export function el(selector, ...children) {
+  const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
+  if (classes.length > 0) element.className = classes.join(" ").trim();
+  const properties = children[0]?.constructor === Object ? children.shift() : {};
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null) continue;
-    if (name === "class") element.className = value;
+    if (name === "class") element.classList.add(value);
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name in element && !name.startsWith("aria")) element[name] = value;
     else element.setAttribute(name, value);
@@ -14,7 +17,6 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-/** An element of a picture, with attributes and children. */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -23,22 +25,23 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /** A button with words. @param kind `primary` or `critical`, for the one that does what its page is for. */
-export function button(text, onclick, kind = "") {
-  return el("button", { class: kind ? `button button-${kind}` : "button", type: "button", onclick }, text);
+export function button(text, onclick, kind = "plain", more = {}) {
+  return el(`button.button.button-${kind}`, { type: "button", onclick, ...more }, text);
 }
 
 /** A button with an icon, and words for those who do not see it. */
-export function iconButton(path, label, onclick, properties = {}) {
-  const { class: name = "", ...more } = properties;
-  return el("button", { class: `icon-button ${name}`, type: "button", "aria-label": label, title: label, onclick, ...more }, icon(path));
+export function iconButton(path, label, onclick, more = {}) {
+  return el("button.icon-button", { type: "button", "aria-label": label, title: label, onclick, ...more }, icon(path));
 }
 
 /** A line icon of 24 units. */
 export function icon(path) {
-  return svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path }));
 }
 
-/** Gathers works: each runs once a round, however often it is asked for. A round comes with a frame, `gap` ms after the last at the least. */
+export const CROSS = "M6 6l12 12M18 6L6 18";
+
+/** Each work runs once a round, however often it is asked for. A round comes with a frame, at least `gap` ms after the last. */
 function rounds(gap) {
   let waiting = new Set(), before = -Infinity;
   const run = (now) => {
@@ -59,26 +62,25 @@ function rounds(gap) {
 
 /** With the next frame: what follows a hand. */
 export const onFrame = rounds(0);
-/** Prices, every 100 ms: the design's measure. All that moves moves in the same frame, so that a busy market costs ten layouts a second. */
+/** Prices, every 100 ms: all move in the same frame, so that a busy market costs ten layouts a second. */
 export const onBeat = rounds(100);
-/** Lines and sums, which nobody reads faster. */
+/** Lines and sums. */
 export const onSecond = rounds(1_000);
 
-/** Changes a text only where it differs, so that nothing is laid out for nothing. */
+/** Changes a text only where it differs: else it would be laid out for nothing. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** What the browser keeps for this page; where it may not, it is kept in memory. */
+/** What the browser keeps for this page; in memory where it may not. */
 export const stored = {
   memory: new Map(),
   read(name, fallback) {
     try {
       const text = localStorage.getItem(`tidegate.${name}`);
-      return text === null ? (this.memory.get(name) ?? fallback) : JSON.parse(text);
-    } catch {
-      return this.memory.get(name) ?? fallback;
-    }
+      if (text !== null) return JSON.parse(text);
+    } catch { /* private windows */ }
+    return this.memory.get(name) ?? fallback;
   },
   write(name, value) {
     this.memory.set(name, value);
@@ -104,7 +106,7 @@ export function paint(canvas, draw) {
 const tokens = new Map();
 let probe;
 
-/** A custom property of the design as the browser resolves it now; looked up once for each theme. */
+/** A custom property of the design as it is resolved now; looked up once for each theme. */
 export function token(name) {
   let value = tokens.get(name);
   if (value !== undefined) return value;
@@ -119,7 +121,7 @@ export function token(name) {
   return value;
 }
 
-/** Another theme has other colours, and who asks for little motion other durations: they are looked up anew, with the next change. */
+/** Another theme, or less motion: tokens are looked up anew. */
 export function forgetTokens() { tokens.clear(); }
 for (const feature of ["(prefers-color-scheme: light)", "(prefers-reduced-motion: reduce)"]) {
   matchMedia(feature).addEventListener("change", forgetTokens);

@@ -1,4 +1,4 @@
-/** Numbers, times and words as the page shows and speaks them. Prices stay decimal strings: nothing is rounded for show. */
+/** Numbers, times and words as the page shows and speaks them. Prices stay decimal strings. */
 import { Decimal } from "/tidegate.js";
 
 /** `1234567.50` as `1,234,567.50`. */
@@ -11,17 +11,21 @@ export function grouped(decimal) {
 
 const MARKS = { USD: "$", EUR: "€", GBP: "£", JPY: "¥" };
 
-/** A price with its currency's mark, without the zeros that a venue pads with: `$64,235.80`. At least two digits where there are any. */
+/** A price with its currency's mark, without the zeros that a venue pads with: `$64,235.80`. */
 export function price(decimal, quote = "") {
   if (decimal === undefined || decimal === null) return "–";
   return (MARKS[quote] ?? "") + grouped(Decimal.trimmed(decimal, 2));
 }
 
-/** A difference of prices, always with a sign: `+$12.50`. */
-export function signedPrice(decimal, quote = "") {
+/** An amount of money, to the currency's smallest unit. */
+export function money(decimal, currency) {
+  return price(decimal === undefined ? undefined : Decimal.rounded(decimal, currency === "BTC" ? 8 : 2), currency);
+}
+
+/** A profit or loss: `+$12.50`. */
+export function signedMoney(decimal, currency) {
   const isLess = decimal.startsWith("-");
-  const sign = isLess ? "-" : /[1-9]/.test(decimal) ? "+" : "";
-  return sign + price(Decimal.rounded(isLess ? decimal.slice(1) : decimal, 2), quote);
+  return (isLess ? "-" : /[1-9]/.test(decimal) ? "+" : "") + money(isLess ? decimal.slice(1) : decimal, currency);
 }
 
 /** A signed percentage: `+2.34%`. */
@@ -37,22 +41,19 @@ export function direction(decimal) {
 
 export const ARROWS = { up: "▲", down: "▼", flat: "▬" };
 
-/** A volume, short: `1.23 M`. For reading only. */
+/** A volume, short: `1.23 M`. */
 export function short(decimal) {
   if (decimal === undefined || decimal === null) return "–";
   return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 }).format(Number(decimal));
 }
 
-/** An error in the words of whoever made it: what is wrong, and what to do. */
+/** An error: what is wrong, and what to do. */
 export function said({ message, hint }) { return [message, hint].filter(Boolean).join(": "); }
 
 /** An age in milliseconds, in words. */
 export function age(milliseconds) {
   if (milliseconds === undefined || milliseconds === null) return "never";
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 90_000) return `${Math.round(milliseconds / 1_000)} s`;
-  if (milliseconds < 5_400_000) return `${Math.round(milliseconds / 60_000)} min`;
-  return `${Math.round(milliseconds / 3_600_000)} h`;
+  return milliseconds < 1_000 ? `${Math.round(milliseconds)} ms` : stretch(milliseconds * 1_000);
 }
 
 /** A moment of the protocol (µs) as the clock shows it. */
@@ -62,10 +63,13 @@ export function clock(microseconds) {
 
 /** `kraken:BTC-USD` taken apart. */
 export function symbolParts(symbol) {
-  const [venue, market = ""] = symbol.split(":");
+  const [venue, market = ""] = String(symbol ?? "").split(":");
   const [base = "", quote = "", kind] = market.split("-");
   return { venue, market, base, quote, kind };
 }
+
+/** The address of a market's page. */
+export function marketPage(symbol) { return `#/market/${encodeURIComponent(symbol)}`; }
 
 /** How a price is said: "48 dollars and 23 cents". */
 export function spokenPrice(decimal, quote) {
@@ -75,6 +79,12 @@ export function spokenPrice(decimal, quote) {
   const [whole, part] = Decimal.rounded(decimal, 2).split(".");
   const plural = (count, word) => `${Number(count)} ${Number(count) === 1 ? word : word === "penny" ? "pence" : `${word}s`}`;
   return Number(part) === 0 ? plural(whole, name[0]) : `${plural(whole, name[0])} and ${plural(part, name[1])}`;
+}
+
+/** A text of a published document, cut to what a card can show; undefined where there is none. */
+export function textOf(document, name, limit = 500) {
+  const value = document?.[name];
+  return typeof value === "string" && value !== "" ? value.slice(0, limit) : typeof value === "number" ? String(value) : undefined;
 }
 
 /** A moment (µs) as an axis with steps of `step` µs writes it; whole, with day and time, if `isWhole`. */

@@ -1,35 +1,16 @@
-/** What is known of the data's life: which feed carries a symbol, and why it is not live. */
+/** Whether data is alive, and why not. */
 import { el, setText } from "./dom.js";
-import { age } from "./format.js";
 
-/** States in which prices are not to be taken for the present. */
-const WHY = {
-  stale: "nothing has come from the exchange for a while",
-  reconnecting: "the exchange's connection is being made anew",
-  connecting: "the exchange is being connected to",
-  syncing: "the books are being built",
-  disconnected: "the exchange is not connected",
-  maintenance: "the exchange is under maintenance",
-};
-
-/**
- * Why a venue's prices are not live, in words; null where they are.
- * @param client the page's `Tidegate`.
- */
+/** Why a venue's prices are not live, in words; null where they are. */
 export function whyDead(client, venue) {
   if (client.state !== "connected") return client.state === "disconnected" ? "not connected to the gateway" : "connecting to the gateway";
   const feed = client.feeds.get(venue);
   if (feed === undefined || feed.state === "live" || feed.state === "syncing") return null;
-  return feed.reason || WHY[feed.state] || feed.state;
+  return feed.reason || `the exchange's feed is ${feed.state}`;
 }
 
-/** The age of a venue's data, in words. */
-export function ageOf(client, venue) {
-  return age(client.feeds.get(venue)?.age_ms);
-}
-
-/** Where a row says why its prices are not live. */
-export function whyPlace() { return el("span", { class: "why-dead", hidden: true }); }
+/** Where a row says why it is grey. */
+export function whyPlace() { return el("span.why-dead", { hidden: true }); }
 
 /** Greys a row and says why, or, with null, neither. */
 export function showDead(row, why) {

@@ -1,13 +1,13 @@
 /** Rules of alerts and alarms, in words, and as the gateway takes them. */
 import { moment, price, stretch, symbolParts } from "./format.js";
 
-const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
-const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+export const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
+export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /** What a rule watches: `hero`, the large figure, and `text`, a line. */
 export function described(rule) {
   const condition = rule?.condition ?? {};
-  const { quote, market } = symbolParts(typeof condition.symbol === "string" ? condition.symbol : "");
+  const { quote, market } = symbolParts(condition.symbol);
   const way = WAYS[condition.is] ?? String(condition.is ?? "");
   switch (condition.type) {
     case "price": return { hero: price(condition.value, quote), text: `${market} ${way}` };
@@ -41,7 +41,7 @@ export function frequencyText(rule) {
 export function ruleOf(fields) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   switch (fields.kind) {
-    case "alarm": return { condition: { type: "alarm", at: fields.at, ...(fields.days.length > 0 ? { days: fields.days } : { days: DAYS }) }, time_zone: zone };
+    case "alarm": return { condition: { type: "alarm", at: fields.at, days: fields.days }, time_zone: zone };
     case "countdown": return { condition: { type: "countdown", for_s: Math.round(Number(fields.minutes) * 60) } };
     case "change": return {
       condition: { type: "change", symbol: fields.symbol, is: fields.is, percent: fields.value, window_min: Number(fields.window) }, frequency: frequencyOf(fields.frequency),
@@ -51,4 +51,3 @@ export function ruleOf(fields) {
 }
 
 function frequencyOf(text) { return text === "once" || text === "daily" ? text : { every_s: Number(text) }; }
-export { DAYS };

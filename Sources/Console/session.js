@@ -1,4 +1,6 @@
 /** The page's connection to its gateway: one client, the token, and the HTTP beside the stream. */
+import { Alerts } from "./alerts.js";
+import { said } from "./format.js";
 import { Tidegate } from "/tidegate.js";
 
 const TOKEN = "tidegate.token";
@@ -11,6 +13,7 @@ export class Session {
   constructor() {
     try { this.#token = sessionStorage.getItem(TOKEN) ?? undefined; } catch { /* kept in memory then */ }
     this.#connect();
+    this.alerts = new Alerts(this);
   }
 
   get client() { return this.#client; }
@@ -18,13 +21,14 @@ export class Session {
   /** Whether the prices are simulated or replayed. */
   get isSimulated() { return this.#client.welcome?.simulated === true || this.#client.welcome?.replayed === true; }
 
-  /** Calls `listener` whenever there is another client: its subscriptions begin anew. */
+  /** Calls `listener` now, and whenever there is another client. */
   onClient(listener) {
     this.#listeners.add(listener);
     listener(this.#client);
     return () => this.#listeners.delete(listener);
   }
 
+  /** Begins anew with a token, or without one. */
   signIn(token, isKept) {
     this.#token = token;
     try {
@@ -35,36 +39,26 @@ export class Session {
     this.#connect();
   }
 
-  signOut() {
-    this.#token = undefined;
-    try { sessionStorage.removeItem(TOKEN); } catch { /* was in memory */ }
-    this.#client.close();
-    this.#connect();
-  }
-
   #connect() {
     this.#client = new Tidegate({ token: this.#token, client: "console" });
     for (const listener of this.#listeners) listener(this.#client);
   }
 
   /** GET with the token; errors in the gateway's own words. */
-  async get(path) {
-    let response;
-    try {
-      response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} });
-    } catch {
+  async #get(path) {
+    const response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} }).catch(() => {
       throw new Error("The gateway does not answer. Prices stand still until it does; the page tries again by itself.");
-    }
-    const body = await response.json().catch(() => ({}));
-    if (!response.ok) throw refused(response, body);
-    return body;
+    });
+    if (response.ok) return response;
+    const { code, message = `status ${response.status}`, hint } = await response.json().catch(() => ({}));
+    throw Object.assign(new Error(said({ message, hint })), { code });
   }
 
-  /** A picture with the token, and the words that it has for those who do not see it. */
+  async get(path) { return (await this.#get(path)).json(); }
+
+  /** A picture, and the words that it has for those who do not see it. */
   async picture(path) {
-    const response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} });
-    if (!response.ok) throw refused(response, await response.json().catch(() => ({})));
-    const text = await response.text();
+    const text = await (await this.#get(path)).text();
     const words = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label") ?? "";
     return { blob: new Blob([text], { type: "image/svg+xml" }), words };
   }
@@ -73,8 +67,4 @@ export class Session {
     const body = await this.get(`/v1/instruments${text ? `?q=${encodeURIComponent(text)}` : ""}`);
     return body.instruments ?? [];
   }
-}
-
-function refused(response, { code, message, hint }) {
-  return Object.assign(new Error([message ?? `status ${response.status}`, hint].filter(Boolean).join(": ")), { code });
 }

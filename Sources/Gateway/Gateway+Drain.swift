@@ -36,6 +36,18 @@ final class GatewayEnd: Sendable {
 
 /// The end of a gateway.
 extension Gateway {
+  /// Leaves the ports to the service manager, for the process after this one; after `start`.
+  package func leavePorts(to manager: ServiceManager) {
+    let listeners: [(KeptPorts.Name, Listener)] = [(.clients, publicListener), (.internal, internalListener)]
+    for (name, listener) in listeners {
+      listener.leaveSocket { descriptor in
+        // In place of one with another address.
+        manager.forget(name.rawValue)
+        manager.keep(descriptor, as: name.rawValue)
+      }
+    }
+  }
+
   /// Stops accepting, tells every client when to reconnect, closes each at that moment with 4201, and ends when all are
   /// gone, at the latest after `seconds`. `stop` cuts it short.
   ///
@@ -73,7 +85,12 @@ extension Gateway {
           }
         }
       }
-      for node in nodes { node.loop.execute { node.stopFeeds() } }
+      for node in nodes {
+        node.loop.execute {
+          node.stopFeeds()
+          node.keepStreams()
+        }
+      }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
     for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }

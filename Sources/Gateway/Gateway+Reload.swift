@@ -14,8 +14,8 @@ package enum ReloadOutcome: Sendable, Equatable {
   case done(changed: [String], needsRestart: [String])
 }
 
-/// What may change while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots and
-/// keys.
+/// What may change while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots, keys
+/// and decks.
 extension Gateway {
   /// A certificate that ends within this time is warned of at every reading, s.
   private static let expiryWarning = 14 * 86_400
@@ -63,22 +63,26 @@ extension Gateway {
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
     if reloadRoots() { hasFiles = true }
-    guard keys.problems.isEmpty else { return refuse(keys.problems) }
+    let decks = reloadDecks(next)
+    if decks.isThere { hasFiles = true }
+    guard keys.problems.isEmpty, decks.problems.isEmpty else { return refuse(keys.problems + decks.problems) }
     guard let change, let next else {
       if !hasFiles { sayNothingToRead() }
-      return .done(changed: [], needsRestart: [])
+      return .done(changed: decks.changed, needsRestart: [])
     }
     if change.isEmpty {
       if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
-      return .done(changed: [], needsRestart: [])
+      return .done(changed: decks.changed, needsRestart: [])
     }
-    return apply(change, next)
+    return apply(change, next, decks.changed)
   }
 
   private func sayNothingToRead() {
     log.notice(
       "there is nothing to read again",
-      metadata: ["hint": "the configuration is unchanged, and no tls.certificate, ca-file or keys-file is configured"])
+      metadata: [
+        "hint": "the configuration is unchanged, and no tls.certificate, ca-file, keys-file or decks are configured"
+      ])
   }
 
   private func refuse(_ problems: [String]) -> ReloadOutcome {
@@ -90,7 +94,10 @@ extension Gateway {
 
   // MARK: The configuration
 
-  private func apply(_ change: ConfigurationChange, _ next: GatewayConfiguration) -> ReloadOutcome {
+  /// - Parameter files: what has changed in files that are read apart.
+  private func apply(
+    _ change: ConfigurationChange, _ next: GatewayConfiguration, _ files: [String]
+  ) -> ReloadOutcome {
     running.withLock { $0.configuration = next }
     if !change.applied.isEmpty { applySettings(next) }
     var changed: [String] = []
@@ -130,7 +137,7 @@ extension Gateway {
         "a setting takes effect with the next start",
         metadata: ["key": "\(item.key)", "from": "\(item.old)", "to": "\(item.new)"])
     }
-    return .done(changed: changed, needsRestart: change.needsRestart.map { "\($0.key): \($0.new)" })
+    return .done(changed: changed + files, needsRestart: change.needsRestart.map { "\($0.key): \($0.new)" })
   }
 
   private func applySettings(_ next: GatewayConfiguration) {

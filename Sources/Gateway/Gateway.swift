@@ -52,23 +52,26 @@ package final class Gateway: Sendable {
   ///   - access: whose tokens are good; nil: anybody may come in.
   ///   - history: what survives a restart; nil: nothing does.
   ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
+  ///   - sockets: that listen already, from an earlier process of the service; `KeptPorts` says which are of use.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
   package convenience init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    logs: LogSink? = nil
+    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = []
   ) throws(TransportError) {
     var loops: [EventLoop] = []
     for index in 0..<configuration.loops {
       loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
     }
-    try self.init(configuration: configuration, access: access, history: history, log: log, logs: logs, loops: loops)
+    try self.init(
+      configuration: configuration, access: access, history: history, log: log, logs: logs, sockets: sockets,
+      loops: loops)
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
   /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    logs: LogSink? = nil, loops: [EventLoop]
+    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], loops: [EventLoop]
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
@@ -79,6 +82,7 @@ package final class Gateway: Sendable {
     let portfolios = PortfolioDesk.open(
       history?.store.file, limits: configuration.portfolios, log: log, kernel: kernel)
     self.portfolios = portfolios
+    let decks = DeckDesk(configuration.decks.shown(isDemo: configuration.demo))
     self.configuration = configuration
     self.log = log
     self.logs = logs
@@ -88,11 +92,12 @@ package final class Gateway: Sendable {
     let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
     let refusalLog = RefusalLog(
       FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
-    let epoch = RandomName.hex(4, from: kernel)
+    let run = RandomName.hex(4, from: kernel)
+    let kept = history?.takeStreams().map { KeptRun($0, loops: loops.count) }
     let settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
-      epoch: epoch, clientLimits: clientLimits,
+      epoch: kept?.numbering.epoch ?? run, run: run, clientLimits: clientLimits,
       readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
@@ -103,9 +108,9 @@ package final class Gateway: Sendable {
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
         budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
         report: { refusalLog.refused($0, $1) }),
-      access: access, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: epoch, log: log), alerts: alerts,
-      portfolios: portfolios, webhookNetworks: configuration.webhookNetworks,
+      access: access, kept: kept, history: history, backfills: history != nil && configuration.data.backfill, log: log,
+      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
+      portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration))
@@ -113,6 +118,7 @@ package final class Gateway: Sendable {
     for node in nodes {
       node.connect(to: nodes)
       node.hub.findPortfolios { portfolios.exists($0, of: $1) }
+      node.hub.findDecks { decks.refusal($0, zone: $1) }
     }
     self.loops = loops
     self.nodes = nodes
@@ -131,8 +137,10 @@ package final class Gateway: Sendable {
       queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
     let publicAPI = nodes.map { PublicAPI(node: $0) }
     let admission = settings.admission
+    let ports = KeptPorts(sockets, kernel)
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
+      kept: ports.take(.clients, configuration.listen),
       gate: { peer in
         guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
         if let room = permit.room {
@@ -159,7 +167,8 @@ package final class Gateway: Sendable {
         admin: AdminAPI(node: $0, token: adminToken, control: adminControl, desk: desk))
     }
     self.internalListener = try Listener(
-      address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort
+      address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort,
+      kept: ports.take(.internal, configuration.internalListen)
     ) { connection in internalAPI[connection.loop.index].accept(connection) }
   }
 

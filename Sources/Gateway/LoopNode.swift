@@ -59,6 +59,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private(set) var names: LoopNames?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
+  private(set) lazy var decks = LoopDecks(node: self)
   /// Of its end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
@@ -68,7 +69,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     self.clock = GatewayClock(kernel: loop.kernel)
     self.settings = settings
     self.compression = ClientCompression(settings.compression)
-    self.publisher = StreamPublisher(loop: loop.index, loops: loops, epoch: settings.epoch)
+    self.publisher = StreamPublisher(
+      loop: loop.index, loops: loops, numbering: settings.kept?.numbering ?? KeptNumbering(epoch: settings.epoch),
+      run: settings.run)
     self.hub = SubscriberHub(
       loop: loop.index, loops: loops, identity: .init(node: settings.node, version: TidegateVersion.current),
       limits: settings.clientLimits, heartbeatSeconds: settings.heartbeatSeconds)
@@ -79,6 +82,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    restoreSessions()
     if loop.index == 0 {
       names = LoopNames(node: self, keeper: settings.history, log: settings.log.of(.feeds))
     }
@@ -106,6 +110,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, share: Int = 1
   ) {
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
+    pipeline.market.bridgesTrades = history != nil
     let slot = publisher.add(market: pipeline.market, venue: venue.name)
     let session = FeedSession(
       pipeline: pipeline, slot: slot, owner: self, loop: loop,
@@ -160,6 +165,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     }
     httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
     history?.everySecond(clock.now())
+    publisher.releaseHeld(now: clock.now())
     names?.everySecond(clock.now())
   }
 
@@ -322,6 +328,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     alerts.everyTick()
     let now = clock.now()
     composites.everyTick(now)
+    decks.everyTick()
     hub.advance(to: now, into: &actions)
     watchRequests()
     keepWithinBudget()

@@ -10,8 +10,10 @@ struct NodeSettings: Sendable {
   var venues: Set<String> = []
   /// Where the prices of feeds come from, unless the exchange that they connect to says that it is a simulated one.
   var source = DataSource.live
-  /// Of this run: tells clients that stream numbers started over.
+  /// Tells clients when stream numbers started over.
   var epoch: String
+  /// A name of this run, which is another each time.
+  var run: String
   var clientLimits: ClientLimits
   /// Feeds that must be live before the gateway counts as ready, 0 and more.
   var readyFeeds = 1
@@ -31,6 +33,8 @@ struct NodeSettings: Sendable {
   var admission: Admission
   /// Whose tokens are good; nil: none is asked for.
   var access: Authenticator?
+  /// What streams and sessions go on from; nil: from nothing.
+  var kept: KeptRun?
   /// What survives a restart; nil where nothing is kept.
   var history: HistoryKeeper?
   /// Whether venues are asked for candles that are missing.
@@ -44,6 +48,8 @@ struct NodeSettings: Sendable {
   var alerts: AlertDesk
   /// Keeps and values portfolios; one for all nodes.
   var portfolios: PortfolioDesk
+  /// The decks of cards; one for all nodes.
+  var decks: DeckDesk
   /// What webhooks may be sent to beside the public Internet.
   var webhookNetworks: [IPNetwork] = []
   /// Logs requests and streams, where that is wanted.

@@ -73,6 +73,20 @@ package final class DataFile: Sendable {
     try run { try $0.write(body) }
   }
 
+  /// The same, and waits until the disk itself has it: a power failure loses nothing of it either.
+  package func writeDurably(_ body: (Database) throws -> Void) throws(DataFileError) {
+    try run { pool in
+      try pool.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA synchronous = FULL")
+        defer { try? db.execute(sql: "PRAGMA synchronous = NORMAL") }
+        try db.inTransaction {
+          try body(db)
+          return .commit
+        }
+      }
+    }
+  }
+
   /// Runs `body` on a reader, which sees one state of the file, and waits for its end. Readers do not wait for the
   /// writer. Never on an event loop.
   package func read<Value>(_ body: (Database) throws -> Value) throws(DataFileError) -> Value {

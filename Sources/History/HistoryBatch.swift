@@ -109,17 +109,21 @@ package struct LatestState: Sendable, Equatable {
   package var priceScale: UInt8
   package var sizeScale: UInt8
   package var trade: LastTrade?
+  /// The last trades that clients were told, oldest first; at most 50.
+  package var trades: [LastTrade]
   /// The minute that is open.
   package var minute: StoredCandle?
 
   package init(
-    symbol: String, time: Timestamp, priceScale: UInt8, sizeScale: UInt8, trade: LastTrade?, minute: StoredCandle?
+    symbol: String, time: Timestamp, priceScale: UInt8, sizeScale: UInt8, trade: LastTrade?, trades: [LastTrade] = [],
+    minute: StoredCandle?
   ) {
     self.symbol = symbol
     self.time = time
     self.priceScale = priceScale
     self.sizeScale = sizeScale
     self.trade = trade
+    self.trades = trades
     self.minute = minute
   }
 }

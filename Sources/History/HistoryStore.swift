@@ -52,6 +52,9 @@ package final class HistoryStore: Sendable {
     }
   }
 
+  /// The row of this run; nil before it has begun.
+  var run: Int64? { state.withLock { $0.run } }
+
   func id(_ symbol: String) -> Int64? { state.withLock { $0.ids[symbol] } }
 
   // MARK: A run of the gateway

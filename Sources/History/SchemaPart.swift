@@ -32,5 +32,5 @@ package struct SchemaPart: Sendable {
   }
 
   /// All parts of this version, in the order in which they migrate.
-  package static let all: [SchemaPart] = [.candles, .alerts, .portfolios, .topics, .names]
+  package static let all: [SchemaPart] = [.candles, .alerts, .portfolios, .topics, .streams, .names]
 }

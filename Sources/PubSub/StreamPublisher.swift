@@ -15,18 +15,27 @@ package final class StreamPublisher {
 
   package let loop: Int
   package let loops: Int
+  /// Of the numbers. Runs of the gateway share it where nothing of the numbering is lost between them.
   package let epoch: String
+  /// Of this run, as the epoch is not: revisions begin anew with it.
+  package let run: String
 
   var markets: [PublishedMarket] = []
   /// By number / `loops`; the first place is unused, so that no stream has the number 0.
   var streams: [PublishedStream?] = [nil]
   var byKey: [StreamKey: PublishedStream] = [:]
+  /// Numbers that streams of an earlier run may still take up.
+  var reserved: Set<UInt32>
+  /// Where the next new stream is looked for a place.
+  private var nextPlace = 1
+  /// Streams of an earlier run that run without subscribers until then, in the order of time.
+  var held: [(stream: PublishedStream, until: Timestamp)] = []
   /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are
   /// streams.
   var idle: [(stream: PublishedStream, generation: UInt32)] = []
   var idleHead = 0
-  /// The highest `seq` of a stream whose slot was given away.
-  var retiredSeq: UInt64 = 0
+  /// The highest `seq` of a stream whose slot was given away, or of an earlier run.
+  var retiredSeq: UInt64
 
   /// Streams that wait for the next tick of their class, by `RateClass.index`.
   var waiting: [[PublishedStream]] = RateClass.intervals.map { _ in [] }
@@ -37,7 +46,7 @@ package final class StreamPublisher {
   /// Of all streams' rings; for metrics, too.
   package internal(set) var ringBytes = 0
   let remembers: Bool
-  private var stepped: Int64 = 0
+  private(set) var stepped: Int64 = 0
 
   /// Texts made for HTTP, for tests and metrics: a request that is answered from what is known makes none.
   package internal(set) var textsMade: UInt64 = 0
@@ -54,14 +63,23 @@ package final class StreamPublisher {
   /// - Parameters:
   ///   - loop: this loop; stream numbers are striped so that `number % loops == loop`.
   ///   - loops: 1…64, as many as fit in the bit mask of a delivery.
-  ///   - epoch: of this run; changes when numbering restarts.
+  ///   - numbering: its epoch changes when numbering restarts.
+  ///   - run: a name of its own for each run; nil: the epoch is.
   ///   - remembers: whether the last messages are kept for clients that come back, which otherwise get snapshots.
-  package init(loop: Int, loops: Int, epoch: String, remembers: Bool = true) {
+  package init(loop: Int, loops: Int, numbering: KeptNumbering, run: String? = nil, remembers: Bool = true) {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
     self.loop = loop
     self.loops = loops
-    self.epoch = epoch
+    self.epoch = numbering.epoch
+    self.run = run ?? numbering.epoch
     self.remembers = remembers
+    retiredSeq = numbering.highest
+    reserved = numbering.numbers.filter { Int($0) % loops == loop && Int($0) >= loops }
+  }
+
+  /// The same with the numbering of a new epoch.
+  package convenience init(loop: Int, loops: Int, epoch: String, remembers: Bool = true) {
+    self.init(loop: loop, loops: loops, numbering: KeptNumbering(epoch: epoch), remembers: remembers)
   }
 
   /// Adds a market whose changes will be published; returns its slot.
@@ -80,7 +98,7 @@ package final class StreamPublisher {
   package var subscribedStreams: Int { streams.count { ($0?.loops ?? 0) != 0 } }
 
   /// Streams that have a number, those without subscribers included. For metrics.
-  package var keptStreams: Int { streams.count - 1 }
+  package var keptStreams: Int { byKey.count }
 
   // MARK: Commands
 
@@ -91,7 +109,7 @@ package final class StreamPublisher {
     case .leave(let id, let loop):
       guard let stream = stream(id), stream.loops & (1 << UInt64(loop)) != 0 else { return }
       stream.loops &= ~(1 << UInt64(loop))
-      if stream.loops == 0 { sleep(stream) }
+      if !stream.isRunning { sleep(stream) }
     case .resnapshot(let id, let loop, let client, let reason):
       guard let stream = stream(id), stream.loops & (1 << UInt64(loop)) != 0 else {
         out.append(.nothing(id, loop: loop, client: client))
@@ -168,9 +186,9 @@ package final class StreamPublisher {
 
   func join(_ request: JoinRequest, now: Timestamp, into out: inout [Delivery]) {
     let stream = byKey[request.key] ?? makeStream(request)
-    if stream.loops != 0 { flushBeforeSnapshot(stream, now: now, into: &out) }
+    if stream.isRunning { flushBeforeSnapshot(stream, now: now, into: &out) }
     let replay = request.position.flatMap { self.replay(from: $0, of: stream, now: now) }
-    if stream.loops == 0 { wake(stream) }
+    if !stream.isRunning { wake(stream) }
     stream.loops |= 1 << UInt64(request.loop)
     let isOfEpoch = request.position?.epoch ?? epoch == epoch
     let frame =
@@ -192,13 +210,25 @@ package final class StreamPublisher {
       stream = PublishedStream(id: old.id, seq: retiredSeq, key: request.key)
       streams[Int(old.id.rawValue) / loops] = stream
     } else {
-      let id = StreamID(rawValue: UInt32(streams.count * loops + loop))
-      stream = PublishedStream(id: id, seq: retiredSeq, key: request.key)
-      streams.append(stream)
+      let place = takePlace()
+      stream = PublishedStream(
+        id: StreamID(rawValue: UInt32(place * loops + loop)), seq: retiredSeq, key: request.key)
+      streams[place] = stream
     }
     stream.assign(request.key, market: request.market, instrument: request.instrument)
     byKey[request.key] = stream
     return stream
+  }
+
+  /// A place that no stream has, nor one of an earlier run may take up. Amortised O(1).
+  private func takePlace() -> Int {
+    while nextPlace < streams.count && streams[nextPlace] != nil
+      || reserved.contains(UInt32(nextPlace * loops + loop))
+    {
+      nextPlace += 1
+    }
+    while streams.count <= nextPlace { streams.append(nil) }
+    return nextPlace
   }
 
   /// Takes the slot of the stream that has been idle longest, if more than enough are.
@@ -210,7 +240,7 @@ package final class StreamPublisher {
         idle.removeFirst(idleHead)
         idleHead = 0
       }
-      guard stream.loops == 0, stream.idleGeneration == generation else { continue }
+      guard !stream.isRunning, stream.idleGeneration == generation else { continue }
       byKey[stream.key] = nil
       retiredSeq = max(retiredSeq, stream.seq)
       return stream
@@ -238,7 +268,7 @@ package final class StreamPublisher {
   func forgetStaleNotes() {
     idle.removeFirst(idleHead)
     idleHead = 0
-    idle.removeAll { $0.stream.loops != 0 || $0.stream.idleGeneration != $0.generation }
+    idle.removeAll { $0.stream.isRunning || $0.stream.idleGeneration != $0.generation }
   }
 
   /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.
@@ -266,7 +296,7 @@ package final class StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades, .status: stream.isShown = true
-    case .alerts, .topic, .rate, .portfolio: break
+    case .alerts, .topic, .rate, .portfolio, .deck: break
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil

@@ -52,6 +52,7 @@ package final class SubscriberHub {
   /// Sessions whose clients are gone, and how the present clients go.
   struct Departures {
     var parked: ParkedSessions
+    var waits = ResumeWaits()
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
@@ -107,6 +108,10 @@ package final class SubscriberHub {
   /// Says whether an owner keeps a portfolio of an id; set before the first client comes.
   package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
     resolver.hasPortfolio = exists
+  }
+  /// Says why a deck cannot be shown in a time zone, if it cannot; set before the first client comes.
+  package func findDecks(_ refuse: @escaping @Sendable (_ name: String, _ zone: String) -> ProtocolError?) {
+    resolver.refuseDeck = refuse
   }
   /// The feed states for heartbeats; the gateway replaces them when they change.
   package var feeds: [FeedStatus] {
@@ -229,6 +234,7 @@ package final class SubscriberHub {
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)
+    joinWaiting(now: now, into: &actions)
     while let client = departures.drain?.popDue(now: steady.lastAdvance) {
       guard state(of: client) != nil else { continue }
       departures.drain?.noteEviction()

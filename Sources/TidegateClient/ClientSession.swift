@@ -63,6 +63,19 @@ final class ClientSession: Sendable {
     return id
   }
 
+  /// Sends a request and waits for its answer.
+  func perform(_ request: AlertRequest) async throws(RequestFailure) -> Alert? {
+    var id = 0
+    act { core, now, actions in
+      id = core.ask(request, now: now, into: &actions)
+      core.start(now: now, into: &actions)
+    }
+    let answer = try? await next(id) { core, id in core.answer(id) }
+    act { core, _, _ in core.forget(id) }
+    guard let answer else { throw Task.isCancelled ? .cancelled : .notConnected }
+    return try answer.get().alert
+  }
+
   func cancel(_ id: Int) { act { core, now, actions in core.cancel(id, now: now, into: &actions) } }
 
   /// Waits until `take` has something, or the consumer will get no more.

@@ -41,6 +41,15 @@ public final class GatewayClient: Sendable {
     return Subscription(lease: ConsumerLease(session: session, id: id), read: request.read)
   }
 
+  /// Changes an alert of the owner whose token the client shows, and returns it as it is then; nil if it is deleted.
+  ///
+  /// It waits for a connection, and for the answer, each as long as ``ClientOptions/replyTimeout``. Nothing is sent twice
+  /// by itself: on ``RequestFailure/notConnected`` look at the alerts, or ask again. An alert is made once for one `key`.
+  @discardableResult
+  public func perform(_ request: AlertRequest) async throws(RequestFailure) -> Alert? {
+    try await session.perform(request)
+  }
+
   /// What happens to the connection from now on. Opens it, if it is not.
   public func connectionEvents() -> ConnectionEvents {
     ConnectionEvents(lease: ConsumerLease(session: session, id: session.listen()))

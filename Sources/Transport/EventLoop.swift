@@ -190,6 +190,13 @@ package final class EventLoop: @unchecked Sendable {
     }
   }
 
+  /// Stops watching `occupant`, whose descriptor stays open, here or elsewhere.
+  func unwatch(_ occupant: PolledDescriptor) {
+    guard occupant.slot >= 0 else { return }
+    poller.remove(occupant.descriptor)
+    table.remove(occupant)
+  }
+
   /// Whether a connection that was ended waits for its peer's end. O(descriptors).
   package var hasLingeringConnections: Bool { table.all().contains { ($0 as? Connection)?.state == .lingering } }
 

@@ -7,6 +7,7 @@ package final class Listener: Sendable {
   /// The address in use, with the port the system chose.
   package let address: SocketAddress
   private let acceptor: Acceptor
+  private let descriptor: Int32
 
   /// Decides by the peer's address whether a connection may come in.
   package typealias Gate = @Sendable (SocketAddress) -> (any ConnectionPermit)?
@@ -20,10 +21,12 @@ package final class Listener: Sendable {
   /// for each connection on its loop, before its handshake.
   /// - Parameter sharesPort: whether others of the same user may listen on the address, too, if they share it as well
   ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
+  /// - Parameter kept: a socket that listens on the address already, from an earlier process; it is the listener's from
+  ///   now on.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
-    sharesPort: Bool = false, gate: Gate? = nil, arrived: (@Sendable (Connection) -> Void)? = nil,
+    sharesPort: Bool = false, kept: Int32? = nil, gate: Gate? = nil, arrived: (@Sendable (Connection) -> Void)? = nil,
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a listener needs a loop")
@@ -31,26 +34,40 @@ package final class Listener: Sendable {
       throw .invalidAddress(address.description)
     }
     let kernel = loops[0].kernel
-    let descriptor = try kernel.makeSocket(family: kernelAddress.family)
-    kernel.setOptions(descriptor, limits)
+    let descriptor: Int32
+    if let kept {
+      descriptor = kept
+      kernel.setOptions(descriptor, limits)
+    } else {
+      descriptor = try kernel.makeSocket(family: kernelAddress.family)
+      kernel.setOptions(descriptor, limits)
+      try Self.listen(descriptor, kernelAddress, sharesPort: sharesPort, named: address.description, kernel)
+    }
+    self.address = kernel.localAddress(descriptor).socketAddress
+    self.descriptor = descriptor
+    let acceptor = Acceptor(
+      descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, arrived: arrived, accept: accept)
+    self.acceptor = acceptor
+    loops[0].execute { acceptor.start() }
+  }
+
+  /// Binds and listens; a descriptor that cannot is closed.
+  private static func listen(
+    _ descriptor: Int32, _ kernelAddress: KernelAddress, sharesPort: Bool, named name: String, _ kernel: any Kernel
+  ) throws(TransportError) {
     do throws(TransportError) {
       if sharesPort {
         let shared = kernel.sharePort(descriptor)
         guard shared == 0 else { throw .system(call: "setsockopt SO_REUSEPORT", errno: -shared) }
       }
       let bound = kernel.bind(descriptor, to: kernelAddress)
-      guard bound == 0 else { throw .system(call: "bind \(address.description)", errno: -bound) }
+      guard bound == 0 else { throw .system(call: "bind \(name)", errno: -bound) }
       let listening = kernel.listen(descriptor, backlog: Self.backlog)
       guard listening == 0 else { throw .system(call: "listen", errno: -listening) }
     } catch {
       kernel.close(descriptor)
       throw error
     }
-    self.address = kernel.localAddress(descriptor).socketAddress
-    let acceptor = Acceptor(
-      descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, arrived: arrived, accept: accept)
-    self.acceptor = acceptor
-    loops[0].execute { acceptor.start() }
   }
 
   /// Connections that have not been accepted yet; the kernel's own bound (`net.core.somaxconn`) may be lower.
@@ -59,8 +76,18 @@ package final class Listener: Sendable {
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
+  /// Hands the socket to who keeps it for the next process, before `close`: from then on those who wait to be accepted
+  /// are left to that one. On the first loop, while it listens.
+  package func leaveSocket(to keeper: @escaping @Sendable (_ descriptor: Int32) -> Void) {
+    let (acceptor, descriptor) = (acceptor, descriptor)
+    acceptor.loops[0].execute {
+      guard acceptor.leaveQueue() else { return }
+      keeper(descriptor)
+    }
+  }
+
   /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken,
-  /// since the kernel would reset it. Callable from anywhere.
+  /// since the kernel would reset it; unless the socket lives on elsewhere. Callable from anywhere.
   package func close() {
     let acceptor = acceptor
     acceptor.loops[0].execute { acceptor.end() }
@@ -88,6 +115,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
+  /// Whether another process goes on with the same socket.
+  private var isLeft = false
   /// Closes once nobody waits to be accepted, or so many more have been: the queue holds no more that came before.
   private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
@@ -131,9 +160,20 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     }
   }
 
+  /// From now on those who wait are left to the next owner of the socket. False if it is closed.
+  func leaveQueue() -> Bool {
+    if isOpen { isLeft = true }
+    return isOpen
+  }
+
   /// Takes who waits to be accepted, and closes.
   func end() {
     guard isOpen, acceptsLeft == nil else { return }
+    if isLeft {
+      // The socket lives on: the kernel would go on telling of it here.
+      loops[0].unwatch(self)
+      return loopEndsUnwatched()
+    }
     acceptsLeft = Int(Listener.backlog)
     ready(.readable)
   }

@@ -42,22 +42,80 @@ package struct ServiceManager: Sendable {
     "STATUS=" + text.replacing("\n", with: " ")
   }
 
+  // MARK: Sockets that outlive the process
+
+  /// A socket that the manager has kept since an earlier process of the service.
+  package struct KeptSocket: Sendable {
+    package let name: String
+    package let descriptor: Int32
+  }
+
+  /// The sockets that the manager hands to this process: sd_listen_fds(3). They are this process's to close; asked
+  /// twice, they would have two owners.
+  package static func takeSockets(
+    environment: [String: String], process: Int32 = getpid()
+  ) -> [KeptSocket] {
+    guard environment["LISTEN_PID"] == "\(process)", let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }),
+      (1...64).contains(count)
+    else { return [] }
+    let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
+    return (0..<count).compactMap { index in
+      // SD_LISTEN_FDS_START.
+      let descriptor = 3 + index
+      guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
+      return KeptSocket(name: index < names.count ? String(names[Int(index)]) : "", descriptor: descriptor)
+    }
+  }
+
+  /// Has the manager keep a socket for the next process of the service, if its unit says that it may
+  /// (`FileDescriptorStoreMax=`). What connects meanwhile waits in the kernel.
+  package func keep(_ descriptor: Int32, as name: String) {
+    send("FDSTORE=1\nFDNAME=\(name)", descriptor: descriptor)
+  }
+
+  /// Has it let go of the sockets of that name.
+  package func forget(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+
   /// `SOCK_DGRAM`; see `streamSocket`. `SOCK_CLOEXEC` is `O_CLOEXEC` (socket(2)).
   private var datagramSocket: Int32 { 2 }
 
-  private func send(_ message: String) {
+  private func send(_ message: String, descriptor: Int32? = nil) {
     let socket = Glibc.socket(AF_UNIX, datagramSocket | O_CLOEXEC, 0)
     guard socket >= 0 else { return }
     defer { Glibc.close(socket) }
     var address = address
     var message = message
     message.withUTF8 { text in
-      withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          _ = sendto(
-            socket, text.baseAddress, text.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), $0, length)
+      withUnsafeMutablePointer(to: &address) { pointer in
+        var piece = iovec(iov_base: UnsafeMutableRawPointer(mutating: text.baseAddress), iov_len: text.count)
+        withUnsafeMutablePointer(to: &piece) { pieces in
+          var header = msghdr()
+          header.msg_name = UnsafeMutableRawPointer(pointer)
+          header.msg_namelen = length
+          header.msg_iov = pieces
+          header.msg_iovlen = 1
+          var control = Control(descriptor: descriptor ?? -1)
+          withUnsafeMutableBytes(of: &control) { bytes in
+            if descriptor != nil {
+              header.msg_control = bytes.baseAddress
+              header.msg_controllen = bytes.count
+            }
+            _ = sendmsg(socket, &header, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+          }
         }
       }
     }
+  }
+
+  /// One descriptor as ancillary data (cmsg(3)): a `cmsghdr` with `SCM_RIGHTS`, and what fills up the word behind it.
+  private struct Control {
+    var length = MemoryLayout<Int>.size + 3 * MemoryLayout<Int32>.size
+    var level = SOL_SOCKET
+    /// `SCM_RIGHTS`, an enumerator in the header.
+    var type: Int32 = 1
+    var descriptor: Int32
+    var padding: Int32 = 0
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
   }
 }

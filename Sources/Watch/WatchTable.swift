@@ -184,7 +184,7 @@ package struct WatchTable: Sendable {
       row.bid = quote.bid ?? row.bid
       row.ask = quote.ask ?? row.ask
     case .sparkline(let line): row.points = line.points.map { $0?.doubleValue }
-    case .trades, .book, .candles, .status: break
+    case .trades, .book, .candles, .status, .rate, .topic, .alerts, .portfolio, .deck: break
     }
   }
 

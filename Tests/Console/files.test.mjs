@@ -28,11 +28,11 @@ test("every file of the console is embedded, under its own path", () => {
 
 const size = (some) => some.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 
-test("all that a browser loads from the client port has at most 220 kB before compression", () => {
+test("all that a browser loads from the client port has at most 200 kB before compression", () => {
   // The page of operators is another site, on the internal port.
   const bytes = size(files.filter((file) => !file.endsWith(".d.ts") && !file.startsWith("ops/")));
   assert.ok(bytes > 100_000, `${bytes} bytes: files are not found`);
-  assert.ok(bytes <= 220_000, `${bytes} bytes`);
+  assert.ok(bytes <= 200_000, `${bytes} bytes`);
 });
 
 test("the page of operators has at most 60 kB of its own", () => {

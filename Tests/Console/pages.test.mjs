@@ -95,7 +95,6 @@ const HELD = JSON.stringify({
 const PUBLISHED = {
   "risk-state": { state: "SOFT_BRAKE", reason: "A drawdown of 4 % today." },
   "shielded-pool": { percent: "23.4", amount: "1234567", asset: "ZEC", change_pct_24h: "0.12" },
-  deck: { quote: "Attention is what you have.", action: "Write down three things.", minutes: 10, domain: "Consciousness", source: "A book" },
   posts: { author: "desk", text: "ZEC left its range.", symbol: "kraken:ZEC-USD" },
 };
 async function publish(name, document) {
@@ -405,8 +404,7 @@ test("a holding is added by its sheet, valued exactly, kept, and removed", { ski
 test("the board shows what is published, and what comes after it", { skip, timeout: 90_000 }, () =>
   withBrowser({}, async (browser) => {
     await browser.go(`${gateway.url}/#/board`);
-    await eventually("the card of the day", async () => (await browser.text(".deck-quote")) === PUBLISHED.deck.quote);
-    assert.match(await browser.text(".pool"), /23\.4%/);
+    await eventually("the pool", async () => /23\.4%/.test((await browser.text(".pool")) ?? ""));
     await publish("risk-state", { state: "HARD_STOP", reason: "<b>not markup</b>" });
     await eventually("the state changes", async () => (await browser.text(".risk-badge"))?.trim() === "HARD STOP", 30);
     assert.match(await browser.text(".risk"), /<b>not markup<\/b>/);

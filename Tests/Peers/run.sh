@@ -87,6 +87,13 @@ python_library() { # library url ca
   have_python || return
   "$venv/bin/python" Tests/Peers/python_client.py "$1" "$2/v1/stream" ${3:+"$3"}
 }
+python_guide() { # url
+  have_python || return
+  awk '/^```python$/ { code = 1; next } /^```$/ { code = 0 } code' Sources/PubSub/PubSub.docc/PythonClient.md \
+    > "$work/guide.py"
+  "$venv/bin/python" "$work/guide.py" "$1/v1/stream" > "$work/guide.out" &&
+    [ "$(grep -c ', spread [0-9]' "$work/guide.out")" -ge 10 ]
+}
 python_books() { # url
   have_python || return
   "$venv/bin/python" Tests/Peers/stream_client.py "$1"
@@ -211,6 +218,7 @@ for scheme in ws wss; do
   peer "Chromium, $scheme" chromium_client "$url"
   collect
 done
+peer "Python, the example of the guide" python_guide "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
 collect
 peer "SIGTERM: clients are told, then closed one after the other" signal_check drain

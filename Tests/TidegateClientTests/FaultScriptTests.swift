@@ -33,6 +33,14 @@ struct FaultScriptTests {
     #expect(judge.problems == ["trade 5 after 2", "trade 9 after 9"])
     judge.take(book: "a", among: ["b"])
     #expect(judge.problems.count == 3)
+    judge.take(document: 4)
+    judge.take(document: 6)
+    #expect(judge.problems.count == 4)
+    judge.gap(documents: 2)
+    judge.take(document: 9)
+    judge.gap(documents: 2)
+    judge.take(document: 11)
+    #expect(judge.problems.count == 5, "the number that is said must be right")
   }
 }
 
@@ -43,7 +51,10 @@ struct FaultJudge {
   private(set) var gaps = 0
   private(set) var stales = 0
   private(set) var book: String?
+  private(set) var lastDocument = 0
   private var isGap = false
+  /// Documents that the client said are missing; nil: some, as many as it may be.
+  private var missingDocuments: Int? = 0
 
   mutating func take(trade id: Int) {
     if let last = trades.last, id != last + 1, !(isGap && id > last) { problems.append("trade \(id) after \(last)") }
@@ -56,6 +67,17 @@ struct FaultJudge {
     isGap = true
   }
 
+  mutating func take(document number: Int) {
+    let skipped = lastDocument == 0 ? 0 : number - lastDocument - 1
+    if skipped != missingDocuments ?? max(0, skipped) {
+      problems.append("document \(number) after \(lastDocument), and \(missingDocuments ?? -1) said to be missing")
+    }
+    lastDocument = number
+    missingDocuments = 0
+  }
+
+  mutating func gap(documents: Int?) { missingDocuments = documents }
+
   mutating func take(book: String, among states: Set<String>) {
     if !states.contains(book) { problems.append("a book that never was: \(book)") }
     self.book = book
@@ -64,170 +86,6 @@ struct FaultJudge {
   mutating func stale() {
     stales += 1
     book = nil
-  }
-}
-
-/// The gateway's side, simulated: one book, one stream of trades, sessions, an epoch that ends with a restart.
-private struct ModelGateway {
-  struct Message {
-    var seq: Int
-    var prev: Int
-    var data: String
-  }
-
-  private(set) var epoch = 1
-  private var session = 0
-  private var hasSession = false
-  /// By channel.
-  private var seq = ["book": 100, "trades": 100]
-  private var kept: [String: [Message]] = ["book": [], "trades": []]
-  private(set) var levels: [Int: Int] = [:]
-  /// All states that the book ever had.
-  private(set) var states: Set<String> = []
-  private(set) var lastTrade = 0
-  /// The numbers that the connection is subscribed to, by channel; nil: no connection.
-  private var subscribed: [String: Int]?
-  private var sent = 0
-
-  init() { note() }
-
-  var isConnected: Bool { subscribed != nil }
-
-  /// As `FaultTrial.text`.
-  var text: String { levels.sorted { $0.key > $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ") }
-
-  private mutating func note() { states.insert(text) }
-
-  mutating func connect() {
-    subscribed = [:]
-    sent = 0
-  }
-
-  mutating func disconnect() { subscribed = nil }
-
-  mutating func restart() {
-    epoch += 1
-    hasSession = false
-    subscribed = nil
-    kept = ["book": [], "trades": []]
-    seq = ["book": 7, "trades": 7]
-  }
-
-  private func number(_ channel: String) -> Int { epoch * 10 + (channel == "book" ? 2 : 4) }
-
-  private func text(_ type: String, _ channel: String, _ message: Message) -> String {
-    let link = type == "update" ? #""prev":\#(message.prev),"# : #""reason":"subscribe","#
-    return
-      #"{"type":"\#(type)","channel":"\#(channel)","symbol":"kraken:BTC-USD","stream":\#(number(channel)),\#(link)"seq":\#(message.seq),"time":1,"data":\#(message.data)}"#
-  }
-
-  private func snapshot(_ channel: String) -> String {
-    let data: String
-    if channel == "book" {
-      let bids = levels.map { #"["\#($0.key)","\#($0.value)"]"# }.joined(separator: ",")
-      data = #"{"state":"live","bids":[\#(bids)],"asks":[]}"#
-    } else {
-      data = Self.trades(Array(max(1, lastTrade - 4)..<(lastTrade + 1)))
-    }
-    return text("snapshot", channel, Message(seq: seq[channel]!, prev: 0, data: data))
-  }
-
-  private static func trades(_ ids: [Int]) -> String {
-    let trades = ids.map { #"{"id":"\#($0)","price":"1","size":"1"}"# }
-    return #"{"trades":[\#(trades.joined(separator: ","))]}"#
-  }
-
-  /// Publishes; what goes to the connection.
-  private mutating func publish(_ channel: String, _ data: String) -> [String] {
-    let prev = seq[channel]!
-    // Numbers are not counted by one.
-    seq[channel] = prev + 1 + lastTrade % 2
-    let message = Message(seq: seq[channel]!, prev: prev, data: data)
-    kept[channel]!.append(message)
-    if kept[channel]!.count > 20 { kept[channel]!.removeFirst() }
-    guard subscribed?[channel] != nil else { return [] }
-    sent += 1
-    return [text("update", channel, message)]
-  }
-
-  mutating func change(price: Int, size: Int) -> [String] {
-    levels[price] = size == 0 ? nil : size
-    note()
-    return publish("book", #"{"bids":[["\#(price)","\#(size)"]],"asks":[]}"#)
-  }
-
-  mutating func trade() -> [String] {
-    lastTrade += 1
-    return publish("trades", Self.trades([lastTrade]))
-  }
-
-  /// Trades that a slow client is not sent, and the notice in their place.
-  mutating func lose(_ count: Int) -> [String] {
-    guard let number = subscribed?["trades"] else { return [] }
-    let from = seq["trades"]! + 1
-    for _ in 0..<count { if !trade().isEmpty { sent -= 1 } }
-    return [
-      #"{"type":"notice","code":"lost","stream":\#(number),"from_seq":\#(from),"to_seq":\#(seq["trades"]!),"count":\#(count),"events":\#(count)}"#
-    ]
-  }
-
-  func heartbeat() -> String { #"{"type":"heartbeat","time":1,"sent":\#(sent),"feeds":{}}"# }
-
-  /// Answers a request.
-  mutating func answer(_ text: String) throws -> [String] {
-    let request = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-    let id = try #require(request["id"] as? Int)
-    switch request["op"] as? String {
-    case "hello": return hello(id, request["resume"] as? [String: Any])
-    case "subscribe":
-      var replies: [String] = []
-      var items: [String] = []
-      for stream in request["streams"] as? [[String: Any]] ?? [] {
-        let channel = stream["channel"] as! String
-        items.append(item(channel, nil))
-        if subscribed?[channel] == nil { replies.append(snapshot(channel)) }
-        let number = self.number(channel)
-        subscribed?[channel] = number
-      }
-      sent += replies.count
-      return [#"{"type":"subscribed","id":\#(id),"ok":[\#(items.joined(separator: ","))],"failed":[]}"#] + replies
-    case "unsubscribe":
-      for number in request["streams"] as? [Int] ?? [] {
-        subscribed = subscribed?.filter { $0.value != number }
-      }
-      return [#"{"type":"unsubscribed","id":\#(id),"streams":[],"total":0}"#]
-    default: return []
-    }
-  }
-
-  private func item(_ channel: String, _ isRecovered: Bool?) -> String {
-    let recovered = isRecovered.map { #","recovered":\#($0)"# } ?? ""
-    return
-      #"{"stream":\#(number(channel)),"channel":"\#(channel)","symbol":"kraken:BTC-USD","epoch":"e\#(epoch)","seq":\#(seq[channel]!),"state":"live"\#(recovered)}"#
-  }
-
-  private mutating func hello(_ id: Int, _ resume: [String: Any]?) -> [String] {
-    let isResumed = hasSession && resume?["session"] as? String == "s\(session)"
-    session += 1
-    hasSession = true
-    var items: [String] = []
-    var after: [String] = []
-    for stream in resume?["streams"] as? [[String: Any]] ?? [] {
-      let channel = stream["channel"] as! String
-      let position = stream["seq"] as! Int
-      let messages = kept[channel]!.filter { $0.seq > position }
-      let isKnown =
-        isResumed && stream["epoch"] as? String == "e\(epoch)"
-        && (messages.first?.prev == position || position == seq[channel])
-      items.append(item(channel, isKnown))
-      after += isKnown ? messages.map { text("update", channel, $0) } : [snapshot(channel)]
-      let number = self.number(channel)
-      subscribed?[channel] = number
-    }
-    sent += after.count
-    return [
-      #"{"type":"welcome","id":\#(id),"session":"s\#(session)","node":"gw","version":"1","heartbeat_s":1,"resumed":\#(isResumed),"ok":[\#(items.joined(separator: ","))],"failed":[]}"#
-    ] + after
   }
 }
 
@@ -249,8 +107,22 @@ private struct FaultTrial {
     self.hasFaults = hasFaults
     random = SeededGenerator(seed: seed)
     client = CoreHarness(
-      .all(StreamRequest.trades("kraken:BTC-USD").untyped, StreamRequest.book("kraken:BTC-USD").untyped), seed: seed)
+      .all(
+        StreamRequest.trades("kraken:BTC-USD").untyped, StreamRequest.book("kraken:BTC-USD").untyped,
+        StreamRequest.topic("news", last: 3).untyped), seed: seed)
   }
+
+  /// What no gateway sends: each costs the connection, or nothing.
+  private static let hostile = [
+    "{", "null", "[]", #"{"type":7}"#, #"{"type":"update","channel":"trades","stream":-9,"seq":1,"prev":0,"data":{}}"#,
+    #"{"type":"update","channel":"book","stream":12,"seq":"x","prev":1,"data":{}}"#,
+    #"{"type":"update","channel":"topic","stream":16,"seq":1e99,"data":{"documents":[]}}"#,
+    #"{"type":"heartbeat","sent":9223372036854775807,"feeds":{}}"#, #"{"type":"heartbeat","sent":-1,"feeds":[]}"#,
+    #"{"type":"notice","code":"lost","stream":12,"from_seq":18446744073709551615,"to_seq":0}"#,
+    #"{"type":"notice","code":"drain","reconnect_in_ms":9223372036854775807}"#,
+    #"{"type":"subscribed","id":1,"ok":[{"stream":1,"channel":"weather"}],"failed":[{}]}"#,
+    String(repeating: "[", count: 5_000),
+  ]
 
   static func text(_ book: OrderBook) -> String {
     book.bids.map { "\($0.price):\($0.size)" }.joined(separator: " ")
@@ -273,14 +145,18 @@ private struct FaultTrial {
       try say([gateway.heartbeat()], mayDrop: false)
     }
     try say(gateway.trade(), mayDrop: false)
+    try say(gateway.write(), mayDrop: false)
     #expect(gateway.isConnected && !isHalfOpen, "seed \(seed)")
     #expect(judge.trades.last == gateway.lastTrade, "seed \(seed)")
+    #expect(judge.lastDocument == gateway.lastDocument, "seed \(seed)")
     #expect(judge.book == gateway.text, "seed \(seed)")
     #expect(judge.problems == [], "seed \(seed)")
   }
 
   private mutating func step() throws {
-    let fault = hasFaults ? Int.random(in: 0..<60, using: &random) : 60
+    // To be moved to another rate is no fault.
+    let fault =
+      hasFaults ? Int.random(in: 0..<60, using: &random) : Int.random(in: 0..<30, using: &random) == 0 ? 6 : 60
     switch fault {
     case 0: try close(nil)
     case 1: try close([4108, 4202, 1006, 4129].randomElement(using: &random)!)
@@ -291,8 +167,12 @@ private struct FaultTrial {
     case 4:
       try say([#"{"type":"notice","code":"drain","reconnect_in_ms":700,"deadline":1}"#], mayDrop: false)
     case 5: try say(gateway.lose(Int.random(in: 1...5, using: &random)), mayDrop: false)
+    case 6: try say(gateway.slow(), mayDrop: false)
+    case 7: try say([Self.hostile.randomElement(using: &random)!], mayDrop: false)
     default:
-      if Bool.random(using: &random) {
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        try say(gateway.write(), mayDrop: hasFaults)
+      } else if Bool.random(using: &random) {
         try say(gateway.trade(), mayDrop: hasFaults)
       } else {
         let price = Int.random(in: 1...9, using: &random)
@@ -322,7 +202,9 @@ private struct FaultTrial {
       switch event {
       case .value(.trades(let trades), _): for trade in trades { judge.take(trade: Int(trade.id)!) }
       case .value(.book(let book), _): judge.take(book: Self.text(book), among: gateway.states)
-      case .gap: judge.gap()
+      case .value(.topic(let documents), _): for each in documents { judge.take(document: Int(each.number)) }
+      case .gap(let info, let missing):
+        if info.channel == .topic { judge.gap(documents: missing) } else { judge.gap() }
       case .stale(let info, _): if info.channel == .book { judge.stale() }
       case .value, .resumed, .refused, .dropped: break
       }

@@ -36,6 +36,35 @@ func follow(_ client: GatewayClient) async throws {
   }
 }
 
+func showValue(_ client: GatewayClient) async throws {
+  let contents = PortfolioContents(
+    currency: "EUR", holdings: [.init("BTC", quantity: ExactDecimal("0.5")!, cost: 20_000)],
+    positions: [.init("kraken:ETH-USD", .short, size: 2, leverage: 3, entry: 3_300)])
+  for try await event in client.subscribe(.portfolio(contents)) {
+    guard case .value(let portfolio, _) = event, let value = portfolio.value else { continue }
+    print(value, portfolio.currency ?? "", portfolio.state == .live ? "" : "not all prices are the present ones")
+    for line in portfolio.holdings { print(line.asset, line.value ?? "–", line.unrealised ?? "–") }
+  }
+}
+
+struct RiskState: Decodable { var state: String }
+
+func answerAlerts(_ client: GatewayClient) async throws {
+  let rule = #"{"condition":{"type":"price","symbol":"kraken:BTC-USD","is":"above","value":"70000"}}"#
+  try await client.perform(.create(name: "BTC over 70k", rule: rule, key: "first-alert"))
+  for try await event in client.subscribe(.alerts) {
+    guard case .value(let alerts, _) = event else { continue }
+    for alert in alerts.ringing { try await client.perform(.acknowledge(alert.id, through: alert.firing?.number)) }
+  }
+}
+
+func watchRisk(_ client: GatewayClient) async throws {
+  for try await event in client.subscribe(.topic("risk-state")) {
+    guard case .value(let documents, _) = event else { continue }
+    for document in documents { print(document.number, try document.decode(RiskState.self).state) }
+  }
+}
+
 @MainActor @Observable
 final class PriceModel {
   private(set) var pulse: Pulse?

@@ -51,6 +51,8 @@ package struct JSONError: Error, Sendable, Equatable {
 package struct JSONScanner: ~Copyable, ~Escapable {
   @usableFromInline let start: UnsafeRawPointer
   @usableFromInline let length: Int
+  /// Bytes from `start` on that may be looked at: those of the text that this one is a part of, too.
+  @usableFromInline let readable: Int
   @usableFromInline var position: Int = 0
   /// Set after `{`, `[`: the next element needs no comma.
   @usableFromInline var isFirst = true
@@ -64,6 +66,17 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     // The pointer cannot outlive `bytes`: the lifetime of the scanner is that of the span.
     self.start = bytes.withUnsafeBytes { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1)! }
     self.length = bytes.byteCount
+    self.readable = length
+  }
+
+  /// Scans a value again that `rawValue` of `whole` found.
+  @inlinable
+  @_lifetime(copy whole)
+  package init(_ slice: JSONSlice, of whole: borrowing JSONScanner) {
+    // The text is one that `whole` holds, and lives as long.
+    self.start = whole.start + slice.offset
+    self.length = slice.count
+    self.readable = whole.readable &- slice.offset
   }
 
   /// Offset of the next byte to be read.
@@ -72,10 +85,24 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   @inlinable @inline(__always)
   func byte(_ index: Int) -> UInt8 { start.load(fromByteOffset: index, as: UInt8.self) }
 
-  /// Eight bytes, the first lowest. The caller has checked that `index` + 8 ≤ `length`.
+  /// Eight bytes, the first lowest. The caller has checked that `index` + 8 ≤ `readable`.
   @inlinable @inline(__always)
   func word(_ index: Int) -> UInt64 {
     UInt64(littleEndian: start.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+  }
+
+  /// As `word`, for any `index` up to `length`. What is behind the end of the text is no digit: zeros, or what followed
+  /// a value in the text that it was found in.
+  @inlinable @inline(__always)
+  func paddedWord(_ index: Int) -> UInt64 { readable &- index >= 8 ? word(index) : lastWord(index) }
+
+  @usableFromInline @inline(never)
+  func lastWord(_ index: Int) -> UInt64 {
+    // The last eight bytes, without those before `index`. A smart shift by 64 gives 0.
+    if readable >= 8 { return word(readable &- 8) >> UInt64(truncatingIfNeeded: (8 &- (readable &- index)) &* 8) }
+    var word: UInt64 = 0
+    for place in index..<readable { word |= UInt64(byte(place)) << UInt64((place &- index) &* 8) }
+    return word
   }
 
   @usableFromInline @inline(never)
@@ -241,15 +268,20 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     return JSONSlice(offset: begin, count: position &- begin, isEscaped: false)
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func skipDigits() {
-    while position < length, byte(position) &- UInt8(ascii: "0") < 10 { position &+= 1 }
+    var count: Int
+    repeat {
+      count = SWAR.digitCount(SWAR.digits(paddedWord(position)))
+      position &+= count
+    } while count == 8
   }
 
   /// Reads an integer that is a bare number, or one inside a string (`"123"`), as venues send both.
   @inlinable
   package mutating func int64() throws(JSONError) -> Int64 {
-    try decimal(scale: 0)
+    if let value = shortInt64() { return value }
+    return try longDecimal(scale: 0)
   }
 
   /// Reads an unsigned integer, bare or in quotes, up to `UInt64.max`.
@@ -295,12 +327,35 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads a decimal number, bare or in quotes, at the scale its text has, trailing zeros dropped.
   @inlinable
   package mutating func decimal64() throws(JSONError) -> Decimal64 {
+    if let value = shortDecimal64() { return value }
+    return try longDecimal64()
+  }
+
+  @usableFromInline @inline(never)
+  mutating func longDecimal64() throws(JSONError) -> Decimal64 {
     let slice = try numberOrString()
     do throws(DecimalError) {
       return try DecimalText.parse(text(slice))
     } catch {
       throw JSONError(reason: .decimal(error), offset: slice.offset)
     }
+  }
+
+  /// Reads a number and returns it if it is whole and fits; nil for every other number. O(length).
+  /// - Throws: where no number is next, or a malformed one.
+  @inlinable
+  package mutating func wholeNumber() throws(JSONError) -> Int64? {
+    skipWhitespace()
+    if position < length, byte(position) != UInt8(ascii: "\""), let value = shortInt64() {
+      return value
+    }
+    return try longWholeNumber()
+  }
+
+  @usableFromInline @inline(never)
+  mutating func longWholeNumber() throws(JSONError) -> Int64? {
+    let slice = try number()
+    return try? DecimalText.parse(text(slice), scale: 0)
   }
 
   @inlinable
@@ -390,25 +445,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Whether a slice without escapes has exactly the bytes of `literal`. O(length).
   @inlinable @inline(__always)
   package func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
-    let count = literal.utf8CodeUnitCount
-    guard slice.count == count, !slice.isEscaped else { return false }
-    let a = start + slice.offset
-    let b = UnsafeRawPointer(literal.utf8Start)
-    // Two loads that overlap cover any length up to twice theirs.
-    if count > 16 { return longEquals(a, b, count) }
-    if count >= 8 {
-      return SWAR.same(a, b, 0, as: UInt64.self) && SWAR.same(a, b, count &- 8, as: UInt64.self)
-    }
-    if count >= 4 {
-      return SWAR.same(a, b, 0, as: UInt32.self) && SWAR.same(a, b, count &- 4, as: UInt32.self)
-    }
-    for index in 0..<count where !SWAR.same(a, b, index, as: UInt8.self) { return false }
-    return true
-  }
-
-  @usableFromInline @inline(never)
-  func longEquals(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
-    for index in 0..<count where !SWAR.same(a, b, index, as: UInt8.self) { return false }
-    return true
+    guard slice.count == literal.utf8CodeUnitCount, !slice.isEscaped else { return false }
+    return SWAR.same(start + slice.offset, UnsafeRawPointer(literal.utf8Start), count: slice.count)
   }
 }

@@ -77,12 +77,15 @@ func serve(
   }
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
+  let environment = ProcessInfo.processInfo.environment
   let gateway = try Gateway(
     configuration: configuration, access: access, history: try openHistory(configuration, log.of(.history)), log: log,
-    logs: logs)
+    logs: logs, sockets: ServiceManager.takeSockets(environment: environment))
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
-  let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
+  let manager = ServiceManager(environment: environment)
+  // The manager says how many sockets it keeps for the service; without it those who wait are better served here.
+  if let manager, environment["FDSTORE"].flatMap({ Int($0) }) ?? 0 > 0 { gateway.leavePorts(to: manager) }
   let reload = demo == nil ? load.map { reloading($0, log) } : nil
   gateway.onReload(reload)
   gateway.onDrainRequest { kill(getpid(), SIGTERM) }

@@ -90,16 +90,58 @@ export class CandleSeries {
 }
 
 export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
-export interface Quote { bid?: DecimalText; bid_size?: DecimalText; ask?: DecimalText; ask_size?: DecimalText; time?: Microseconds }
+/** What a composite market (`composite:BTC-USD`) says of its venues. */
+export interface Composite {
+  /** Of a composite: `unavailable` comes without prices. Of a market's quote: its book is out of sync, for the `reason`. */
+  state?: "live" | "single" | "unavailable" | "syncing" | (string & {});
+  reason?: string;
+  venues?: string[];
+  absent?: { venue: string; reason: string }[];
+  simulated?: boolean; replayed?: boolean;
+}
+export interface Quote extends Composite {
+  bid?: DecimalText; bid_size?: DecimalText; bid_venue?: string; ask?: DecimalText; ask_size?: DecimalText; ask_venue?: string;
+  time?: Microseconds;
+}
 export interface Pulse {
   direction?: "up" | "down"; price: DecimalText; previous?: DecimalText; change_pct?: DecimalText; change_pct_24h?: DecimalText;
   merged: number; time?: Microseconds;
 }
-export interface Ticker {
-  last?: DecimalText; bid?: DecimalText; ask?: DecimalText; open_24h?: DecimalText; high_24h?: DecimalText; low_24h?: DecimalText;
+export interface Ticker extends Composite {
+  last?: DecimalText; last_venue?: string; bid?: DecimalText; ask?: DecimalText; open_24h?: DecimalText; high_24h?: DecimalText; low_24h?: DecimalText;
   volume_24h?: DecimalText; quote_volume_24h?: DecimalText; vwap_24h?: DecimalText; change_24h?: DecimalText;
   change_pct_24h?: DecimalText; trades_24h?: number; time?: Microseconds;
+  /** Whose figures they are; with `mixed`, `own` names those that the gateway filled. */
+  source?: "venue" | "gateway" | "mixed" | "composite" | (string & {}); own?: string[];
+  /** Since when the gateway's figures count, where they do not cover the day. */
+  covered_from?: Microseconds;
 }
+/** What one `base` is in `quote`; without `rate` and with a `reason` while no live market leads there. */
+export interface Rate {
+  base: string; quote: string; rate?: DecimalText; path?: string[]; state: "live" | "unavailable" | (string & {});
+  reason?: string; age_ms?: number; simulated?: boolean; replayed?: boolean;
+}
+/** `stale`: the price is of `price_time`. `missing`: no market leads there, so that there is no value. */
+export type PriceState = "live" | "stale" | "missing" | (string & {});
+export interface HoldingLine {
+  asset: string; state: PriceState; price_time?: Microseconds; quantity: DecimalText; price?: DecimalText; value?: DecimalText;
+  share_percent?: DecimalText; day_profit?: DecimalText; day_percent?: DecimalText; cost?: DecimalText; unrealised?: DecimalText;
+  realised?: DecimalText; profit?: DecimalText;
+}
+export interface PositionLine {
+  symbol: string; state: PriceState; price_time?: Microseconds; side: "long" | "short"; size: DecimalText; leverage: DecimalText;
+  entry: DecimalText; mark?: DecimalText; unrealised?: DecimalText; unrealised_percent?: DecimalText;
+}
+/** What holdings and positions are worth, in `currency`. What is not known is left out. One that is deleted has its state alone. */
+export interface Portfolio {
+  portfolio?: string; name?: string; revision?: number; currency?: string; state: PriceState | "deleted"; value?: DecimalText;
+  day_profit?: DecimalText; day_percent?: DecimalText; cost?: DecimalText; unrealised?: DecimalText; realised?: DecimalText;
+  profit?: DecimalText; holdings?: HoldingLine[]; positions?: PositionLine[]; simulated?: boolean; replayed?: boolean;
+}
+/** `cost` is what was paid for all of it, in the portfolio's currency. Each asset once. */
+export interface Holding { asset: string; quantity: DecimalText; cost?: DecimalText }
+export interface Position { symbol: string; side: "long" | "short"; size: DecimalText; leverage: DecimalText; entry: DecimalText }
+
 export interface Firing {
   alert: string; number: number; time: Microseconds; symbol?: string; value?: DecimalText; late_by_ms?: number; reminder?: boolean; missed?: number;
 }
@@ -123,16 +165,33 @@ export interface Feed {
   syncing?: Record<string, string>; failed?: Record<string, unknown>;
 }
 
+/** The card of a deck's day; one that is gone has `state` `removed` and no card. */
+export interface DeckDay {
+  deck: string; zone: string; state: "live" | "removed" | (string & {}); title?: string;
+  /** `2026-11-23`. */
+  date?: string;
+  /** When the next day begins. */
+  turns_at?: Microseconds;
+  cards?: number;
+  card?: {
+    number: number; quote: string; action: string; minutes?: number;
+    domain: "consciousness" | "health" | "wealth" | "relationships" | (string & {}); source?: string;
+  };
+}
+
 /** What each channel's value is, merged. */
 export interface Values {
   trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
-  alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] };
+  alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] }; rate: Rate; portfolio: Portfolio; deck: DeckDay;
 }
 export type Channel = keyof Values;
 
 export interface Request<C extends Channel = Channel> {
   channel: C;
-  /** `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several. A topic's name. Not for `status` and `alerts`. */
+  /**
+   * `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several, `composite:BASE-QUOTE` for all as one. Of a rate
+   * `BASE-QUOTE`, of a topic or deck its name. Not for `status`, `alerts` and `portfolio`.
+   */
   symbol?: string;
   /** Of a book: 10, 25, 100 or "full". */
   depth?: 10 | 25 | 100 | "full";
@@ -144,13 +203,20 @@ export interface Request<C extends Channel = Channel> {
   interval?: CandleInterval;
   /** Of a topic: how many documents the snapshot has, 1…100. */
   last?: number;
+  /** Of a deck: the IANA time zone whose day it is, `UTC` if left out. */
+  zone?: string;
+  /** Of a portfolio: the id of one that the gateway keeps, or what is held. */
+  portfolio?: string;
+  holdings?: Holding[]; positions?: Position[];
+  /** Of a portfolio: what costs and the report are in. */
+  currency?: string;
   /** 0, 100, 250, 1000 or 5000; another gets the nearest that is not faster. */
   intervalMilliseconds?: number;
 }
 
 export interface Problem { code: string; message: string; hint?: string }
 export interface Info {
-  /** `gap`, `state` and `failed` come without a value. */
+  /** `gap`, `state` and `failed` come without a value. What came before a `snapshot` that is not the first may be missing. */
   type: "snapshot" | "update" | "gap" | "state" | "failed";
   channel?: Channel; symbol: string; reason?: string; time?: Microseconds;
   /** What came, unmerged. */

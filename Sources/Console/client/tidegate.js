@@ -1,65 +1,34 @@
 /**
- * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module.
- *
- * Runs in browsers, workers, Node and Deno. What is exported is documented in `tidegate.d.ts`, which editors read; the guide is
- * `JavaScriptClient.md`.
+ * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module for browsers, workers, Node and
+ * Deno. `tidegate.d.ts` documents what is exported.
  *
  * Everything a server sends is checked before it is used. A message that breaks the protocol costs the connection, never
  * the page. Every table and queue has a bound, named here.
  */
 
-/** Characters of a message: a whole book is the largest. */
-const MESSAGE_LIMIT = 8 << 20;
-/** Venues whose feeds are known. */
-const FEED_LIMIT = 1_000;
-/** Letters from which on a token is taken out of what a server says. */
-const SECRET_LENGTH = 8;
-/** Items in one `subscribe` or `resume`: 200 stay well under the gateway's 64 KiB for one request. */
+// Characters: of a message, of which a whole book is the largest; of a decimal; of the shortest token that is taken out of what a
+// server says.
+const MESSAGE_LIMIT = 8 << 20, DECIMAL_LIMIT = 64, SECRET_LENGTH = 8;
+// Of one connection: streams, and venues whose feeds are known.
+const STREAM_LIMIT = 20_000, FEED_LIMIT = 1_000;
+// Items in one `subscribe` or `resume`: 200 stay well under the gateway's 64 KiB for one request.
 const ITEMS_PER_REQUEST = 200;
-/** Streams of one connection. */
-const STREAM_LIMIT = 20_000;
-/** Levels of one side of a book; the gateway keeps at most 5,000. */
-const LEVEL_LIMIT = 20_000;
-/** Points of a sparkline, as the protocol says. */
-const POINT_LIMIT = 1_440;
-/** Gaps of a sparkline: one for every two points at the most, so far as they can be drawn. */
-const GAP_LIMIT = 10_000;
-/** Candles kept in one series; the oldest go. */
-const CANDLE_LIMIT = 5_000;
-/** Documents of a topic that are kept, and rules of an owner. */
-const DOCUMENT_LIMIT = 100;
-const ALERT_LIMIT = 100_000;
-/** Trades kept per stream. */
-const TRADES_KEPT = 50;
-/** Characters of a decimal: `Int64` has 19 digits, and a sign, a point and zeros around it. */
-const DECIMAL_LIMIT = 64;
-/** How long a reply may take, ms. */
-const REPLY_TIMEOUT = 10_000;
-/** How long the snapshot after a gap may take before the stream is subscribed to again, ms. */
-const SNAPSHOT_TIMEOUT = 5_000;
-/** How long a connection may take to open, ms. */
-const OPEN_TIMEOUT = 10_000;
-/** Heartbeats that may be missing before the connection counts as dead. */
-const HEARTBEATS_MISSED = 2.5;
-/** Back-off between attempts: full jitter, doubling from the first to the last, ms. */
-const FIRST_BACKOFF = 250;
-const LAST_BACKOFF = 30_000;
-/** A page that has been hidden for this long is paused, ms. */
-const HIDDEN_GRACE = 5_000;
-/** Events that wait for a slow `for await` of trades; beyond it the oldest go, and are counted. */
+// Of one stream: levels of a side, points and gaps of a line, candles, trades, documents, rules, holdings or positions.
+const LEVEL_LIMIT = 20_000, POINT_LIMIT = 1_440, GAP_LIMIT = 10_000, CANDLE_LIMIT = 5_000, TRADES_KEPT = 50, DOCUMENT_LIMIT = 100;
+const ALERT_LIMIT = 100_000, LINE_LIMIT = 1_000;
+// Events that wait for a slow `for await`; beyond it the oldest go, and are counted.
 const ITERATOR_LIMIT = 1_000;
-
-const CHANNELS = new Set([
-  "trades", "quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts", "topic",
-]);
-/** Channels of state: after a gap only a snapshot helps. */
-const STATE_CHANNELS = new Set(["quote", "ticker", "pulse", "book", "sparkline", "candles", "status", "alerts"]);
-/** Channels of the whole gateway, or of whoever asks: they have no symbol. */
-const NAMELESS_CHANNELS = new Set(["status", "alerts"]);
+// How long, ms: a connection may take to open, a reply to come, the snapshot after a gap before the stream is subscribed to again; a
+// page is hidden before it is paused.
+const OPEN_TIMEOUT = 10_000, REPLY_TIMEOUT = 10_000, SNAPSHOT_TIMEOUT = 5_000, HIDDEN_GRACE = 5_000;
+// Heartbeats that may be missing before the connection counts as dead.
+const HEARTBEATS_MISSED = 2.5;
+// Back-off between attempts, ms: full jitter, doubling from the first to the last.
+const FIRST_BACKOFF = 250, LAST_BACKOFF = 30_000;
 
 // MARK: Decimals
 
-/** Exact arithmetic on decimal strings. Every function throws `RangeError` for text that is no decimal. */
+/** Exact arithmetic on decimal strings. */
 export const Decimal = {
   isValid(text) {
     return typeof text === "string" && text.length <= DECIMAL_LIMIT && /^-?\d+(\.\d+)?$/.test(text);
@@ -133,7 +102,7 @@ function text(value, scale) {
 
 // MARK: Checks of what a server sends
 
-/** The server broke the protocol. `message` never holds more of its text than a few words. */
+/** The server broke the protocol. */
 class ProtocolViolation extends Error {}
 
 function isObject(value) {
@@ -151,7 +120,7 @@ function list(value, limit, what) {
   need(Array.isArray(value) && value.length <= limit, what);
   return value;
 }
-/** A number of milliseconds that a server may ask a client to wait, held in bounds. */
+/** How long a server asks to wait, ms, in bounds. */
 function wait(value, fallback, most) {
   return typeof value === "number" && value >= 0 ? Math.min(value, most) : fallback;
 }
@@ -168,27 +137,17 @@ export class Book {
   state = "live";
   reason = undefined;
 
-  static from(data) {
-    const book = new Book();
-    book.#note(data);
-    for (const level of list(data.bids, LEVEL_LIMIT, "bids")) book.#set(book.bids, level, -1);
-    for (const level of list(data.asks, LEVEL_LIMIT, "asks")) book.#set(book.asks, level, 1);
-    book.time = Number.isSafeInteger(data.time) ? data.time : undefined;
-    return book;
-  }
+  static from(data) { return new Book().apply(data); }
 
   /** Applies an update: a level of size zero goes. */
   apply(data) {
-    this.#note(data);
-    for (const level of list(data.bids, LEVEL_LIMIT, "bids")) this.#set(this.bids, level, -1);
-    for (const level of list(data.asks, LEVEL_LIMIT, "asks")) this.#set(this.asks, level, 1);
-    if (Number.isSafeInteger(data.time)) this.time = data.time;
-  }
-
-  #note(data) {
     this.state = data.state === "syncing" ? "syncing" : "live";
     this.reason = this.state === "live" ? undefined : short(data.reason);
     if (this.state === "syncing") { this.bids = []; this.asks = []; }
+    for (const level of list(data.bids, LEVEL_LIMIT, "bids")) this.#set(this.bids, level, -1);
+    for (const level of list(data.asks, LEVEL_LIMIT, "asks")) this.#set(this.asks, level, 1);
+    if (Number.isSafeInteger(data.time)) this.time = data.time;
+    return this;
   }
 
   get bestBid() { return this.bids[0]; }
@@ -216,7 +175,7 @@ export class Book {
     return { bids, asks };
   }
 
-  /** `direction` is 1 where the best price is the lowest (asks), −1 where it is the highest. O(log n) to find, O(n) to insert. */
+  /** `direction` is 1 for asks, −1 for bids. O(log n), and O(n) to insert. */
   #set(side, level, direction) {
     need(Array.isArray(level) && level.length >= 2, "a book level");
     const price = level[0], size = level[1];
@@ -239,7 +198,7 @@ export class Book {
   }
 }
 
-/** Compares two decimals: as numbers, and exactly where those cannot tell them apart. */
+/** As numbers, and exactly where those cannot tell two apart. */
 function order(a, b) {
   if (a === b) return 0;
   const x = Number(a), y = Number(b);
@@ -285,6 +244,7 @@ export class Sparkline {
     points.length = Math.min(points.length, index + 1);
     points[index] = data.price;
     this.points = points;
+    return this;
   }
 
   get first() { return this.points[0]; }
@@ -304,9 +264,10 @@ export class CandleSeries {
   static from(data) {
     const series = new CandleSeries();
     series.interval = short(data.interval);
-    return series.merge(data.candles);
+    return series.apply(data);
   }
 
+  apply(data) { return this.merge(data.candles); }
   get last() { return this.candles.at(-1); }
 
   /** O(log n) a candle, O(n) for one that comes between others. */
@@ -374,13 +335,57 @@ function checkedTrades(data) {
 
 const DECIMAL_FIELDS = new Set([
   "bid", "ask", "bid_size", "ask_size", "price", "previous", "change_pct", "change_pct_24h", "last", "open_24h", "high_24h",
-  "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h",
+  "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h", "rate", "value", "day_profit", "day_percent", "cost",
+  "unrealised", "unrealised_percent", "realised", "profit", "quantity", "share_percent", "size", "leverage", "entry", "mark",
 ]);
+const LIST_FIELDS = new Set(["own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
 
 function checkedRecord(data) {
-  for (const field in data) need(!DECIMAL_FIELDS.has(field) || Decimal.isValid(data[field]), field);
+  for (const field in data) {
+    if (DECIMAL_FIELDS.has(field)) need(Decimal.isValid(data[field]), field);
+    if (LIST_FIELDS.has(field)) list(data[field], LINE_LIMIT, field);
+  }
   return data;
 }
+
+function checkedPortfolio(data) {
+  checkedRecord(data);
+  for (const line of [...(data.holdings ?? []), ...(data.positions ?? [])]) {
+    need(isObject(line), "a line of a portfolio");
+    checkedRecord(line);
+  }
+  return data;
+}
+
+// MARK: Channels
+
+/** Updates change the value, which is `undefined` before a snapshot. */
+function mergedBy(Kind) { return (value, data) => (value === undefined ? Kind.from(data) : value.apply(data)); }
+function whole(_, data) { return checkedRecord(data); }
+
+/**
+ * How a channel's messages become its value, and what a request may say beside symbol and rate. `isEvents`: each message counts, and no
+ * snapshot makes up for a gap. `isNameless`: it has no symbol.
+ */
+const CHANNELS = new Map(Object.entries({
+  trades: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedTrades(data)].slice(-TRADES_KEPT) },
+  quote: { merge: whole },
+  ticker: { merge: whole },
+  pulse: { merge: whole },
+  book: { merge: mergedBy(Book), parameters: ["depth"] },
+  sparkline: { merge: mergedBy(Sparkline), parameters: ["range", "points"] },
+  candles: { merge: mergedBy(CandleSeries), parameters: ["interval"] },
+  rate: { merge: whole },
+  deck: { merge: whole, parameters: ["zone"] },
+  topic: {
+    isEvents: true, parameters: ["last"], merge: (value, data) => [...(value ?? []), ...checkedDocuments(data)].slice(-DOCUMENT_LIMIT),
+  },
+  status: { isNameless: true, merge: whole },
+  alerts: { isNameless: true, merge: mergedBy(AlertList) },
+  portfolio: {
+    isNameless: true, parameters: ["portfolio", "currency", "holdings", "positions"], merge: (_, data) => checkedPortfolio(data),
+  },
+}));
 
 // MARK: Subscriptions
 
@@ -417,7 +422,7 @@ class Subscription {
 
   [Symbol.asyncIterator]() {
     const queue = [];
-    const isState = STATE_CHANNELS.has(this.request.channel);
+    const isState = !CHANNELS.get(this.request.channel).isEvents;
     let skipped = 0, wake = null, isOver = this.state === "cancelled";
     const waiter = {
       push: (item) => {
@@ -455,7 +460,7 @@ class Subscription {
   }
 }
 
-/** Calls somebody else's function; what it throws is reported and stops nothing here. */
+/** What somebody else's function throws is reported, and stops nothing here. */
 function call(listener, parameters, gateway) {
   try {
     listener(...parameters);
@@ -465,35 +470,26 @@ function call(listener, parameters, gateway) {
   }
 }
 
-/** What a request of a channel may say beside its symbol and rate. */
-const PARAMETERS = { book: ["depth"], sparkline: ["range", "points"], candles: ["interval"], topic: ["last"] };
-
 /** One thing on the wire that several subscriptions may share. */
 function wish(request) {
   const { channel } = request;
   if (!CHANNELS.has(channel)) {
-    throw new TypeError(`unknown channel ${JSON.stringify(channel)}: one of ${[...CHANNELS].join(", ")}`);
+    throw new TypeError(`unknown channel ${JSON.stringify(channel)}: one of ${[...CHANNELS.keys()].join(", ")}`);
   }
-  const isNameless = NAMELESS_CHANNELS.has(channel);
+  const { isNameless = false, parameters = [] } = CHANNELS.get(channel);
   const symbol = isNameless ? "" : request.symbol;
-  if (channel === "topic" && (typeof symbol !== "string" || symbol === "")) throw new TypeError("`symbol` is the topic's name");
-  if (typeof symbol !== "string" || (channel !== "topic" && !isNameless && !symbol.includes(":"))) {
-    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD");
+  const isOther = ["topic", "rate", "deck"].includes(channel);
+  if (typeof symbol !== "string" || (!isNameless && (isOther ? symbol === "" : !symbol.includes(":")))) {
+    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD; of a rate BASE-QUOTE, of a topic or deck its name");
   }
   const item = { channel, symbol };
-  for (const parameter of PARAMETERS[channel] ?? []) {
-    if (request[parameter] !== undefined) item[parameter] = request[parameter];
-  }
+  for (const parameter of parameters) if (request[parameter] !== undefined) item[parameter] = request[parameter];
   if (!isNameless && request.intervalMilliseconds !== undefined) {
     item.interval_ms = request.intervalMilliseconds;
   }
   return item;
 }
 
-/** Equal for equal requests: `wish` writes the fields in one order. */
-function keyOf(item) { return JSON.stringify(item); }
-
-/** What a request says of an item: one item, one symbol. */
 function wireItem(item) {
   const { symbol, ...rest } = item;
   return symbol === "" ? rest : { ...rest, symbols: [symbol] };
@@ -503,16 +499,16 @@ function wireItem(item) {
 
 const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "ask again when there is" };
 
-/** The environment of a browser, a worker, Node or Deno. Tests bring their own. */
+/** What tests bring their own of. */
 function hostEnvironment() {
   return {
     WebSocket: globalThis.WebSocket,
-    now: () => (globalThis.performance ? performance.now() : Date.now()),
+    now: () => performance.now(),
     setTimeout: (work, milliseconds) => globalThis.setTimeout(work, milliseconds),
     clearTimeout: (timer) => globalThis.clearTimeout(timer),
     random: Math.random,
     document: globalThis.document,
-    window: globalThis.window ?? (typeof globalThis.addEventListener === "function" ? globalThis : undefined),
+    window: globalThis,
     location: globalThis.location,
   };
 }
@@ -537,7 +533,7 @@ export class Tidegate {
   #isTokenRefused = false;
   #received = 0;
   #session = undefined;
-  /** The token of this connection: a server that repeats it must not bring it to a page or a log. */
+  /** The token: a server that repeats it must not bring it to a page or a log. */
   #secret = undefined;
   #nextID = 1;
   /** Requests without a reply: id → {kind, items, deadline}. */
@@ -581,7 +577,8 @@ export class Tidegate {
 
   subscribe(request, listener) {
     const item = wish(request);
-    const key = keyOf(item);
+    // Equal for equal requests: `wish` writes the fields in one order.
+    const key = JSON.stringify(item);
     const subscription = new Subscription(this, { ...request, key }, listener);
     let entry = this.#wishes.get(key);
     if (entry === undefined) {
@@ -639,8 +636,6 @@ export class Tidegate {
     this.#setState("disconnected", { reason: "closed" });
     for (const entry of [...this.#wishes.values()]) for (const each of [...entry.subscriptions]) each.cancel();
   }
-
-  // Used by subscriptions.
 
   _cancelled(subscription) {
     const entry = this.#wishes.get(subscription.request.key);
@@ -714,7 +709,7 @@ export class Tidegate {
     socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason)); };
   }
 
-  /** Gives the socket up without waiting for its end: a dead one would not tell. */
+  /** Does not wait for the socket's end: a dead one would not tell. */
   #drop(code) {
     this.#timer("open");
     this.#timer("heartbeat");
@@ -836,7 +831,7 @@ export class Tidegate {
     this.#left = undefined;
     const resumed = [];
     if (left !== undefined) {
-      // No request names a channel and symbol twice, so that its answer is unambiguous: the second is subscribed to anew.
+      // No request names a channel and symbol twice, so that its answer is unambiguous.
       const names = new Set();
       for (const stream of left.streams.slice(0, ITEMS_PER_REQUEST)) {
         const entries = [...stream.entries].filter((entry) => this.#wishes.has(entry.key));
@@ -869,7 +864,7 @@ export class Tidegate {
     this.#timer("subscribe", 0, () => this.#subscribeAll());
   }
 
-  /** Asks for every wish that is not asked for yet. No request names a channel and symbol twice, so that its answer is unambiguous. */
+  /** Asks for every wish that is not asked for yet. */
   #subscribeAll() {
     if (!this.#isOpen) return;
     let batches = [];
@@ -898,7 +893,7 @@ export class Tidegate {
     this.#flush();
   }
 
-  /** Sends what waits, at most as fast as the gateway allows. */
+  /** At most as fast as the gateway allows. */
   #flush() {
     const now = this.#environment.now();
     this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
@@ -942,7 +937,7 @@ export class Tidegate {
       this.#receive(message);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
-      // A value may be half changed: nothing of this connection is gone on with.
+      // A value may be half changed: nothing is resumed.
       this.#session = undefined;
       this.#lost(`the server broke the protocol: ${error.message}`);
     }
@@ -1027,7 +1022,7 @@ export class Tidegate {
         ({ item }) => item.channel === failure.channel && item.symbol === failure.symbol);
       if (entry) this.#failed(entry, isObject(failure.error) ? failure.error : failure);
     }
-    // Streams that nobody wants any more: cancelled while the request was under way.
+    // Cancelled while the request was under way.
     const free = [];
     for (const [number, stream] of this.#streams) if (stream.entries.size === 0) free.push(number);
     for (const number of free) this.#streams.delete(number);
@@ -1087,30 +1082,33 @@ export class Tidegate {
     const number = count(message.stream, "stream");
     const seq = count(message.seq, "seq");
     const stream = this.#streams.get(number);
-    // What was on its way when it was unsubscribed from.
+    // It was on its way when it was unsubscribed from.
     if (stream === undefined) return;
     need(stream.channel === message.channel && stream.symbol === (message.symbol ?? ""), "a stream that changed its name");
     need(isObject(message.data), "data");
     if (message.type === "snapshot") {
-      stream.value = merged(stream, message.data, true);
+      stream.value = stream.merge(undefined, message.data);
       stream.seq = seq;
       stream.isSynced = true;
       this.#timer(`gap ${number}`);
       this.#publish(stream, { type: "snapshot", reason: short(message.reason), ...about(stream), data: message.data, time: message.time });
       return;
     }
-    if (!stream.isSynced && STATE_CHANNELS.has(stream.channel)) return;
+    if (!stream.isSynced && !stream.isEvents) return;
     const prev = count(message.prev, "prev");
     if (stream.seq !== undefined && prev !== stream.seq) {
-      const missing = { channel: stream.channel, symbol: stream.symbol, reason: "updates are missing" };
-      this.#emit("gap", missing);
-      for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream) });
-      if (STATE_CHANNELS.has(stream.channel)) return this.#awaitSnapshot(stream);
+      this.#missed(stream, "updates are missing");
+      if (!stream.isEvents) return this.#awaitSnapshot(stream);
     }
-    stream.value = merged(stream, message.data, false);
+    stream.value = stream.merge(stream.value, message.data);
     stream.seq = seq;
     stream.isSynced = true;
     this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
+  }
+
+  #missed(stream, reason, lost) {
+    this.#emit("gap", { ...about(stream), reason });
+    for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream), lost });
   }
 
   /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */
@@ -1131,12 +1129,7 @@ export class Tidegate {
 
   #publish(stream, info) {
     for (const subscription of stream.subscriptions()) this.#hand(stream, subscription, info);
-    if (stream.channel !== "status") return;
-    for (const feed of list(stream.value.feeds, FEED_LIMIT, "feeds")) {
-      if (isObject(feed) && typeof feed.venue === "string") this.feeds.set(feed.venue, feed);
-    }
-    need(this.feeds.size <= FEED_LIMIT, "too many feeds");
-    this.#emit("feeds", this.feeds);
+    if (stream.channel === "status") this.#heard(stream.value.feeds);
   }
 
   #heartbeat(message) {
@@ -1151,15 +1144,17 @@ export class Tidegate {
     // The connection has proved itself: the next failure is a new one.
     this.#attempt = 0;
     if (isObject(message.feeds)) {
-      const venues = Object.entries(message.feeds);
-      need(venues.length <= FEED_LIMIT, "feeds");
-      for (const [venue, feed] of venues) {
-        if (isObject(feed)) this.feeds.set(venue, { ...this.feeds.get(venue), venue, ...feed });
-      }
-      need(this.feeds.size <= FEED_LIMIT, "too many feeds");
-      this.#emit("feeds", this.feeds);
+      this.#heard(Object.entries(message.feeds).map(([venue, feed]) => isObject(feed) && { ...this.feeds.get(venue), venue, ...feed }));
     }
     this.#emit("heartbeat", message);
+  }
+
+  #heard(feeds) {
+    for (const feed of list(feeds, FEED_LIMIT, "feeds")) {
+      if (isObject(feed) && typeof feed.venue === "string") this.feeds.set(feed.venue, feed);
+    }
+    need(this.feeds.size <= FEED_LIMIT, "too many feeds");
+    this.#emit("feeds", this.feeds);
   }
 
   #notice(message) {
@@ -1169,10 +1164,7 @@ export class Tidegate {
         const to = count(message.to_seq, "to_seq");
         if (stream && count(message.from_seq, "from_seq") <= (stream.seq ?? 0) + 1 && to > (stream.seq ?? 0)) {
           stream.seq = to;
-          this.#emit("gap", { channel: stream.channel, symbol: stream.symbol, reason: `${message.events} were too many for this client` });
-          for (const each of stream.subscriptions()) {
-            each._deliver(undefined, { type: "gap", ...about(stream), lost: wait(message.events, 0, Number.MAX_SAFE_INTEGER) });
-          }
+          this.#missed(stream, `${message.events} were too many for this client`, wait(message.events, 0, Number.MAX_SAFE_INTEGER));
         }
         break;
       }
@@ -1224,7 +1216,7 @@ export class Tidegate {
     } catch { /* the session ends at its time, and the next connection asks again */ }
   }
 
-  /** Words of the server, cut, without the token. */
+  /** Words of the server, without the token. */
   #said(value) {
     return typeof value === "string" && this.#secret !== undefined ? short(value.replaceAll(this.#secret, "…")) : short(value);
   }
@@ -1232,14 +1224,13 @@ export class Tidegate {
   #problem(error) { return { code: this.#said(error?.code), message: this.#said(error?.message), hint: this.#said(error?.hint) || undefined }; }
 
   #error(message, answered) {
+    const retry = message.retry === true;
     const error = {
-      ...this.#problem(message), impact: this.#said(message.impact) || undefined, retry: message.retry === true, retry_after_ms: message.retry_after_ms,
+      ...this.#problem(message), impact: this.#said(message.impact) || undefined, retry,
+      retry_after_ms: retry ? wait(message.retry_after_ms, 1_000, 60_000) : undefined,
     };
     if (answered?.kind === "subscribe") {
-      for (const entry of answered.entries) {
-        if (this.#wishes.get(entry.key) !== entry) continue;
-        this.#failed(entry, error.retry ? { ...error, retry_after_ms: wait(error.retry_after_ms, 1_000, 60_000) } : { ...error, retry_after_ms: undefined });
-      }
+      for (const entry of answered.entries) if (this.#wishes.get(entry.key) === entry) this.#failed(entry, error);
     }
     this.#emit("error", error);
   }
@@ -1255,9 +1246,7 @@ class Stream {
   entries = new Set();
 
   constructor(number, channel, symbol) {
-    this.number = number;
-    this.channel = channel;
-    this.symbol = symbol;
+    Object.assign(this, { number, channel, symbol }, CHANNELS.get(channel));
   }
 
   *subscriptions() {
@@ -1269,44 +1258,13 @@ function about(stream) {
   return { channel: stream.channel, symbol: stream.symbol };
 }
 
-/** The value of a stream after a message. */
-function merged(stream, data, isSnapshot) {
-  switch (stream.channel) {
-    case "book": {
-      if (isSnapshot) return Book.from(data);
-      stream.value.apply(data);
-      return stream.value;
-    }
-    case "sparkline": {
-      if (isSnapshot) return Sparkline.from(data);
-      stream.value.apply(data);
-      return stream.value;
-    }
-    case "alerts": return isSnapshot ? AlertList.from(data) : stream.value.apply(data);
-    case "topic": {
-      const documents = checkedDocuments(data);
-      return (isSnapshot ? documents : [...(stream.value ?? []), ...documents]).slice(-DOCUMENT_LIMIT);
-    }
-    case "candles": {
-      if (isSnapshot) return CandleSeries.from(data);
-      return stream.value.merge(data.candles);
-    }
-    case "trades": {
-      const trades = checkedTrades(data);
-      return (isSnapshot ? trades : [...(stream.value ?? []), ...trades]).slice(-TRADES_KEPT);
-    }
-    default: return checkedRecord(data);
-  }
-}
-
 function streamURL(url, location) {
   const base = location?.href?.startsWith("http") ? location.href : undefined;
   if (url === undefined && base === undefined) throw new TypeError("`url` is missing: the gateway's, such as ws://127.0.0.1:8080");
   const found = new URL(url ?? "/v1/stream", base);
-  if (found.protocol === "http:") found.protocol = "ws:";
-  if (found.protocol === "https:") found.protocol = "wss:";
-  if (found.protocol !== "ws:" && found.protocol !== "wss:") throw new TypeError(`${found.protocol} is not a gateway's: ws, wss, http or https`);
-  if (found.pathname === "/" || found.pathname === "") found.pathname = "/v1/stream";
+  found.protocol = found.protocol.replace(/^http/, "ws");
+  if (!/^wss?:$/.test(found.protocol)) throw new TypeError(`${found.protocol} is not a gateway's: ws, wss, http or https`);
+  if (found.pathname === "/") found.pathname = "/v1/stream";
   if (found.searchParams.has("token")) throw new TypeError("a token never stands in a URL: give it as `token`");
   return found.href;
 }

@@ -1,4 +1,4 @@
-import { el, icon, setText } from "../dom.js";
+import { button, el, icon, setText } from "../dom.js";
 import { moment, price, symbolParts } from "../format.js";
 import { described, frequencyText } from "../rules.js";
 import { StatusBadge } from "./StatusBadge.js";
@@ -10,33 +10,33 @@ const ACTIONS = {
   paused: [["Resume", "resume"], ["Disable", "disable"]], alerting: [["Dismiss", "ack"], ["Snooze", "snooze"]], disabled: [["Enable", "enable"]],
 };
 
-/** One alert or alarm: what it watches, in which of the five states it is, and what can be done. */
+/** One alert or alarm: what it watches, its state, and what can be done. */
 export class AlarmCell {
-  #actions = el("div", { class: "cell-actions" });
+  #actions = el("div.cell-actions");
   #state;
   #act;
 
   /** @param act is called with the alert and an action's name. */
   constructor(alert, act) {
     this.#act = act;
-    this.name = el("strong", { class: "cell-name" });
-    this.text = el("span", { class: "muted" });
-    this.detail = el("span", { class: "caption" });
+    this.name = el("strong.cell-name");
+    this.text = el("span.muted");
+    this.detail = el("span.caption");
     this.hero = new TimeDisplay();
     this.badge = new StatusBadge();
     const isClock = ["alarm", "countdown"].includes(alert.rule?.condition?.type);
     this.element = el(
-      "li", { class: "alarm-cell" },
-      el("span", { class: "cell-icon", "aria-hidden": "true" }, icon(isClock ? CLOCK : BELL)),
-      el("div", { class: "cell-words" }, this.name, this.text, this.detail),
-      el("div", { class: "cell-figure" }, this.hero.element, this.badge.element), this.#actions);
+      "li.alarm-cell",
+      el("span.cell-icon", { "aria-hidden": "true" }, icon(isClock ? CLOCK : BELL)),
+      el("div.cell-words", this.name, this.text, this.detail),
+      el("div.cell-figure", this.hero.element, this.badge.element), this.#actions);
     this.show(alert);
   }
 
   show(alert) {
     this.alert = alert;
     const { hero, text } = described(alert.rule);
-    const { quote } = symbolParts(typeof alert.firing?.symbol === "string" ? alert.firing.symbol : "");
+    const { quote } = symbolParts(alert.firing?.symbol);
     setText(this.name, alert.name || text);
     setText(this.text, [text, frequencyText(alert.rule)].filter(Boolean).join(" · "));
     setText(this.detail, [
@@ -49,10 +49,7 @@ export class AlarmCell {
     this.element.dataset.state = alert.state;
     if (alert.state === this.#state) return;
     this.#state = alert.state;
-    this.#actions.replaceChildren(...[...(ACTIONS[alert.state] ?? []), ["Delete", "delete"]].map(([name, action]) => el(
-      "button", {
-        class: `button ${action === "ack" ? "button-critical" : ""}`, type: "button", "aria-label": `${name} ${alert.name || text}`,
-        onclick: () => this.#act(this.alert, action),
-      }, name)));
+    this.#actions.replaceChildren(...[...(ACTIONS[alert.state] ?? []), ["Delete", "delete"]].map(([name, action]) => button(
+      name, () => this.#act(this.alert, action), action === "ack" ? "critical" : "plain", { "aria-label": `${name} ${alert.name || text}` })));
   }
 }

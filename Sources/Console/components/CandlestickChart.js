@@ -1,40 +1,23 @@
 import { token } from "../dom.js";
 import { price as priceText, short } from "../format.js";
-import { Chart } from "./Chart.js";
+import { Chart, stroke } from "./Chart.js";
 
-/** µs of each interval of candles. */
-export const INTERVALS = { "1m": 60e6, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
+/** µs of each interval. */
+const INTERVALS = { "1m": 60e6, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
 
-/**
- * Candles with their volume in the lowest quarter. A rising candle is hollow, a falling one filled, so that colour is never alone; one
- * that the gateway did not observe whole is pale.
- */
+/** Candles with their volume in the lowest quarter: rising ones hollow, falling ones filled, those observed in part pale. */
 export class CandlestickChart extends Chart {
   #candles = [];
-  #quote;
 
-  constructor(quote) {
-    super("candlestick chart");
-    this.#quote = quote;
-  }
-
-  /** @param span the range's length, µs; Infinity for all there is. */
   show(series, span = Infinity) {
     const candles = series.candles, step = INTERVALS[series.interval] ?? 60e6;
     this.step = step;
     this.#candles = candles;
     this.series = candles.map(({ time, close }) => ({ time: time + step / 2, value: Number(close) }));
-    this.digits = (candles.at(-1)?.close.split(".")[1] ?? "").length;
-    if (candles.length === 0) return this.changed([0, 1], [0, 1]);
-    const first = candles[0].time, end = candles.at(-1).time + step;
-    const start = Math.min(end - (span === Infinity ? end - first : span), first);
-    this.unobserved = first > start ? [{ from: start - step, to: first }] : [];
-    for (let index = 1; index < candles.length; index += 1) {
-      const before = candles[index - 1].time + step;
-      if (candles[index].time > before) this.unobserved.push({ from: before, to: candles[index].time });
-    }
-    const seen = Math.max(end - first, 24 * step);
-    this.changed([start - step, end + step], [Math.max(start - step, end - seen * 1.12), end + step / 2]);
+    if (candles.length === 0) return this.changed(0, 1, 1, []);
+    const ends = candles.map(({ time }) => time + step);
+    const gaps = candles.flatMap(({ time }, index) => (time > ends[index - 1] ? [{ from: ends[index - 1], to: time }] : []));
+    this.changed(candles[0].time, ends.at(-1), span, gaps);
   }
 
   bounds(first, end) {
@@ -63,12 +46,8 @@ export class CandlestickChart extends Chart {
       }
       context.globalAlpha = candle.source === "partial" ? 0.55 : 1;
       const ceiling = Math.min(y(open), y(close)), body = Math.max(1, Math.abs(y(open) - y(close)));
-      context.beginPath();
-      context.moveTo(middle, y(high));
-      context.lineTo(middle, ceiling);
-      context.moveTo(middle, ceiling + body);
-      context.lineTo(middle, y(low));
-      context.stroke();
+      stroke(context, middle, y(high), middle, ceiling);
+      stroke(context, middle, ceiling + body, middle, y(low));
       if (isUp && width >= 3) context.strokeRect(middle - width / 2, ceiling, width, body);
       else context.fillRect(middle - width / 2, ceiling, width, body);
       context.globalAlpha = 1;
@@ -76,7 +55,7 @@ export class CandlestickChart extends Chart {
   }
 
   describe(index) {
-    const { open, high, low, close, volume, source } = this.#candles[index], quote = this.#quote;
+    const { open, high, low, close, volume, source } = this.#candles[index], { quote } = this;
     const words = [["open", open], ["high", high], ["low", low], ["close", close]].map(([name, value]) => `${name} ${priceText(value, quote)}`);
     return `${words.join("  ")}${volume === undefined ? "" : `  volume ${short(volume)}`}${source === "partial" ? "  (partly observed)" : ""}`;
   }

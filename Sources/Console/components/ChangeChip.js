@@ -3,7 +3,7 @@ import { ARROWS, direction, percent } from "../format.js";
 
 /** A change of 24 h in percent, with an arrow and a sign, so that colour is never alone. */
 export class ChangeChip {
-  element = el("span", { class: "chip" });
+  element = el("span.chip");
   #shown;
   #next;
 
@@ -17,6 +17,6 @@ export class ChangeChip {
     const decimal = (this.#shown = this.#next), way = direction(decimal);
     this.element.dataset.direction = way;
     setText(this.element, decimal === null ? "–" : `${ARROWS[way]} ${percent(decimal)}`);
-    this.element.setAttribute("aria-label", decimal === null ? "no change known" : `${percent(decimal)} in 24 h`);
+    this.element.ariaLabel = decimal === null ? "no change known" : `${percent(decimal)} in 24 h`;
   };
 }

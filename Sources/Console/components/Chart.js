@@ -1,17 +1,24 @@
 import { el, onFrame, paint, setText, token } from "../dom.js";
-import { moment } from "../format.js";
+import { moment, price } from "../format.js";
 
 const AXIS = 74, FOOT = 20, TOP = 10;
 const MINUTE = 60e6, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const TIME_STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
 
+/** Draws a straight line. */
+export function stroke(context, x, y, toX, toY) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(toX, toY);
+  context.stroke();
+}
+
 /**
- * What the charts of a market share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages, the dashed
- * line of the present price, and hatched stretches that nobody observed.
+ * What charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages, the dashed line of the
+ * present price, and hatched stretches that nobody observed.
  *
- * Wheel, pinch, `+` and `−` zoom; drag and Shift with the arrow keys move the view; the arrow keys move the crosshair; double click and
- * `0` go back to the beginning. A subclass sets `series` (`{time, value}`, oldest first), `extent`, `home`, `unobserved` and `step`, and
- * draws with `drawSeries`; `describe(index)` says what stands under the crosshair.
+ * A subclass sets `series` (`{time, value}`, oldest first) and `step`, calls `changed`, and draws with `drawSeries`; `describe(index)`
+ * says what stands under the crosshair.
  */
 export class Chart {
   series = [];
@@ -22,7 +29,6 @@ export class Chart {
   unobserved = [];
   /** The time between two points, µs. */
   step = MINUTE;
-  digits = 2;
   #present;
   #averages = new Set();
   #view = null;
@@ -30,13 +36,14 @@ export class Chart {
   #pointers = new Map();
   #grip = null;
 
-  constructor(label) {
-    this.canvas = el("canvas", {
-      class: "chart", tabIndex: 0, role: "img",
+  constructor(quote, label) {
+    this.quote = quote;
+    this.canvas = el("canvas.chart", {
+      tabIndex: 0, role: "img",
       "aria-label": `${label}: plus and minus zoom, arrow keys move the crosshair, with Shift they move the view, zero shows all`,
     });
-    this.readout = el("p", { class: "caption readout", "aria-live": "polite" }, "\u00a0");
-    this.element = el("div", { class: "chart-frame" }, this.canvas, this.readout);
+    this.readout = el("p.caption.readout", { "aria-live": "polite" }, "\u00a0");
+    this.element = el("div.chart-frame", this.canvas, this.readout);
     new ResizeObserver(() => this.redraw()).observe(this.canvas);
     const on = (name, work, options) => this.canvas.addEventListener(name, work, options);
     on("wheel", (event) => {
@@ -59,11 +66,15 @@ export class Chart {
 
   redraw() { onFrame(this.#draw); }
 
-  /** The subclass's data has changed. Whoever looks at the newest goes on looking at it. */
-  changed(extent, home) {
-    const [, oldEnd] = this.extent;
-    this.extent = extent;
-    this.home = home;
+  /**
+   * The data has changed: it goes from `first` to `end` of a range of `span`, µs (Infinity: of all there is), but for the `gaps`.
+   * Whoever looks at the newest goes on looking at it.
+   */
+  changed(first, end, span, gaps) {
+    const [, oldEnd] = this.extent, start = (span === Infinity ? first : Math.min(end - span, first)) - this.step;
+    this.unobserved = first > start + this.step ? [{ from: start, to: first }, ...gaps] : gaps;
+    const extent = (this.extent = [start, end + this.step / 2]);
+    this.home = [Math.max(start, end - Math.max(end - first, 24 * this.step) * 1.12), extent[1]];
     if (this.#view !== null && this.#view[1] >= oldEnd - this.step) {
       const moved = extent[1] - oldEnd;
       this.#view = this.#bounded([this.#view[0] + moved, this.#view[1] + moved]);
@@ -93,7 +104,7 @@ export class Chart {
   /** What is shown, [from, to] in µs. */
   get view() { return this.#view ?? this.home; }
 
-  /** The points of `series` within a time, [first, end), and one more at each side so that lines reach the edges. */
+  /** The points within a time, [first, end), and one more at each side so that lines reach the edges. */
   within(from, to) {
     const place = (time) => {
       let low = 0, high = this.series.length;
@@ -226,12 +237,7 @@ export class Chart {
       context.clip();
       context.strokeStyle = token("border-subtle");
       context.lineWidth = 1;
-      context.beginPath();
-      for (let place = start - bottom; place < stop; place += 8) {
-        context.moveTo(place, bottom);
-        context.lineTo(place + bottom, 0);
-      }
-      context.stroke();
+      for (let place = start - bottom; place < stop; place += 8) stroke(context, place, bottom, place + bottom, 0);
       context.restore();
       if (stop - start < 90) continue;
       context.fillStyle = token("text-secondary");
@@ -247,10 +253,7 @@ export class Chart {
     const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
     const digits = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
     for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
-      context.beginPath();
-      context.moveTo(0, y(value));
-      context.lineTo(right, y(value));
-      context.stroke();
+      stroke(context, 0, y(value), right, y(value));
       context.fillText(value.toFixed(digits), right + 6, y(value) + 4);
     }
     const count = Math.max(2, Math.min(7, Math.floor(right / 90)));
@@ -287,15 +290,12 @@ export class Chart {
     if (text === undefined || !(value >= low && value <= high)) return;
     context.setLineDash([4, 4]);
     context.strokeStyle = token("accent-text");
-    context.beginPath();
-    context.moveTo(0, y(value));
-    context.lineTo(right, y(value));
-    context.stroke();
+    stroke(context, 0, y(value), right, y(value));
     context.setLineDash([]);
     context.fillStyle = token("accent-primary");
     context.fillRect(right + 2, y(value) - 9, AXIS - 4, 18);
     context.fillStyle = token("on-accent");
-    context.fillText(value.toFixed(this.digits), right + 6, y(value) + 4, AXIS - 10);
+    context.fillText(price(text), right + 6, y(value) + 4, AXIS - 10);
   }
 
   #drawCross(context, { from, to, first, end, x, y, right, bottom }) {
@@ -308,12 +308,8 @@ export class Chart {
     const { time, value } = this.series[index];
     if (Math.abs(time - wanted) > 2 * this.step) return setText(this.readout, `${moment(wanted, MINUTE, true)}  not observed`);
     context.strokeStyle = token("border-emphasis");
-    context.beginPath();
-    context.moveTo(x(time), TOP);
-    context.lineTo(x(time), bottom);
-    context.moveTo(0, y(value));
-    context.lineTo(right, y(value));
-    context.stroke();
+    stroke(context, x(time), TOP, x(time), bottom);
+    stroke(context, 0, y(value), right, y(value));
     setText(this.readout, `${moment(time, MINUTE, true)}  ${this.describe(index)}`);
   }
 }

@@ -1,39 +1,42 @@
 import { el, setText, stored } from "../dom.js";
 
-const DOMAINS = new Set(["consciousness", "health", "wealth", "relationships"]);
+const DOMAINS = ["consciousness", "health", "wealth", "relationships"];
 
-/** The card of the day: quote, action with its box to tick, domain and source. What is ticked is kept in this browser. */
+/** The card of a deck's day, with a box to tick, which this browser keeps. */
 export class DeckCard {
-  #key;
-  constructor() {
-    this.quote = el("blockquote", { class: "deck-quote" });
-    this.box = el("input", { type: "checkbox", id: "deck-done", onchange: () => this.#tick() });
-    this.action = el("span", {});
-    this.minutes = el("span", { class: "deck-source" });
-    this.domain = el("span", { class: "deck-domain" });
-    this.source = el("span", { class: "deck-source" });
+  quote = el("blockquote.deck-quote");
+  action = el("span");
+  minutes = el("span.deck-source");
+  domain = el("span.deck-domain");
+  source = el("span.deck-source");
+
+  constructor(name) {
+    this.box = el("input", { type: "checkbox", onchange: () => this.#ticked(this.box.checked ? this.date : null) });
+    this.name = `deck.${name}`;
     this.element = el(
-      "article", { class: "deck-card", "aria-label": "Card of the day" }, this.quote,
-      el("label", { class: "deck-action" }, this.box, el("span", {}, this.action, " ", this.minutes)),
-      el("div", { class: "deck-foot" }, this.domain, el("span", { class: "deck-source", "aria-hidden": "true" }, "•"), this.source));
+      "article.deck-card", { "aria-label": "Card of the day", hidden: true }, this.quote,
+      el("label.deck-action", this.box, el("span", this.action, " ", this.minutes)),
+      el("div.deck-foot", this.domain, el("span.deck-source", { "aria-hidden": "true" }, "•"), this.source));
   }
 
-  /** @param key names this card among others, so that another day's is not ticked. */
-  show({ quote, action, minutes, domain, source }, key) {
-    this.#key = key;
-    setText(this.quote, quote ?? "");
-    setText(this.action, action ?? "");
-    setText(this.minutes, minutes ? `(${minutes} min)` : "");
-    setText(this.domain, domain ?? "");
-    this.domain.hidden = !domain;
-    this.domain.dataset.domain = DOMAINS.has(domain?.toLowerCase()) ? domain.toLowerCase() : "other";
-    setText(this.source, source ?? "");
-    this.box.checked = stored.read("deck", null) === key;
-    this.element.classList.toggle("is-done", this.box.checked);
+  show({ card, date }) {
+    this.element.hidden = card === undefined;
+    if (card === undefined) return;
+    this.date = date;
+    const domain = String(card.domain ?? "–");
+    setText(this.quote, String(card.quote ?? ""));
+    setText(this.action, String(card.action ?? ""));
+    setText(this.minutes, card.minutes ? `(${card.minutes} min)` : "");
+    setText(this.domain, domain[0].toUpperCase() + domain.slice(1));
+    this.domain.style.color = DOMAINS.includes(domain) ? `var(--domain-${domain})` : "";
+    setText(this.source, String(card.source ?? ""));
+    // Another day's card is not ticked.
+    this.box.checked = stored.read(this.name, null) === date;
+    this.#ticked();
   }
 
-  #tick() {
-    stored.write("deck", this.box.checked ? this.#key : null);
+  #ticked(date) {
+    if (date !== undefined) stored.write(this.name, date);
     this.element.classList.toggle("is-done", this.box.checked);
   }
 }

@@ -1,8 +1,8 @@
 import { button, el } from "../dom.js";
 
-/** What is there when nothing is: what happened, why it matters, what to do. */
+/** What is there when nothing is: what, why, and what to do. */
 export function emptyState({ title, why, action, onAction }) {
   return el(
-    "div", { class: "empty card" }, el("h2", {}, title), why ? el("p", { class: "muted" }, why) : null,
+    "div.empty.card", el("h2", title), why ? el("p.muted", why) : null,
     action ? button(action, onAction, "primary") : null);
 }

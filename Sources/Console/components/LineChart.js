@@ -2,28 +2,15 @@ import { token } from "../dom.js";
 import { price as priceText } from "../format.js";
 import { Chart } from "./Chart.js";
 
-/** The line of a range with its fading area. What was known but not observed is drawn thin and dashed; gaps are left open. */
+/** The line of a range with its fading area: thin and dashed where it was known but not observed, open where there is a gap. */
 export class LineChart extends Chart {
   #line;
-  #quote;
 
-  constructor(quote, label = "price chart") {
-    super(label);
-    this.#quote = quote;
-  }
-
-  /** @param span the range's length, µs; Infinity for all there is. */
   show(line, span = Infinity) {
     this.#line = line;
     this.step = Math.max(1, line.step);
     this.series = line.points.map((point, index) => ({ time: line.from + index * line.step, value: Number(point) }));
-    this.digits = (line.points.at(-1)?.split(".")[1] ?? "").length;
-    const end = line.from + line.points.length * line.step;
-    const first = this.series[0]?.time ?? end;
-    const start = Math.min(end - (span === Infinity ? end - first : span), first);
-    this.unobserved = [...(first > start ? [{ from: start, to: first }] : []), ...line.gaps];
-    const seen = Math.max(end - first, 24 * this.step);
-    this.changed([start - this.step, end], [Math.max(start - this.step, end - seen * 1.12), end]);
+    this.changed(line.from, line.from + line.points.length * line.step, span, line.gaps);
   }
 
   drawSeries(context, { first, end, x, y, bottom, top }) {
@@ -65,5 +52,5 @@ export class LineChart extends Chart {
     finish(run, isObserved);
   }
 
-  describe(index) { return priceText(this.#line.points[index], this.#quote); }
+  describe(index) { return priceText(this.#line.points[index], this.quote); }
 }

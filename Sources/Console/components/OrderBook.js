@@ -13,16 +13,16 @@ export class OrderBook {
 
   constructor() {
     const row = (side) => {
-      const parts = { price: el("td", {}, "\u00a0"), size: el("td", {}, "") };
-      parts.row = el("tr", { class: side }, parts.price, parts.size);
+      const parts = { price: el("td", "\u00a0"), size: el("td", "") };
+      parts.row = el(`tr.${side}`, parts.price, parts.size);
       return parts;
     };
     for (let place = 0; place < ROWS; place += 1) { this.#asks.push(row("ask")); this.#bids.push(row("bid")); }
     this.element = el(
-      "table", { class: "book" },
-      el("caption", { class: "visually-hidden" }, "Order book: asks above, bids below"),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"))),
-      el("tbody", {}, ...this.#asks.map(({ row: each }) => each).reverse(), el("tr", { class: "spread" }, this.#spread),
+      "table.book",
+      el("caption.visually-hidden", "Order book: asks above, bids below"),
+      el("thead", el("tr", el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"))),
+      el("tbody", ...this.#asks.map(({ row: each }) => each).reverse(), el("tr.spread", this.#spread),
         ...this.#bids.map(({ row: each }) => each)));
   }
 

@@ -1,9 +1,9 @@
 import { el, setText } from "../dom.js";
-import { ARROWS, direction, percent, signedPrice } from "../format.js";
+import { ARROWS, direction, percent, signedMoney } from "../format.js";
 
 /** A profit or loss: amount and percent, with an arrow and a sign. */
 export class PnLChip {
-  element = el("span", { class: "chip pnl" });
+  element = el("span.chip.pnl");
   #quote;
 
   constructor(quote) { this.#quote = quote; }
@@ -11,7 +11,7 @@ export class PnLChip {
   show(amount, share, what = "profit or loss") {
     const way = direction(amount);
     this.element.dataset.direction = way;
-    const text = amount === undefined ? "–" : `${ARROWS[way]} ${signedPrice(amount, this.#quote)}${share === undefined ? "" : ` (${percent(share)})`}`;
+    const text = amount === undefined ? "–" : `${ARROWS[way]} ${signedMoney(amount, this.#quote)}${share === undefined ? "" : ` (${percent(share)})`}`;
     setText(this.element, text);
     this.element.title = what;
   }

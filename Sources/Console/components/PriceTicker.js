@@ -5,7 +5,7 @@ import { Decimal } from "/tidegate.js";
 const RING = [{ opacity: 1, transform: "none" }, { opacity: 0, transform: "scale(1.1)" }];
 const FROM = { up: "translateY(100%)", down: "translateY(-100%)" };
 
-/** Tickers out of sight are written once a second, for those who listen, and move nothing. */
+/** Tickers out of sight are written once a second, for screen readers, and move nothing. */
 const sight = new IntersectionObserver((entries) => { for (const { target, isIntersecting } of entries) shown.get(target)?.isSeen(isIntersecting); });
 const shown = new WeakMap();
 
@@ -20,21 +20,21 @@ export class PriceTicker {
   #still = document.createTextNode("");
   #changed = document.createTextNode("");
   #spoken = document.createTextNode("");
-  #ring = el("span", { class: "ring" });
+  #ring = el("span.ring");
   #gone = document.createTextNode("");
-  /** The new digits, and above or below them the old ones that they push out. */
-  #rolling = el("span", {}, this.#changed, el("span", { class: "gone" }, this.#gone));
-  /** Made once and played again: to make an animation costs more than all else that a price does. */
+  /** The new digits, and the old ones that they push out. */
+  #rolling = el("span", this.#changed, el("span.gone", this.#gone));
+  /** Made once and played again: making an animation is what costs most here. */
   #pulse;
   #rolls = {};
   #isInSight = true;
 
-  constructor(quote, className = "") {
+  constructor(quote) {
     this.#quote = quote;
     this.element = el(
-      "span", { class: `ticker price ${className}` },
-      el("span", { class: "digits", "aria-hidden": "true" }, el("span", {}, this.#still), this.#rolling),
-      el("span", { class: "visually-hidden" }, this.#spoken), this.#ring);
+      "span.ticker.price",
+      el("span.digits", { "aria-hidden": "true" }, el("span", this.#still), this.#rolling),
+      el("span.visually-hidden", this.#spoken), this.#ring);
     shown.set(this.element, this);
     sight.observe(this.element);
   }
@@ -44,7 +44,7 @@ export class PriceTicker {
     if (isInSight && this.#next !== undefined) onBeat(this.#draw);
   }
 
-  /** @param isMove whether it pulses: not so a first price. */
+  /** @param isMove whether it pulses. */
   show(decimal, isMove) {
     this.#next = decimal;
     this.#isMove = isMove;
@@ -60,7 +60,6 @@ export class PriceTicker {
     if (this.#still.length !== same) this.#still.data = text.slice(0, same);
     this.#changed.data = text.slice(same);
     this.#gone.data = this.#text.slice(same);
-    // Of what is seen: several moves may lie between two frames.
     if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up");
     this.#text = text;
     this.#drawn = this.#next;
@@ -68,7 +67,7 @@ export class PriceTicker {
 
   #move(way) {
     const pulse = parseFloat(token("duration-pulse")), roll = parseFloat(token("duration-odometer"));
-    // Somebody has asked for little motion.
+    // Little motion is asked for.
     if (!(pulse > 0 && roll > 0)) return;
     const isTurn = way !== this.#way;
     if (isTurn) {

@@ -1,13 +1,11 @@
 import { button, el, setText, stored } from "../dom.js";
 import { described } from "../rules.js";
 
-/** A beep of so many Hz, twice a second, while anything rings. */
+/** A beep, Hz, and from one to the next, ms. */
 const HERTZ = 880;
 const BEAT = 1_000;
 
-/**
- * Rings for every alert that is not acknowledged: a bar on every page, a sound, and a notification of the system where these are allowed.
- */
+/** Rings for every alert that is not acknowledged: a bar on every page, and where they are allowed a sound and a notification. */
 export class Ringer {
   #alerts;
   #ringing = new Map();
@@ -16,9 +14,9 @@ export class Ringer {
 
   constructor(alerts) {
     this.#alerts = alerts;
-    this.text = el("strong", {});
+    this.text = el("strong");
     this.element = el(
-      "div", { class: "ringer", role: "alert", hidden: true }, el("span", { class: "ringer-mark", "aria-hidden": "true" }, "!"), this.text,
+      "div.ringer", { role: "alert", hidden: true }, el("span.ringer-mark", { "aria-hidden": "true" }, "!"), this.text,
       button("Snooze", () => this.#each("snooze")),
       button("Dismiss", () => this.#each("ack"), "critical"));
     alerts.on((list) => this.#show(list));

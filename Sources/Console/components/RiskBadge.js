@@ -1,7 +1,6 @@
 import { el, icon, setText } from "../dom.js";
 
 const TRIANGLE = "M12 4l9 16H3zM12 10v4M12 17v.5", EYE = "M2 12s4-6 10-6 10 6 10 6-4 6-10 6S2 12 2 12zM12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4", HAND = "M8 3h8l5 5v8l-5 5H8l-5-5V8zM8 12h8";
-/** What each state means, in words that say what to do. */
 const STATES = {
   NORMAL: [null, "Full trading."], SOFT_BRAKE: [TRIANGLE, "Smaller sizes only."], QUARANTINE: [EYE, "Watch only."], HARD_STOP: [HAND, "All trading has stopped."],
 };
@@ -9,14 +8,14 @@ const STATES = {
 /** The state of a risk desk: four states, each with a mark, a word and what follows from it. */
 export class RiskBadge {
   #word = el("span");
-  #mark = el("span", { class: "risk-mark", "aria-hidden": "true" });
-  badge = el("span", { class: "risk-badge" }, this.#mark, this.#word);
-  meaning = el("span", { class: "muted" });
-  element = el("div", { class: "risk" }, this.badge, this.meaning);
+  #mark = el("span.risk-mark", { "aria-hidden": "true" });
+  badge = el("span.risk-badge", this.#mark, this.#word);
+  meaning = el("span.muted");
+  element = el("div.risk", this.badge, this.meaning);
 
   show(state, reason) {
     const known = Object.hasOwn(STATES, state) ? STATES[state] : [TRIANGLE, "A state that this page does not know."];
-    this.badge.dataset.state = Object.hasOwn(STATES, state) ? state : "SOFT_BRAKE";
+    this.badge.style.background = `var(--risk-${Object.hasOwn(STATES, state) ? state.toLowerCase().replace("_", "-") : "soft-brake"})`;
     setText(this.#word, state.replaceAll("_", " "));
     this.#mark.replaceChildren(...(known[0] ? [icon(known[0])] : []));
     setText(this.meaning, [known[1], reason].filter(Boolean).join(" "));

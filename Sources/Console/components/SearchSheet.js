@@ -2,7 +2,7 @@ import { field, foot, openSheet } from "./Sheet.js";
 import { toast } from "./Toast.js";
 import { el } from "../dom.js";
 
-/** Finds markets by symbol, base or name, and hands the chosen one over. */
+/** Finds markets by symbol, base or name. */
 export class SearchSheet {
   #session;
   #chosen;
@@ -12,7 +12,7 @@ export class SearchSheet {
     this.#session = session;
     this.#chosen = chosen;
     this.input = el("input", { type: "search", id: "search", autocomplete: "off", spellcheck: false, placeholder: "BTC, kraken:ZEC-USD …" });
-    this.results = el("ul", { class: "results", "aria-label": "Markets found" });
+    this.results = el("ul.results", { "aria-label": "Markets found" });
     this.input.addEventListener("input", () => this.#search());
   }
 
@@ -30,12 +30,12 @@ export class SearchSheet {
       const found = await this.#session.instruments(text);
       if (turn !== this.#turn) return;
       this.results.replaceChildren(...found.slice(0, 60).map((instrument) => el(
-        "li", {}, el("button", {
+        "li", el("button", {
           type: "button", onclick: () => { this.#chosen(instrument.symbol); toast(`${instrument.symbol} added`, "success"); },
-        }, el("strong", {}, instrument.symbol), el("span", { class: "caption" }, instrument.name ?? instrument.venue_symbol ?? "")))));
-      if (found.length === 0) this.results.replaceChildren(el("li", { class: "muted" }, `No market matches "${text}". Try the base asset alone, such as BTC.`));
+        }, el("strong", instrument.symbol), el("span.caption", instrument.name ?? instrument.venue_symbol ?? "")))));
+      if (found.length === 0) this.results.replaceChildren(el("li.muted", `No market matches "${text}". Try the base asset alone, such as BTC.`));
     } catch (error) {
-      if (turn === this.#turn) this.results.replaceChildren(el("li", { class: "notice" }, error.message));
+      if (turn === this.#turn) this.results.replaceChildren(el("li.notice", error.message));
     }
   }
 }

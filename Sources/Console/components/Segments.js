@@ -1,11 +1,11 @@
 import { el } from "../dom.js";
 
-/** A row of buttons of which one is pressed, as the ranges of a chart. */
+/** A row of buttons of which one is pressed. */
 export function segments(label, names, chosen, onChosen) {
-  const group = el("div", { class: "segments", role: "group", "aria-label": label }, ...names.map((name) => el(
+  const group = el("div.segments", { role: "group", "aria-label": label }, ...names.map((name) => el(
     "button", {
       type: "button", "aria-pressed": String(name === chosen), onclick: (event) => {
-        for (const each of group.children) each.setAttribute("aria-pressed", String(each === event.currentTarget));
+        for (const each of group.children) each.ariaPressed = String(each === event.currentTarget);
         onChosen(name);
       },
     }, name)));

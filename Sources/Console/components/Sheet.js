@@ -1,4 +1,5 @@
-import { button, el } from "../dom.js";
+import { button, el, setText } from "../dom.js";
+import { said } from "../format.js";
 
 /** A dialog over the page that goes from the document when it is closed. */
 export function openSheet(label, ...content) {
@@ -9,23 +10,43 @@ export function openSheet(label, ...content) {
   return sheet;
 }
 
+/** A dialog with a form. `submit` does what it is for, or throws what is wrong, in words. */
+export function openForm(title, [main, kind], submit, ...content) {
+  const problem = el("p.notice", { role: "alert" });
+  const onsubmit = async (event) => {
+    event.preventDefault();
+    try {
+      await submit(event.target);
+      sheet.close();
+    } catch (error) {
+      setText(problem, said(error));
+    }
+  };
+  const sheet = openSheet(title, el("form", { onsubmit }, el("h2", title), ...content, problem, foot("Not now", main, kind)));
+}
+
 /** The buttons of a sheet: one that closes it, and what it is for. @param main words of a button that submits, or a button. */
 export function foot(close, main, kind = "primary") {
   return el(
-    "div", { class: "dialog-foot" }, button(close, (event) => event.currentTarget.closest("dialog").close()),
-    typeof main === "string" ? el("button", { class: `button button-${kind}`, type: "submit" }, main) : main);
+    "div.dialog-foot", button(close, (event) => event.currentTarget.closest("dialog").close()),
+    typeof main === "string" ? button(main, undefined, kind, { type: "submit" }) : main);
 }
 
-/** A field with its label above and its error below. `control` has an id. */
-export function field(label, control, hint) {
-  return el("div", { class: "field" }, el("label", { for: control.id }, label), control, hint ? el("span", { class: "caption" }, hint) : null);
-}
+/** A control that has an id, below its label. */
+export function field(label, control) { return el("div.field", el("label", { for: control.id }, label), control); }
 
 /** A choice of one of `[value, name]`. */
-export function choice(id, options, onChange) {
-  const select = el("select", { id, onchange: onChange }, ...options.map(([value, name]) => el("option", { value }, name)));
-  return select;
+export function choice(id, options, onchange) {
+  return el("select", { id, onchange }, ...options.map(([value, name]) => el("option", { value }, name)));
 }
+
+/** A field for a decimal. */
+export function numberInput(id, value = "") {
+  return el("input", { id, value, inputMode: "decimal", autocomplete: "off", pattern: "-?[0-9]{1,18}([.][0-9]{1,12})?" });
+}
+
+/** A box to tick. */
+export function tick(id, label, properties) { return el("label.choice", el("input", { type: "checkbox", id, ...properties }), label); }
 
 /** A text field that suggests the gateway's markets. Returns the input and its list, which belong together. */
 export function marketField(session, id, value = "") {

@@ -1,14 +1,12 @@
 import { el } from "../dom.js";
-import { field, foot, openSheet } from "./Sheet.js";
+import { field, openForm, tick } from "./Sheet.js";
 
-/** Asks for a token. It is kept in memory, or in this tab's session storage where its owner chooses so; never elsewhere. */
-export function askForToken(signedIn, reason) {
+/** Asks for a token, which is kept in memory, or in this tab's session storage if its owner chooses so. */
+export function askForToken(session, reason) {
   if (document.querySelector("dialog[open]")) return;
   const input = el("input", { type: "password", id: "token", autocomplete: "off", required: true });
-  const keep = el("input", { type: "checkbox", id: "keep" });
-  openSheet("Sign in", el(
-    "form", { method: "dialog", onsubmit: () => signedIn(input.value.trim(), keep.checked) },
-    el("h2", {}, "This gateway asks who you are"),
-    el("p", { class: "muted" }, reason ? `It said: ${reason}. ` : "", "Prices are shown once you give an API key or a token."),
-    field("Key or token", input), el("label", { class: "choice" }, keep, "Keep it until this tab is closed"), foot("Not now", "Sign in")));
+  openForm(
+    "This gateway asks who you are", ["Sign in"], ({ keep }) => session.signIn(input.value.trim(), keep.checked),
+    el("p.muted", reason ? `It said: ${reason}. ` : "", "Prices are shown once you give an API key or a token."),
+    field("Key or token", input), tick("keep", "Keep it until this tab is closed"));
 }

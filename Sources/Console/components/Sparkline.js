@@ -24,8 +24,8 @@ export class Sparkline {
 
   #draw = () => {
     const { points, range, trend } = this.#next;
-    if (points.length < 2) return;
-    const prices = points.map(Number);
+    if (points.length === 0) return;
+    const prices = (points.length > 1 ? points : [points[0], points[0]]).map(Number);
     const low = Math.min(...prices), span = Math.max(...prices) - low;
     const step = WIDTH / (prices.length - 1);
     const path = prices.map((value, index) =>
@@ -33,6 +33,6 @@ export class Sparkline {
     this.#line.setAttribute("d", `M${path}`);
     this.#area.setAttribute("d", `M${path}V${HEIGHT}H0Z`);
     this.element.dataset.trend = trend;
-    this.element.setAttribute("aria-label", `the line of ${range || "24h"} is ${trend}`);
+    this.element.ariaLabel = `the line of ${range || "24h"} is ${trend}`;
   };
 }

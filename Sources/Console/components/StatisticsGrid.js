@@ -12,11 +12,11 @@ const FIELDS = [
 /** The figures of 24 h; what a venue does not say is a dash. */
 export class StatisticsGrid {
   #quote;
-  #cells = FIELDS.map(([name]) => ({ name, value: el("dd", {}, "–") }));
+  #cells = FIELDS.map(([name]) => ({ name, value: el("dd", "–") }));
 
   constructor(quote) {
     this.#quote = quote;
-    this.element = el("dl", { class: "statistics" }, ...this.#cells.map(({ name, value }) => el("div", {}, el("dt", {}, name), value)));
+    this.element = el("dl.statistics", ...this.#cells.map(({ name, value }) => el("div", el("dt", name), value)));
   }
 
   show(ticker) {

@@ -6,10 +6,10 @@ const MARKS = { scheduled: "◷", running: "▶", paused: "❚❚", alerting: "!
 export class StatusBadge {
   #mark = el("span", { "aria-hidden": "true" });
   #word = el("span");
-  element = el("span", { class: "status-badge" }, this.#mark, this.#word);
+  element = el("span.status-badge", this.#mark, this.#word);
 
   show(state) {
-    this.element.dataset.state = Object.hasOwn(MARKS, state) ? state : "disabled";
+    this.element.style.background = `var(--state-${Object.hasOwn(MARKS, state) ? state : "disabled"})`;
     setText(this.#mark, MARKS[state] ?? "?");
     setText(this.#word, state.toUpperCase());
   }

@@ -4,12 +4,12 @@ const WORDS = { connected: "Connected", reconnecting: "Reconnecting", disconnect
 
 /** The dot of the header: connected, reconnecting, disconnected; in words as well. */
 export class StatusIndicator {
-  #dot = el("span", { class: "dot", "aria-hidden": "true" });
-  #text = el("span", {}, "Connecting");
+  #dot = el("span.dot", { "aria-hidden": "true" });
+  #text = el("span", "Connecting");
 
   constructor(element) {
     this.element = element;
-    element.setAttribute("role", "status");
+    element.role = "status";
     element.replaceChildren(this.#dot, this.#text);
     this.show("connecting");
   }

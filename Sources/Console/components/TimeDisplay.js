@@ -1,7 +1,7 @@
 import { el, setText } from "../dom.js";
 
-/** The figure that an alert is about, large: a threshold, a time, what is left. */
+/** The figure that an alert is about, large. */
 export class TimeDisplay {
-  element = el("span", { class: "time-display" });
+  element = el("span.time-display");
   show(text) { setText(this.element, text); }
 }

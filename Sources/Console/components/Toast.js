@@ -1,14 +1,13 @@
 import { el } from "../dom.js";
 
-/** How long one is shown, ms: errors longer, so that they can be read. */
-const SHOWN = { info: 3_000, success: 3_000, error: 5_000 };
+/** How long each kind is shown, ms, its mark, and its colour. */
+const KINDS = { info: [3_000, "i", "state-scheduled"], success: [3_000, "✓", "risk-normal"], error: [5_000, "!", "critical"] };
 /** Messages that wait for their turn; beyond it the oldest waiting goes. */
 const LIMIT = 5;
-const MARKS = { info: "i", success: "✓", error: "!" };
 const waiting = [];
 let shown = null;
 
-/** A short message that goes by itself, or when it is clicked. One stands at a time; others wait, and equal ones are one. */
+/** A short message that goes by itself, or when it is clicked. One stands at a time; equal ones are one. */
 export function toast(message, kind = "info") {
   if (shown?.message === message || waiting.some((each) => each.message === message)) return;
   waiting.push({ message, kind });
@@ -19,15 +18,15 @@ export function toast(message, kind = "info") {
 function next() {
   shown = waiting.shift() ?? null;
   if (shown === null) return;
-  const { message, kind } = shown;
-  const element = el("p", { class: "toast" }, el("span", { class: "toast-mark", "aria-hidden": "true" }, MARKS[kind]), message);
-  element.dataset.kind = kind;
+  const { message, kind } = shown, [time, mark, colour] = KINDS[kind];
+  const element = el("p.toast", el("span.toast-mark", { "aria-hidden": "true" }, mark), message);
+  element.style.setProperty("--kind", `var(--${colour})`);
   document.getElementById("toasts").replaceChildren(element);
   const end = () => {
     clearTimeout(timer);
     element.remove();
     next();
   };
-  const timer = setTimeout(end, SHOWN[kind]);
+  const timer = setTimeout(end, time);
   element.addEventListener("click", end, { once: true });
 }

@@ -12,9 +12,9 @@ export class TradeList {
   constructor() {
     this.body = el("tbody");
     this.element = el(
-      "div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Last trades" },
-      el("table", { class: "trades" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"), el("th", { scope: "col" }, "Time"))),
+      "div.scroll", { tabIndex: 0, role: "region", "aria-label": "Last trades" },
+      el("table.trades",
+        el("thead", el("tr", el("th", { scope: "col" }, "Price"), el("th", { scope: "col" }, "Size"), el("th", { scope: "col" }, "Time"))),
         this.body));
   }
 
@@ -27,7 +27,7 @@ export class TradeList {
     const shown = this.#trades.slice(-ROWS).reverse();
     while (this.#rows.length < shown.length) {
       const cells = [el("td"), el("td"), el("td")];
-      this.body.append(el("tr", {}, ...cells));
+      this.body.append(el("tr", ...cells));
       this.#rows.push(cells);
     }
     shown.forEach((trade, place) => {

@@ -7,7 +7,7 @@ const NEAR = 0.75;
 
 /** A list whose rows stay where they are as long as what they show is there. */
 class Rows {
-  element = el("ul", { class: "rows" });
+  element = el("ul.rows");
   #rows = new Map();
   #make;
 
@@ -37,25 +37,25 @@ class Facts {
   #values;
 
   constructor(names, className = "facts") {
-    this.#values = names.map(() => el("dd", {}, "–"));
-    this.element = el("dl", { class: className }, ...names.map((name, place) => el("div", {}, el("dt", {}, name), this.#values[place])));
+    this.#values = names.map(() => el("dd", "–"));
+    this.element = el("dl", { class: className }, ...names.map((name, place) => el("div", el("dt", name), this.#values[place])));
   }
 
   show(texts) { texts.forEach((text, place) => setText(this.#values[place], text)); }
 }
 
 class FeedRow {
-  #dot = el("span", { class: "dot", "aria-hidden": "true" });
+  #dot = el("span.dot", { "aria-hidden": "true" });
   #name = el("strong");
   #state = el("span");
-  #why = el("span", { class: "why-dead" });
-  #rate = el("span", { class: "price" });
+  #why = el("span.why-dead");
+  #rate = el("span.price");
   #line = new RateLine();
   #facts = new Facts(["age", "lag", "lag p99", "gaps", "resyncs", "books live"]);
   element = el(
-    "li", { class: "row feed" },
-    el("div", { class: "feed-name" }, this.#name, el("span", { class: "indicator" }, this.#dot, this.#state), this.#why),
-    el("div", { class: "feed-rate" }, this.#line.element, this.#rate), this.#facts.element);
+    "li.row.feed",
+    el("div.feed-name", this.#name, el("span.indicator", this.#dot, this.#state), this.#why),
+    el("div.feed-rate", this.#line.element, this.#rate), this.#facts.element);
 
   show(feed) {
     this.#dot.dataset.state = feed.indicator;
@@ -75,8 +75,8 @@ class FeedRow {
 
 class BookRow {
   #symbol = el("strong");
-  #reason = el("span", { class: "why-dead" });
-  element = el("li", { class: "row book-row" }, this.#symbol, this.#reason);
+  #reason = el("span.why-dead");
+  element = el("li.row.book-row", this.#symbol, this.#reason);
   show(book) {
     setText(this.#symbol, book.symbol);
     setText(this.#reason, book.reason);
@@ -85,9 +85,9 @@ class BookRow {
 
 class ClientRow {
   #name = el("strong");
-  #where = el("span", { class: "muted" });
+  #where = el("span.muted");
   #facts = new Facts(["waits for it", "slow for", "rate", "class", "merged", "lost"]);
-  element = el("li", { class: "row client-row" }, el("div", { class: "feed-name" }, this.#name, this.#where), this.#facts.element);
+  element = el("li.row.client-row", el("div.feed-name", this.#name, this.#where), this.#facts.element);
   show(client) {
     setText(this.#name, client.key ?? client.peer);
     setText(this.#where, `${client.id}, ${client.peer}, ${client.transport}`);
@@ -103,7 +103,7 @@ class ClientRow {
 class LoopRow {
   #name = el("strong");
   #facts = new Facts(["busy", "lag p99", "turn p99", "clients", "feeds"]);
-  element = el("li", { class: "row client-row" }, this.#name, this.#facts.element);
+  element = el("li.row.client-row", this.#name, this.#facts.element);
   show(loop) {
     setText(this.#name, `Loop ${loop.loop}`);
     this.#facts.show([percent(loop.busy), duration(loop.lag_p99_ms), duration(loop.turn_p99_ms), count(loop.clients), count(loop.feeds)]);
@@ -113,8 +113,8 @@ class LoopRow {
 class LimitRow {
   #name = el("span");
   #meter = el("meter", { min: 0, max: 1, high: NEAR, optimum: 0 });
-  #words = el("span", { class: "muted" });
-  element = el("li", { class: "row limit-row" }, this.#name, this.#meter, this.#words);
+  #words = el("span.muted");
+  element = el("li.row.limit-row", this.#name, this.#meter, this.#words);
   show({ name, used, limit }) {
     const part = limit > 0 ? used / limit : 0, shown = /bytes/.test(name) ? bytes : count;
     setText(this.#name, name);
@@ -126,11 +126,11 @@ class LimitRow {
 }
 
 class EventRow {
-  #time = el("time", { class: "price" });
-  #level = el("span", { class: "badge" });
+  #time = el("time.price");
+  #level = el("span.badge");
   #text = el("span");
-  #fields = el("span", { class: "muted fields" });
-  element = el("li", { class: "event" }, this.#time, this.#level, this.#text, this.#fields);
+  #fields = el("span.muted.fields");
+  element = el("li.event", this.#time, this.#level, this.#text, this.#fields);
   show({ time, level, msg, fields }) {
     setText(this.#time, clock(time));
     setText(this.#level, level);
@@ -141,8 +141,8 @@ class EventRow {
 }
 
 function section(title, ...content) {
-  const heading = el("h2", {}, title);
-  return el("section", { class: "card", "aria-label": title }, heading, ...content);
+  const heading = el("h2", title);
+  return el("section.card", { "aria-label": title }, heading, ...content);
 }
 
 const BADGES = { ok: "badge badge-good", degraded: "badge badge-warning", failing: "badge badge-error" };
@@ -150,40 +150,40 @@ const BADGES = { ok: "badge badge-good", degraded: "badge badge-warning", failin
 /** Everything that operators look at. */
 export class Overview {
   #title = el("h1");
-  #status = el("span", { class: "badge" });
-  #reasons = el("ul", { class: "reasons", "aria-live": "polite" });
-  #about = el("p", { class: "caption" });
+  #status = el("span.badge");
+  #reasons = el("ul.reasons", { "aria-live": "polite" });
+  #about = el("p.caption");
   #in = new RateLine();
   #out = new RateLine();
   #figures = new Facts(["clients", "slow", "messages in", "frames out", "delivery p99", "cores", "memory", "up"], "facts figures");
   #feeds = new Rows(() => new FeedRow());
   #books = new Rows(() => new BookRow());
-  #booksNone = el("p", { class: "muted" }, "Every book is live.");
-  #booksMore = el("p", { class: "caption" });
+  #booksNone = el("p.muted", "Every book is live.");
+  #booksMore = el("p.caption");
   #clients = new Facts(["subscriptions", "ever", "resumed", "parked", "merged", "lost"], "facts figures");
-  #ended = el("p", { class: "caption" });
+  #ended = el("p.caption");
   #slow = new Rows(() => new ClientRow());
-  #slowNone = el("p", { class: "muted" }, "No client is slow.");
+  #slowNone = el("p.muted", "No client is slow.");
   #loops = new Rows(() => new LoopRow());
   #limits = new Rows(() => new LimitRow());
   #events = new Rows(() => new EventRow());
-  #eventsNone = el("p", { class: "muted" }, "Nothing notable has happened.");
+  #eventsNone = el("p.muted", "Nothing notable has happened.");
   #newest = "";
   #reasonsText = "";
 
   constructor() {
     this.element = el(
-      "div", { class: "stack" },
-      el("div", { class: "page-head" }, this.#title, this.#status),
+      "div.stack",
+      el("div.page-head", this.#title, this.#status),
       this.#reasons,
       section("Throughput", this.#figures.element,
-        el("div", { class: "pair" },
-          el("figure", {}, el("figcaption", { class: "caption" }, "Messages from venues, last minute"), this.#in.element),
-          el("figure", {}, el("figcaption", { class: "caption" }, "Frames to clients, last minute"), this.#out.element))),
+        el("div.pair",
+          el("figure", el("figcaption.caption", "Messages from venues, last minute"), this.#in.element),
+          el("figure", el("figcaption.caption", "Frames to clients, last minute"), this.#out.element))),
       section("Feeds", this.#feeds.element),
       section("Books that are not live", this.#booksNone, this.#books.element, this.#booksMore),
       section("Clients", this.#clients.element, this.#ended, this.#slowNone, this.#slow.element),
-      el("div", { class: "pair" }, section("Loops", this.#loops.element), section("Limits", this.#limits.element)),
+      el("div.pair", section("Loops", this.#loops.element), section("Limits", this.#limits.element)),
       section("Events", this.#eventsNone, this.#events.element),
       this.#about);
   }
@@ -196,7 +196,7 @@ export class Overview {
     const all = [...state.reasons, ...state.warnings], reasons = JSON.stringify(all);
     if (reasons !== this.#reasonsText) {
       this.#reasonsText = reasons;
-      this.#reasons.replaceChildren(...all.slice(0, 20).map((reason) => el("li", {}, reason)));
+      this.#reasons.replaceChildren(...all.slice(0, 20).map((reason) => el("li", reason)));
     }
     const { throughput, clients, process } = state;
     this.#figures.show([

@@ -6,7 +6,7 @@ const SECONDS = 60;
 
 /** What came in each second of the last minute. */
 export class RateLine {
-  element = el("canvas", { class: "rate-line", role: "img", "aria-label": "no figures yet" });
+  element = el("canvas.rate-line", { role: "img", "aria-label": "no figures yet" });
   #line = [];
 
   constructor() {

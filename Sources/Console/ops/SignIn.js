@@ -5,11 +5,11 @@ export function signIn(reason, signedIn) {
   const input = el("input", { type: "password", id: "token", autocomplete: "off", required: true });
   const keep = el("input", { type: "checkbox", id: "keep" });
   return el(
-    "form", { class: "card sign-in", onsubmit: (event) => { event.preventDefault(); signedIn(input.value.trim(), keep.checked); } },
-    el("h1", {}, "Operators only"),
-    reason ? el("p", { class: "notice", role: "alert" }, `The gateway said: ${reason}.`) : null,
-    el("p", { class: "muted" }, "This page shows who is connected and what the log says. It asks for the token in the file of admin.token-file."),
-    el("div", { class: "field" }, el("label", { for: "token" }, "Token"), input),
-    el("label", { class: "choice" }, keep, "Keep it until this tab is closed"),
-    el("button", { class: "button button-primary", type: "submit" }, "Look"));
+    "form.card.sign-in", { onsubmit: (event) => { event.preventDefault(); signedIn(input.value.trim(), keep.checked); } },
+    el("h1", "Operators only"),
+    reason ? el("p.notice", { role: "alert" }, `The gateway said: ${reason}.`) : null,
+    el("p.muted", "This page shows who is connected and what the log says. It asks for the token in the file of admin.token-file."),
+    el("div.field", el("label", { for: "token" }, "Token"), input),
+    el("label.choice", keep, "Keep it until this tab is closed"),
+    el("button.button.button-primary", { type: "submit" }, "Look"));
 }

@@ -11,7 +11,7 @@ const WORDS = { connected: "Live", reconnecting: "No connection, trying again", 
 applyTheme();
 const main = document.getElementById("main");
 const leave = document.getElementById("leave");
-const dot = el("span", { class: "dot", "aria-hidden": "true" });
+const dot = el("span.dot", { "aria-hidden": "true" });
 const words = el("span");
 document.getElementById("indicator").append(dot, words);
 let stream, overview;

@@ -1,37 +1,34 @@
 import { AlarmCell } from "../components/AlarmCell.js";
 import { emptyState } from "../components/EmptyState.js";
-import { choice, field, foot, marketField, openSheet } from "../components/Sheet.js";
+import { choice, field, foot, marketField, numberInput, openForm, openSheet, tick } from "../components/Sheet.js";
 import { button, el, setText, stored } from "../dom.js";
-import { said } from "../format.js";
-import { DAYS, described, ruleOf } from "../rules.js";
+import { DAYS, WAYS, described, ruleOf } from "../rules.js";
 import { isAmount } from "../valuation.js";
 
 const KINDS = [["price", "Price"], ["change", "Change in percent"], ["alarm", "Alarm at a time"], ["countdown", "Countdown"]];
-const WAYS = [["above", "at or above"], ["below", "at or below"], ["crosses_up", "rises through"], ["crosses_down", "falls through"], ["crosses", "crosses"]];
 const FREQUENCIES = [["once", "Once"], ["daily", "Once a day"], ["300", "At most every 5 minutes"], ["3600", "At most every hour"]];
 const ORDER = ["alerting", "running", "scheduled", "paused", "disabled"];
 
 /** Price alerts and alarms: a cell each, in one of five states, and a sheet that makes another. */
-export class AlertsPage {
-  #session;
+export default class AlertsPage {
   #alerts;
   #undo;
   #cells = new Map();
 
-  constructor(session, alerts, parameter) {
-    this.#session = session;
-    this.#alerts = alerts;
-    this.symbol = parameter;
-    this.list = el("ul", { class: "rows", "aria-label": "Alerts" });
-    this.note = el("p", { class: "caption", role: "status" });
+  constructor(session, symbol) {
+    this.session = session;
+    this.#alerts = session.alerts;
+    this.symbol = symbol;
+    this.list = el("ul.rows", { "aria-label": "Alerts" });
+    this.note = el("p.caption", { role: "status" });
     this.add = button("Add an alert", () => this.#create(), "primary");
     this.empty = emptyState({
       title: "No active alerts", why: "The gateway watches for you, also while no page is open, and rings here.", action: "Add an alert", onAction: () => this.#create(),
     });
     this.absent = emptyState({ title: "This gateway has no alerts for you", why: "" });
-    this.skeleton = el("ul", { class: "rows", "aria-hidden": "true" }, el("li", { class: "skeleton" }), el("li", { class: "skeleton" }));
+    this.skeleton = el("ul.rows", { "aria-hidden": "true" }, el("li.skeleton"), el("li.skeleton"));
     this.element = el(
-      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Alerts"), this.add),
+      "section.stack", el("div.page-head", el("h1", "Alerts"), this.add),
       this.#preferences(), this.skeleton, this.absent, this.empty, this.list, this.note);
   }
 
@@ -47,9 +44,9 @@ export class AlertsPage {
     this.absent.hidden = state !== "absent";
     this.add.hidden = state === "absent";
     this.empty.hidden = state !== "served" || list.length > 0;
-    setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p", { class: "muted" })), `Nothing would ring here. It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of some.`);
+    setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p.muted")), `Nothing would ring here. It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of some.`);
     setText(this.note, state === "served" && !isKept ? "This gateway has no store: alerts end with its process." : "");
-    const place = (alert) => { const found = ORDER.indexOf(alert.state); return found < 0 ? ORDER.length : found; };
+    const place = ({ state }) => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
     const shown = [...list].sort((a, b) => place(a) - place(b) || Number(b.id) - Number(a.id)).slice(0, 500);
     const cells = new Map();
     for (const alert of shown) {
@@ -64,38 +61,35 @@ export class AlertsPage {
 
   #act(alert, action) {
     if (action !== "delete") return this.#alerts.act(alert, action);
-    const sheet = openSheet("Delete the alert", el("h2", {}, `Delete ${alert.name || "this alert"}?`), el("p", { class: "muted" }, "It does not ring again."),
+    const sheet = openSheet("Delete the alert", el("h2", `Delete ${alert.name || "this alert"}?`), el("p.muted", "It does not ring again."),
       foot("Keep it", button("Delete", () => { sheet.close(); this.#alerts.act(alert, action); }, "critical")));
   }
 
   /** Sound and notifications: both are asked for here, never by themselves. */
   #preferences() {
-    const rings = el("input", { type: "checkbox", id: "rings", checked: stored.read("rings", true), onchange: () => stored.write("rings", rings.checked) });
     const canNotify = typeof Notification === "function" && window.isSecureContext;
-    const notifies = el("input", {
-      type: "checkbox", id: "notifies", disabled: !canNotify, checked: canNotify && stored.read("notifies", false) && Notification.permission === "granted",
-      onchange: async () => {
-        if (notifies.checked && Notification.permission !== "granted") notifies.checked = (await Notification.requestPermission()) === "granted";
-        stored.write("notifies", notifies.checked);
-      },
-    });
-    return el("div", { class: "card choices" }, el("label", { class: "choice" }, rings, "Ring with a sound"),
-      el("label", { class: "choice" }, notifies, canNotify ? "Show notifications" : "Notifications need HTTPS or localhost"));
+    return el("div.card.choices",
+      tick("rings", "Ring with a sound", { checked: stored.read("rings", true), onchange: ({ target }) => stored.write("rings", target.checked) }),
+      tick("notifies", canNotify ? "Show notifications" : "Notifications need HTTPS or localhost", {
+        disabled: !canNotify, checked: canNotify && stored.read("notifies", false) && Notification.permission === "granted",
+        onchange: async ({ target }) => {
+          if (target.checked && Notification.permission !== "granted") target.checked = (await Notification.requestPermission()) === "granted";
+          stored.write("notifies", target.checked);
+        },
+      }));
   }
 
   #create() {
     const kind = choice("kind", KINDS, () => shown());
-    const [market, markets] = marketField(this.#session, "market", this.symbol ?? "");
-    const is = choice("is", WAYS), frequency = choice("frequency", FREQUENCIES);
-    const number = (id, value = "") => el("input", { id, value, inputMode: "decimal", autocomplete: "off" });
-    const value = number("value"), window = number("window", "60"), minutes = number("minutes", "5");
+    const [market, markets] = marketField(this.session, "market", this.symbol ?? "");
+    const is = choice("is", Object.entries(WAYS)), frequency = choice("frequency", FREQUENCIES);
+    const value = numberInput("value"), window = numberInput("window", "60"), minutes = numberInput("minutes", "5");
     const at = el("input", { id: "at", type: "time", value: "06:30" }), name = el("input", { id: "name", maxLength: 100, autocomplete: "off" });
-    const days = DAYS.map((day) => el("input", { type: "checkbox", value: day, checked: true }));
-    const problem = el("p", { class: "notice", role: "alert" });
+    const days = DAYS.map((day) => tick(day, day, { value: day, checked: true }));
     const valueField = field("Threshold", value), windowField = field("Within so many minutes, 1 to 1440", window);
     const parts = {
       price: [field("Market", market), field("When the price is", is), valueField, field("How often", frequency)], change: [windowField],
-      alarm: [field("Time", at), el("fieldset", { class: "days" }, el("legend", {}, "Days"), ...days.map((each) => el("label", { class: "choice" }, each, each.value)))],
+      alarm: [field("Time", at), el("fieldset.days", el("legend", "Days"), ...days)],
       countdown: [field("Minutes", minutes)],
     };
     const shown = () => {
@@ -107,28 +101,17 @@ export class AlertsPage {
     };
     shown();
     const key = `console-${Date.now()}-${Math.floor(Math.random() * 1e9)}`;
-    const sheet = openSheet("Add an alert", el(
-      "form", {
-        onsubmit: async (event) => {
-          event.preventDefault();
-          const fields = {
-            kind: kind.value, symbol: market.value.trim(), is: is.value, value: value.value.trim(), frequency: frequency.value, window: window.value, at: at.value,
-            minutes: minutes.value, days: days.filter(({ checked }) => checked).map((each) => each.value),
-          };
-          const wrong = problemOf(fields);
-          if (wrong) return setText(problem, wrong);
-          try {
-            const rule = ruleOf(fields), { hero, text } = described(rule);
-            await this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
-            sheet.close();
-          } catch (error) {
-            setText(problem, `The alert was not made: ${said(error)}.`);
-          }
-        },
-      },
-      el("h2", {}, "Add an alert"), field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
-      field("Name (optional)", name), problem,
-      foot("Not now", "Set the alert", "critical")));
+    openForm("Add an alert", ["Set the alert", "critical"], () => {
+      const fields = {
+        kind: kind.value, symbol: market.value.trim(), is: is.value, value: value.value.trim(), frequency: frequency.value, window: window.value, at: at.value,
+        minutes: minutes.value, days: DAYS.filter((_, place) => days[place].firstChild.checked),
+      };
+      const wrong = problemOf(fields);
+      if (wrong) throw new Error(wrong);
+      const rule = ruleOf(fields), { hero, text } = described(rule);
+      return this.#alerts.create(name.value.trim() || `${text} ${hero}`.slice(0, 100), rule, key);
+    }, field("Kind", kind), ...parts.price.slice(0, 3), markets, ...parts.change, parts.price[3], ...parts.alarm, ...parts.countdown,
+    field("Name (optional)", name));
   }
 }
 

@@ -8,8 +8,9 @@ import { segments } from "../components/Segments.js";
 import { StatisticsGrid } from "../components/StatisticsGrid.js";
 import { TradeList } from "../components/TradeList.js";
 import { el, setText, stored } from "../dom.js";
-import { clock, said, stretch, symbolParts } from "../format.js";
-import { ageOf, whyDead } from "../health.js";
+import { age, clock, said, stretch, symbolParts } from "../format.js";
+import { whyDead } from "../health.js";
+import { Page } from "./Page.js";
 import { CandleSeries } from "/tidegate.js";
 
 const DAY = 86_400e6;
@@ -26,15 +27,12 @@ const RANGES = {
 const AVERAGES = [7, 25];
 
 /** One market: price, chart, book, trades, figures, and where all of it comes from. */
-export class Market {
-  #session;
-  #undo = [];
-  #subscriptions = [];
+export default class Market extends Page {
   #chartSubscription;
   #turn = 0;
 
   constructor(session, symbol) {
-    this.#session = session;
+    super(session);
     this.symbol = symbol;
     const { venue, market, quote } = symbolParts(symbol);
     this.venue = venue;
@@ -43,87 +41,69 @@ export class Market {
     this.isCandles = kept.kind === "candles";
     this.ticker = new PriceTicker(quote);
     this.chip = new ChangeChip();
-    this.line = new LineChart(quote);
-    this.candles = new CandlestickChart(quote);
-    this.place = el("div", {});
-    this.coverage = el("p", { class: "caption" }, "\u00a0");
+    this.line = new LineChart(quote, "price chart");
+    this.candles = new CandlestickChart(quote, "candlestick chart");
+    this.place = el("div");
+    this.coverage = el("p.caption", "\u00a0");
     this.book = new OrderBook();
     this.trades = new TradeList();
     this.statistics = new StatisticsGrid(quote);
-    this.updated = el("p", { class: "caption" }, "Last update –");
-    this.source = el("p", { class: "muted" }, "");
-    this.why = el("p", { class: "notice", role: "status" });
-    this.bookState = el("span", { class: "badge badge-warning", hidden: true }, "out of sync");
+    this.updated = el("p.caption", "Last update –");
+    this.source = el("p.muted", "");
+    this.why = el("p.notice", { role: "status" });
+    this.bookState = el("span.badge.badge-warning", { hidden: true }, "out of sync");
     const ranges = segments("Range", Object.keys(RANGES), this.range, (name) => this.#draw({ range: name }));
     const kinds = segments("Chart", ["Line", "Candles"], this.isCandles ? "Candles" : "Line", (name) => this.#draw({ isCandles: name === "Candles" }));
-    const averages = el("div", { class: "segments", role: "group", "aria-label": "Moving averages" }, ...AVERAGES.map((length) => el(
+    const averages = el("div.segments", { role: "group", "aria-label": "Moving averages" }, ...AVERAGES.map((length) => el(
       "button", {
         type: "button", "aria-pressed": "false", onclick: (event) => {
-          event.currentTarget.setAttribute("aria-pressed", String(this.line.toggleAverage(length)));
+          event.currentTarget.ariaPressed = String(this.line.toggleAverage(length));
           this.candles.averages = this.line.averages;
         },
       }, `MA ${length}`)));
     this.element = el(
-      "section", {},
-      el("div", { class: "page-head" }, el("a", { href: "#/watchlist", class: "button", "aria-label": "Back to the watchlist" }, "‹ Watchlist"),
-        el("h1", {}, market), el("span", { class: "caption" }, venue),
-        el("a", { href: `#/alerts/${encodeURIComponent(symbol)}`, class: "button", "aria-label": `Set an alert for ${market}` }, "Alert")),
-      el("div", { class: "market" },
-        el("div", { class: "card wide" }, el("div", { class: "market-head" }, this.ticker.element, this.chip.element, this.updated), this.why),
-        el("div", { class: "card" }, el("div", { class: "chart-head" }, ranges, kinds, averages), this.place, this.coverage),
-        el("div", { class: "card" }, el("h2", {}, "Order book ", this.bookState), this.book.element),
-        el("div", { class: "card" }, el("h2", {}, "24 hours"), this.statistics.element, this.source),
-        el("div", { class: "card" }, el("h2", {}, "Trades"), this.trades.element)));
-  }
-
-  enter() {
-    this.#undo.push(this.#session.onClient((client) => {
-      this.client = client;
-      this.#undo.push(client.on("feeds", () => this.#mark()), client.on("state", () => this.#mark()));
-      this.#follow();
-    }));
+      "section",
+      el("div.page-head", el("a.button", { href: "#/watchlist", "aria-label": "Back to the watchlist" }, "‹"),
+        el("h1", market), el("span.caption", venue),
+        el("a.button", { href: `#/alerts/${encodeURIComponent(symbol)}`, "aria-label": `Set an alert for ${market}` }, "Alert")),
+      el("div.market",
+        el("div.card.wide", el("div.market-head", this.ticker.element, this.chip.element, this.updated), this.why),
+        el("div.card", el("div.chart-head", ranges, kinds, averages), this.place, this.coverage),
+        el("div.card", el("h2", "Order book ", this.bookState), this.book.element),
+        el("div.card", el("h2", "24 hours"), this.statistics.element, this.source),
+        el("div.card", el("h2", "Trades"), this.trades.element)));
   }
 
   leave() {
     this.#turn += 1;
-    for (const undo of this.#undo) undo();
-    for (const subscription of this.#subscriptions) subscription.cancel();
-    this.#chartSubscription?.cancel();
+    super.leave();
   }
 
-  #follow() {
-    const { client, symbol } = this;
-    for (const subscription of this.#subscriptions) subscription.cancel();
+  follow() {
+    const { symbol } = this;
     let hasPulse = false;
     const priced = (price, move) => {
       this.ticker.show(price, move);
       this.line.present = this.candles.present = price;
     };
-    this.#subscriptions = [
-      client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
-        if (info.type === "failed") return this.#failed(info.error);
-        if (pulse === undefined) return;
-        hasPulse = true;
-        priced(pulse.price, info.type === "update");
-        if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
-        setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
-      }),
-      client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
-        if (figures === undefined) return;
-        if (!hasPulse && figures.last !== undefined) priced(figures.last);
-        if (figures.change_pct_24h !== undefined) this.chip.show(figures.change_pct_24h);
-        this.statistics.show(figures);
-      }),
-      client.subscribe({ channel: "book", symbol, depth: 10, intervalMilliseconds: 100 }, (book, info) => {
-        if (info.type === "state") this.bookState.hidden = info.state === "live";
-        if (book === undefined) return;
-        this.bookState.hidden = book.state === "live";
-        this.book.show(book);
-      }),
-      client.subscribe({ channel: "trades", symbol }, (trades) => { if (trades) this.trades.show(trades); }),
-    ];
+    this.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
+      hasPulse = true;
+      priced(pulse.price, info.type === "update");
+      if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
+      setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
+    }, ({ type, error }) => { if (type === "failed") this.#failed(error); });
+    this.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
+      if (!hasPulse && figures.last !== undefined) priced(figures.last);
+      if (figures.change_pct_24h !== undefined) this.chip.show(figures.change_pct_24h);
+      this.statistics.show(figures);
+    });
+    this.subscribe({ channel: "book", symbol, depth: 10, intervalMilliseconds: 100 }, (book) => {
+      this.bookState.hidden = book.state === "live";
+      this.book.show(book);
+    }, ({ type, state }) => { if (type === "state") this.bookState.hidden = state === "live"; });
+    this.subscribe({ channel: "trades", symbol }, (trades) => this.trades.show(trades));
     this.#draw({});
-    this.#mark();
+    this.mark();
   }
 
   /** Another range or kind of chart: its stream takes the place of the one before. */
@@ -142,8 +122,7 @@ export class Market {
   }
 
   #drawLine({ range, points, span }) {
-    this.#chartSubscription = this.client.subscribe({ channel: "sparkline", symbol: this.symbol, range, points, intervalMilliseconds: 1_000 }, (line) => {
-      if (line === undefined) return;
+    this.#chartSubscription = this.subscribe({ channel: "sparkline", symbol: this.symbol, range, points, intervalMilliseconds: 1_000 }, (line) => {
       this.line.show(line, span);
       this.#cover(line.coveredFrom, span);
     });
@@ -157,20 +136,19 @@ export class Market {
       this.#cover(series.candles.find(({ source }) => source === "own")?.time, span, series.candles.some(({ source }) => source === "partial"));
     };
     show();
-    this.#chartSubscription = this.client.subscribe({ channel: "candles", symbol: this.symbol, interval, intervalMilliseconds: 1_000 }, (value) => {
-      if (value === undefined) return;
+    this.#chartSubscription = this.subscribe({ channel: "candles", symbol: this.symbol, interval, intervalMilliseconds: 1_000 }, (value) => {
       series.merge(value.candles);
       show();
     });
     const path = `/v1/candles/${encodeURIComponent(this.symbol)}?interval=${interval}&limit=${count}`;
-    this.#session.get(path).then(({ candles }) => {
+    this.session.get(path).then(({ candles }) => {
       if (turn !== this.#turn) return;
       series.merge(candles);
       show();
     }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 
-  /** @param from when the observation began, µs. @param isPartial whether candles are there that were observed in part. */
+  /** Says what was observed, `from` a moment in µs, or in part. */
   #cover(from, span, isPartial = false) {
     if (from === undefined) {
       return setText(this.coverage, isPartial ? "Observed in part only; the hatched part is not known." : "Nothing of this range has been observed yet.");
@@ -186,10 +164,10 @@ export class Market {
     }));
   }
 
-  #mark() {
-    const why = whyDead(this.client, this.venue);
+  mark() {
+    const why = whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
     this.element.classList.toggle("is-dead", why !== null);
     setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They go on by themselves.`);
-    setText(this.source, `From ${this.venue}, ${this.client.feeds.get(this.venue)?.state ?? "state unknown"}; last heard ${ageOf(this.client, this.venue)} ago.`);
+    setText(this.source, `From ${this.venue}, ${feed?.state ?? "state unknown"}; last heard ${age(feed?.age_ms)} ago.`);
   }
 }

@@ -3,63 +3,51 @@ import { emptyState } from "../components/EmptyState.js";
 import { PriceTicker } from "../components/PriceTicker.js";
 import { SearchSheet } from "../components/SearchSheet.js";
 import { Sparkline } from "../components/Sparkline.js";
-import { button, el, iconButton, onSecond, setText, stored } from "../dom.js";
-import { price as priceText, said, spokenPrice, symbolParts } from "../format.js";
+import { CROSS, button, el, iconButton, onSecond, setText, stored } from "../dom.js";
+import { marketPage, price as priceText, said, spokenPrice, symbolParts } from "../format.js";
 import { showDead, whyDead, whyPlace } from "../health.js";
+import { Page } from "./Page.js";
 
 /** Markets shown to somebody who has chosen none. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
 const LIMIT = 200;
-const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", CROSS = "M6 6l12 12M18 6L6 18", GRIP = "M5 8h14M5 12h14M5 16h14";
+const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", GRIP = "M5 8h14M5 12h14M5 16h14";
 const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** The chosen markets, a row each, and how they do together. */
-export class Watchlist {
-  #session;
+export default class Watchlist extends Page {
   #rows = new Map();
-  #undo = [];
   #isLeft = false;
 
   constructor(session) {
-    this.#session = session;
-    this.list = el("ul", { class: "rows", "aria-label": "Watched markets" });
-    this.summary = el("div", { class: "card summary", hidden: true });
-    this.figures = { up: el("strong"), down: el("strong"), best: el("strong") };
-    for (const [name, figure] of [["Rising", this.figures.up], ["Falling", this.figures.down], ["Moved most", this.figures.best]]) {
-      this.summary.append(el("div", {}, el("span", { class: "caption" }, name), figure));
-    }
-    this.edit = button("Edit", () => this.#toggleEditing(), "edit");
-    const add = button("Add", () => this.#add(), "primary");
-    add.setAttribute("aria-label", "Add a market");
-    this.element = el(
-      "section", {},
-      el("div", { class: "page-head" }, el("h1", {}, "Watchlist"), this.edit, add),
-      this.summary, this.list);
+    super(session);
+    this.list = el("ul.rows", { "aria-label": "Watched markets" });
+    this.summary = el("div.card.summary", { hidden: true });
+    this.figures = ["Rising", "Falling", "Moved most"].map((name) => {
+      const figure = el("strong");
+      this.summary.append(el("div", el("span.caption", name), figure));
+      return figure;
+    });
+    const edit = button("Edit", () => setText(edit, this.element.classList.toggle("is-editing") ? "Done" : "Edit"), "edit");
+    const add = button("Add", () => this.#add(), "primary", { "aria-label": "Add a market" });
+    this.element = el("section", el("div.page-head", el("h1", "Watchlist"), edit, add), this.summary, this.list);
   }
 
   async enter() {
     let symbols = stored.read("watchlist", null);
     if (symbols === null) {
-      this.list.replaceChildren(...Array.from({ length: 4 }, () => el("li", { class: "skeleton", "aria-hidden": "true" })));
+      this.list.replaceChildren(...Array.from({ length: 4 }, () => el("li.skeleton", { "aria-hidden": "true" })));
       symbols = await this.#firstSymbols();
       if (this.#isLeft) return;
     }
     this.symbols = symbols.filter((symbol) => typeof symbol === "string").slice(0, LIMIT);
-    this.#undo.push(this.#session.onClient((client) => {
-      this.client = client;
-      this.#follow();
-      const mark = () => this.#mark();
-      client.on("feeds", mark);
-      client.on("state", mark);
-    }));
+    super.enter();
   }
 
   leave() {
     this.#isLeft = true;
-    for (const undo of this.#undo) undo();
-    this.#undo = [];
-    for (const row of this.#rows.values()) row.end();
-    this.#rows.clear();
+    super.leave();
+    this.#clear();
   }
 
   /** A gateway that has just begun has no lists yet: it is asked again for a while. */
@@ -67,7 +55,7 @@ export class Watchlist {
     let found = [];
     for (let attempt = 0; attempt < 30 && found.length === 0 && !this.#isLeft; attempt += 1) {
       if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
-      found = await this.#session.instruments("").catch(() => []);
+      found = await this.session.instruments("").catch(() => []);
     }
     const wanted = found.filter(({ symbol }) => {
       const { base, quote, kind } = symbolParts(symbol);
@@ -77,21 +65,21 @@ export class Watchlist {
   }
 
   #add() {
-    new SearchSheet(this.#session, (symbol) => {
+    new SearchSheet(this.session, (symbol) => {
       if (this.symbols.includes(symbol) || this.symbols.length >= LIMIT) return;
       this.#order([...this.symbols, symbol]);
     }).open();
   }
 
-  #toggleEditing() {
-    setText(this.edit, this.element.classList.toggle("is-editing") ? "Done" : "Edit");
-  }
-
-  #follow() {
-    for (const row of this.#rows.values()) row.end();
-    this.#rows.clear();
+  follow() {
+    this.#clear();
     this.list.replaceChildren();
     this.#show();
+  }
+
+  #clear() {
+    for (const row of this.#rows.values()) row.end();
+    this.#rows.clear();
   }
 
   /** Rows in the order of the symbols. What stays keeps its streams, and what stands where it belongs is not touched. */
@@ -111,14 +99,14 @@ export class Watchlist {
       return row.element;
     });
     if (elements.length === 0) {
-      elements.push(el("li", {}, emptyState({
+      elements.push(el("li", emptyState({
         title: "No market is watched", why: "Rows show the price, the change of 24 hours and the line of the day.",
         action: "Add a market", onAction: () => this.#add(),
       })));
     }
     elements.forEach((element, place) => { if (list.children[place] !== element) list.insertBefore(element, list.children[place] ?? null); });
     while (list.children.length > elements.length) list.lastChild.remove();
-    this.#mark();
+    this.mark();
     onSecond(this.#summarise);
   }
 
@@ -171,16 +159,12 @@ export class Watchlist {
     }, { signal });
   }
 
-  #mark() { for (const row of this.#rows.values()) row.mark(); }
+  mark() { for (const row of this.#rows.values()) row.mark(); }
 
   #summarise = () => {
-    const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined);
-    const up = rows.filter(({ change }) => Number(change) > 0).length;
-    const down = rows.filter(({ change }) => Number(change) < 0).length;
-    const best = rows.sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)))[0];
-    setText(this.figures.up, String(up));
-    setText(this.figures.down, String(down));
-    setText(this.figures.best, best ? symbolParts(best.symbol).market : "–");
+    const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+    const [up, down] = [1, -1].map((sign) => rows.filter(({ change }) => Math.sign(change) === sign).length);
+    [up, down, rows.length > 0 ? symbolParts(rows[0].symbol).market : "–"].forEach((text, place) => setText(this.figures[place], String(text)));
   };
 }
 
@@ -206,10 +190,10 @@ class Row {
       },
     });
     this.element = el(
-      "li", { class: "row" },
-      el("a", { class: "row-name", href: `#/market/${encodeURIComponent(symbol)}` }, el("strong", {}, market), el("span", { class: "caption" }, venue), whyPlace()),
-      line.element, el("div", { class: "row-price" }, ticker.element, chip.element),
-      el("div", { class: "row-tools" },
+      "li.row",
+      el("a.row-name", { href: marketPage(symbol) }, el("strong", market), el("span.caption", venue), whyPlace()),
+      line.element, el("div.row-price", ticker.element, chip.element),
+      el("div.row-tools",
         this.grip, this.up, this.down,
         iconButton(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), iconButton(CROSS, `Remove ${market}`, removed)));
     const changeShown = (percent) => {
@@ -220,8 +204,8 @@ class Row {
     };
     this.#subscriptions = [
       client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
-        if (info.type === "failed") return this.#failed(info.error);
-        if (pulse === undefined) return;
+        if (info.type === "failed") this.failure = said(info.error);
+        if (pulse === undefined) return this.mark();
         this.#price = pulse.price;
         ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
@@ -235,16 +219,9 @@ class Row {
     ];
   }
 
-  mark() {
-    showDead(this.element, this.failure ?? whyDead(this.client, this.venue));
-  }
+  mark() { showDead(this.element, this.failure ?? whyDead(this.client, this.venue)); }
 
   end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
-
-  #failed(error) {
-    this.failure = said(error);
-    this.mark();
-  }
 
   #say(base, quote) {
     const text = this.#price === undefined ? `${base} has no price yet` : `${base} price: ${spokenPrice(this.#price, quote)}`;
@@ -253,4 +230,3 @@ class Row {
     this.element.title = `${text} (${priceText(this.#price, quote)})`;
   }
 }
-

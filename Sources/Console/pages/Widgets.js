@@ -13,7 +13,7 @@ const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"];
 const REFRESH = 5_000;
 
 /** Price cards and lines as the gateway draws them, and their addresses to copy. */
-export class Widgets {
+export default class Widgets {
   #session;
   #timer;
   #range = "24h";
@@ -25,19 +25,18 @@ export class Widgets {
     const [market, markets] = marketField(session, "widget-market", Array.isArray(watched) && typeof watched[0] === "string" ? watched[0] : "");
     this.market = market;
     market.addEventListener("change", () => this.#show());
-    this.note = el("p", { class: "notice", role: "status" });
+    this.note = el("p.notice", { role: "status" });
     this.pictures = PICTURES.map(([name, width, height, kind, size]) => {
-      const image = el("img", { width, height, alt: name }), address = el("code", { class: "address" });
-      const copy = button("Copy the address", () => this.#copy(address.textContent));
-      copy.setAttribute("aria-label", `Copy the address of the ${name}`);
-      const element = el("figure", { class: "card widget" }, image, el("figcaption", {},
-        el("strong", {}, `${name[0].toUpperCase()}${name.slice(1)} `, el("span", { class: "caption" }, `${width} × ${height}`)), address, copy));
+      const image = el("img", { width, height, alt: name }), address = el("code.address");
+      const copy = button("Copy the address", () => this.#copy(address.textContent), "plain", { "aria-label": `Copy the address of the ${name}` });
+      const element = el("figure.card.widget", image, el("figcaption",
+        el("strong", `${name[0].toUpperCase()}${name.slice(1)} `, el("span.caption", `${width} × ${height}`)), address, copy));
       return { name, kind, size, image, address, element };
     });
     this.element = el(
-      "section", {}, el("div", { class: "page-head" }, el("h1", {}, "Widgets")),
-      el("div", { class: "card" }, field("Market", market), markets, segments("Range", RANGES, this.#range, (range) => { this.#range = range; this.#show(); }), this.note),
-      el("div", { class: "widgets" }, ...this.pictures.map(({ element }) => element)));
+      "section", el("div.page-head", el("h1", "Widgets")),
+      el("div.card", field("Market", market), markets, segments("Range", RANGES, this.#range, (range) => { this.#range = range; this.#show(); }), this.note),
+      el("div.widgets", ...this.pictures.map(({ element }) => element)));
   }
 
   async enter() {
@@ -59,27 +58,21 @@ export class Widgets {
     const symbol = this.market.value.trim(), turn = (this.#turn += 1);
     clearTimeout(this.#timer);
     if (symbol === "") return;
+    let problem = "";
     for (const { name, kind, size, image, address } of this.pictures) {
       const path = `/v1/${kind}/${encodeURIComponent(symbol)}.svg?${size}&range=${this.#range}`;
       setText(address, location.origin + path);
-      try {
-        const picture = await this.#session.picture(path);
-        // Another market, range or page has been chosen meanwhile.
-        if (turn !== this.#turn) return;
-        const old = image.src;
-        image.src = URL.createObjectURL(picture.blob);
-        image.alt = picture.words || `${name} of ${symbol}`;
-        URL.revokeObjectURL(old);
-        setText(this.note, "");
-      } catch (error) {
-        if (turn !== this.#turn) return;
-        // What does not belong to the market above is no picture of it.
-        for (const each of this.pictures) each.image.removeAttribute("src");
-        setText(this.note, error.message);
-        break;
-      }
+      const picture = problem ? undefined : await this.#session.picture(path).catch(({ message }) => { problem = message; });
+      // Another market, range or page has been chosen meanwhile.
+      if (turn !== this.#turn) return;
+      URL.revokeObjectURL(image.src);
+      // What is of another market is no picture of this one.
+      if (picture === undefined) image.removeAttribute("src");
+      else image.src = URL.createObjectURL(picture.blob);
+      image.alt = picture?.words || `${name} of ${symbol}`;
     }
-    if (turn === this.#turn) this.#timer = setTimeout(() => this.#show(), REFRESH);
+    setText(this.note, problem);
+    this.#timer = setTimeout(() => this.#show(), REFRESH);
   }
 
   async #copy(text) {

@@ -364,6 +364,7 @@ extension ClientSubscription {
     writer.field("channel", key.channel.rawValue)
     if !key.symbol.isEmpty { writer.field(key.channel == .topic ? "topic" : "symbol", key.symbol) }
     if key.channel == .book { writer.field("depth", Int(key.depth)) }
+    if let zone = key.zone { writer.field("zone", zone) }
     writer.field("interval_ms", Int(key.intervalMilliseconds))
     writer.field("asked_ms", wantedMilliseconds)
     writer.field("waits_for", waitsFor)

@@ -105,32 +105,9 @@ extension AlertDesk {
 
   // MARK: Zones
 
-  /// Where the system keeps the IANA database.
-  private static let zoneFolder = "/usr/share/zoneinfo/"
-
   /// Gives the engine a zone, if it has not got it and there is one of that name. Reads a file of 4 KB the first time.
   func loadZone(_ name: String, _ moment: AlertMoment) {
-    guard !engine.hasZone(name), Self.isZoneName(name),
-      let data = FileManager.default.contents(atPath: Self.zoneFolder + name),
-      data.count <= TimeZoneRules.fileLimit, let zone = try? TimeZoneRules(tzif: [UInt8](data))
-    else { return }
+    guard !engine.hasZone(name), let zone = ZoneFiles.read(name) else { return }
     engine.setZone(name, zone, at: moment)
-  }
-
-  /// `Europe/Berlin`, and nothing that leads out of the folder.
-  static func isZoneName(_ name: String) -> Bool {
-    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-    return name.utf8.count <= 64 && parts.count <= 3
-      && parts.allSatisfy { part in
-        !part.isEmpty
-          && part.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-              UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "+"):
-              true
-            default: false
-            }
-          }
-      }
   }
 }

@@ -75,6 +75,7 @@ extension LoopAlerts {
       case .wanted(let name), .unwanted(let name):
         switch name.channel {
         case .alerts: desk.demand(demand)
+        case .deck: node.decks.demand(demand)
         case .portfolio: node.settings.portfolios.demand(demand)
         default: node.composites.demand(demand)
         }

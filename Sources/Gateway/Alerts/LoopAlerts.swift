@@ -83,7 +83,7 @@ final class LoopAlerts {
       case .bookSnapshot(let id), .bookDelta(let id, bids: _, asks: _, time: _):
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
-      case .ticker, .pulse, .sparkline, .candles, .past: break
+      case .tradeGap, .ticker, .pulse, .sparkline, .candles, .past: break
       }
     }
   }

@@ -6,8 +6,8 @@ import WebSocket
 /// Writes a client's messages as server-sent events: the bytes of the frames that WebSocket clients get, which are
 /// shared and not made again, with a few of its own around them. Owned by one loop.
 struct EventWriter {
-  /// Between two ids, monotonic µs: an id has up to 2 KiB, and whoever comes back without the newest drops what it has
-  /// by `seq`.
+  /// Between two ids, monotonic µs: an id has up to 2 KiB, and a reader that comes back without the newest drops
+  /// what it has by `seq`.
   static let idInterval: Int64 = 250_000
   /// Bytes that a client may send behind its request, which nobody reads.
   static let inputLimit = 64 << 10

@@ -64,7 +64,7 @@ final class LoopComposites {
       case .trades(let id, _), .ticker(let id): note(id, feed.slot, members)
       case .bookState(let id, _), .instrument(let id):
         if note(id, feed.slot, members) { isUrgent = true }
-      case .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past: break
+      case .tradeGap, .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past: break
       }
     }
   }

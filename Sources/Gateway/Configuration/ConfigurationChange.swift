@@ -25,7 +25,8 @@ struct ConfigurationChange {
 
   /// Settings that may change while the gateway runs. All others are used when it starts.
   static let liveKeys: Set<String> = [
-    "log-level", "log.format", "log.levels", "log.access", "log.access-per-second", "origins", "ready-feeds",
+    "decks.directory", "log-level", "log.format", "log.levels", "log.access", "log.access-per-second", "origins",
+    "ready-feeds",
     "console", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
     "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
     "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",

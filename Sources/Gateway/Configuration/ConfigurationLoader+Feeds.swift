@@ -194,6 +194,7 @@ extension ConfigurationLoader {
           allowed: "a file in a folder that is there, or a folder with / at its end"))
     }
     checkTLS()
+    readDecks()
     if configuration.demo, !configuration.replay.isEmpty {
       problems.append(
         ConfigurationProblem(

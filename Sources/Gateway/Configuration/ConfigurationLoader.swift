@@ -1,4 +1,5 @@
 import Configuration
+import Decks
 import Foundation
 import MarketData
 import Synchronization
@@ -110,7 +111,11 @@ package struct ConfigurationLoader: Sendable {
     /// Why nothing can be recorded at a path; nil if it can.
     var recording: @Sendable (String) -> String? = { _ in nil }
 
-    static let system = FileChecks(reading: { FileProblem.reading($0) }, recording: { FileProblem.recording($0) })
+    /// The decks of a folder.
+    var decks: @Sendable (String) throws(ConfigurationProblems) -> [Deck] = { _ in [] }
+
+    static let system = FileChecks(
+      reading: { FileProblem.reading($0) }, recording: { FileProblem.recording($0) }, decks: DeckFiles.load)
   }
 
   init(

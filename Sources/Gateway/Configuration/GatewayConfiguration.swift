@@ -219,6 +219,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var alerts = AlertDesk.Limits()
   /// How many portfolios there may be.
   package var portfolios = PortfolioDesk.Limits()
+  /// The decks of cards.
+  package var decks = DeckSettings()
   /// What webhooks may be sent to beside the public Internet.
   package var webhookNetworks: [IPNetwork] = []
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.

@@ -102,6 +102,7 @@ struct Setting: Sendable {
     integer("portfolios.per-owner", 0...1_000, \.portfolios.perOwner),
     integer("portfolios.total", 0...1_000_000, \.portfolios.total),
     integer("portfolios.transactions", 0...10_000, \.portfolios.transactions),
+    file("decks.directory", allowed: "a folder with files NAME.json", \.decks.directory),
     integer("webhooks.per-owner", 0...20, \.alerts.webhooksOfOwner),
     Setting(
       key: "webhooks.networks", allowed: "networks like 10.0.0.0/8 that webhooks may be sent to", isList: true,

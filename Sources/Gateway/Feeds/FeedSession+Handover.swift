@@ -1,3 +1,4 @@
+import Bytes
 import Logging
 import MarketData
 import PubSub
@@ -14,7 +15,7 @@ struct LineHandover {
   let began: Timestamp
   /// When the old line ends, or has to be given up.
   var deadline: Timestamp
-  var backoff = Backoff(limitSeconds: 10)
+  var backoff = FeedSession.backoff(limit: 10)
   /// When another attempt is made; nil while one is under way.
   var retryAt: Timestamp?
 
@@ -161,8 +162,9 @@ extension FeedSession {
     handover?.core.cancel()
     line.end()
     let wait = handover?.backoff.next(random: UInt64(loop.kernel.randomUInt32())) ?? 0
-    handover?.retryAt = now + Int64(wait) * Microseconds.millisecond
-    log.warning("the next connection was lost", metadata: ["reason": "\(reason)", "wait_ms": "\(wait)"])
+    handover?.retryAt = now + wait
+    let milliseconds = wait / Microseconds.millisecond
+    log.warning("the next connection was lost", metadata: ["reason": "\(reason)", "wait_ms": "\(milliseconds)"])
   }
 
   private func retrySuccessor(_ now: Timestamp) {

@@ -1,3 +1,4 @@
+import Bytes
 import HTTP1
 import Logging
 import MarketData
@@ -58,7 +59,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private var changedInstruments: Set<InstrumentID> = []
 
   init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
-    self.backoff = Backoff(limitSeconds: parts.reconnectLimitSeconds)
+    self.backoff = Self.backoff(limit: parts.reconnectLimitSeconds)
     self.pipeline = pipeline
     self.configured = pipeline.handler.configuration
     self.slot = slot
@@ -101,6 +102,11 @@ final class FeedSession: Feed, FeedLineOwner {
     set(.disconnected, reason: "stopped", now)
   }
 
+  /// Waits between attempts to connect: many gateways may follow one venue. At least a second at last, µs.
+  static func backoff(limit seconds: Int) -> Backoff {
+    Backoff(first: 250 * Microseconds.millisecond, limit: Int64(max(1, seconds)) * Microseconds.second)
+  }
+
   /// The connection is of no more use, or could not be had: say so, wait, begin again.
   func lost(_ reason: String, _ now: Timestamp) {
     guard isRunning, wait == nil else { return }
@@ -111,10 +117,12 @@ final class FeedSession: Feed, FeedLineOwner {
       status.gapTo = nil
     }
     let delay = backoff.next(random: UInt64(loop.kernel.randomUInt32()))
-    status.attempt = backoff.attempt
+    status.attempt = backoff.attempts
     set(.reconnecting, reason: reason, now, force: true, isLogged: false)
-    log.warning("feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempt)", "wait_ms": "\(delay)"])
-    wait = loop.schedule(after: delay * 1_000_000) { [weak self] in
+    let milliseconds = delay / Microseconds.millisecond
+    log.warning(
+      "feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempts)", "wait_ms": "\(milliseconds)"])
+    wait = loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
       guard let self else { return }
       wait = nil
       if isRunning { line.begin(self.now) }
@@ -264,7 +272,7 @@ final class FeedSession: Feed, FeedLineOwner {
       if status.state == .stale { set(.syncing, reason: "the venue answers again", now) }
       if failedBooks.update(pipeline, &status) { statusChanged(now) }
       updateLiveness(since, now)
-      if let liveSince, backoff.attempt > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
+      if let liveSince, backoff.attempts > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
     }
     tickHandover(now)
   }

@@ -19,7 +19,7 @@ struct AssetsAnswer {
     let after = query.text("after") ?? ""
     let wanted = query.text("q") ?? ""
     let names = api.node.hub.directory.names
-    var tag = ContentTag(epoch: api.node.settings.epoch)
+    var tag = ContentTag(run: api.node.settings.run)
     for text in ["assets", after, wanted] { tag.add(text) }
     tag.add(UInt64(limit))
     tag.add(names.revision)

@@ -8,7 +8,7 @@ enum AsyncAPIDocument {
   /// The document, and its entity tag; the same for the life of the process.
   static let body: (bytes: [UInt8], tag: String) = {
     let bytes = make()
-    var tag = ContentTag(epoch: "asyncapi")
+    var tag = ContentTag(run: "asyncapi")
     tag.add(bytes)
     return (bytes, EntityTag.text(tag))
   }()

@@ -55,7 +55,7 @@ struct CandlesAnswer {
   ) -> HTTPResponse {
     let body = CandlesBody(instrument, interval, page.candles, gaps: page.gaps, next: page.next)
     // Of content alone: what is past keeps its tag when the gateway starts again.
-    var tag = ContentTag(epoch: TidegateVersion.current)
+    var tag = ContentTag(run: TidegateVersion.current)
     tag.add(head)
     body.add(to: &tag)
     let text = EntityTag.text(tag)

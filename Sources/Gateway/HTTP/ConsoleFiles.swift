@@ -45,7 +45,7 @@ struct ConsoleFiles: Sendable {
           HTTPField("X-Content-Type-Options", "nosniff"),
           HTTPField("Referrer-Policy", "no-referrer"),
         ])
-      var tag = ContentTag(epoch: "console")
+      var tag = ContentTag(run: "console")
       tag.add(body)
       response.entityTag = EntityTag.text(tag)
       if let path = path(String(cString: file.path)) { responses[path] = response }

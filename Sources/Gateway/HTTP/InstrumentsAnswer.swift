@@ -19,7 +19,7 @@ final class InstrumentsAnswer {
     self.list = list
     self.node = node
     self.completion = completion
-    var tag = ContentTag(epoch: node.settings.epoch)
+    var tag = ContentTag(run: node.settings.run)
     tag.add(list.tag)
     self.tag = EntityTag.text(tag)
   }

@@ -182,7 +182,7 @@ final class MarketAnswer {
 
   /// Of the request's own words and what the data is made of.
   private var entityTag: String {
-    var tag = ContentTag(epoch: node.settings.epoch)
+    var tag = ContentTag(run: node.settings.run)
     tag.add(isList ? 1 as UInt64 : 0)
     for (head, part) in zip(heads, tags) {
       tag.add(head)

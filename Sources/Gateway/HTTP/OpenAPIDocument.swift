@@ -67,6 +67,12 @@ enum OpenAPIDocument {
     "/v1/portfolios/{id}/curve": Answer(
       summary: "What it was worth over a range", members: ["portfolio", "currency", "range", "step_s", "points"],
       isTagged: false),
+    "/v1/decks": Answer(summary: "The decks of cards", members: ["decks"], statuses: []),
+    "/v1/decks/{name}": Answer(
+      summary: "The card of the day in a time zone",
+      members: ["deck", "zone", "state", "title", "date", "turns_at", "cards", "card"], statuses: [404]),
+    "/v1/cards/deck/{name}.svg": Answer(
+      summary: "The card of the day as a picture", contentType: "image/svg+xml", statuses: [404]),
     "/v1/topics/{name}": Answer(
       summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
       statuses: [404], isTagged: false),
@@ -78,7 +84,7 @@ enum OpenAPIDocument {
   /// The document, and its entity tag; the same for the life of the process.
   static let body: (bytes: [UInt8], tag: String) = {
     let bytes = make(Route.allCases)
-    var tag = ContentTag(epoch: "openapi")
+    var tag = ContentTag(run: "openapi")
     tag.add(bytes)
     return (bytes, EntityTag.text(tag))
   }()

@@ -71,7 +71,7 @@ struct PictureAnswer {
   }
 
   private func drawn(_ picture: Picture, _ card: PriceCard, _ known: [String], venue: String) -> HTTPResponse {
-    var tag = ContentTag(epoch: TidegateVersion.current)
+    var tag = ContentTag(run: TidegateVersion.current)
     switch picture {
     case .card: card.add(to: &tag)
     case .line(let width, let height): LinePicture(card, width: width, height: height).add(to: &tag)

@@ -214,11 +214,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .book:
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
       try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
+    case .decks, .deck, .deckCard:
+      try DeckAnswer(api: self, route: route, name: symbol).answer(query, grant, known, reply, charge)
     case .topic:
-      let limit = try query.number("limit", 1...PublishedTopics.pageLimit, default: 1)
-      let after = query.text("after") == nil ? nil : try query.number("after", 0...Int.max, default: 0)
-      reply(
-        node.settings.topics.read(symbol, after: after.map(UInt64.init), limit: limit))
+      try TopicAnswer(api: self, name: symbol).answer(query, reply)
     case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
       try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
     case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)

@@ -1,3 +1,4 @@
+import Decks
 import MarketData
 import PubSub
 
@@ -5,9 +6,8 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
-    linePicture,
-    sparkline,
-    candles, rates, book, card, topic, alerts, alert, webhooks, webhook, portfolios, portfolioTransaction,
+    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topic, alerts, alert, webhooks, webhook,
+    portfolios, portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
@@ -42,6 +42,9 @@ enum Route: CaseIterable, Sendable {
     case .rates: "/v1/rates"
     case .book: "/v1/books/{symbol}"
     case .card: "/v1/cards/price/{symbol}.svg"
+    case .deckCard: "/v1/cards/deck/{name}.svg"
+    case .decks: "/v1/decks"
+    case .deck: "/v1/decks/{name}"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
     case .alert: "/v1/alerts/{id}"
@@ -71,7 +74,7 @@ enum Route: CaseIterable, Sendable {
   var parameters: [Parameter] {
     switch self {
     case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook, .portfolios,
-      .portfolio, .portfolioTransaction:
+      .portfolio, .portfolioTransaction, .decks:
       []
     case .portfolioValue: [Parameter(name: "currency", allowed: "an asset: EUR")]
     case .portfolioCurve:
@@ -136,6 +139,13 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "size", allowed: PriceCard.Size.allCases.map(\.rawValue).joined(separator: ", ")),
         Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
       ]
+    case .deck: [DeckAnswer.zoneParameter]
+    case .deckCard:
+      [
+        DeckAnswer.zoneParameter,
+        Parameter(name: "size", allowed: DeckPicture.Size.allCases.map(\.rawValue).joined(separator: ", ")),
+        Parameter(name: "contrast", allowed: DeckPicture.Contrast.allCases.map(\.rawValue).joined(separator: ", ")),
+      ]
     case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
     case .topic:
       [
@@ -155,7 +165,7 @@ enum Route: CaseIterable, Sendable {
       Server-sent events: /v1/events?streams=pulse:kraken:BTC-USD
       HTTP: /v1/instruments /v1/snapshot?symbols=a,b /v1/tickers/{symbol} /v1/books/{symbol} /v1/trades/{symbol}
             /v1/quotes/{symbol} /v1/sparklines/{symbol} /v1/candles/{symbol} /v1/rates?base=ZEC&quote=USD /v1/status
-            /v1/assets /v1/topics/{name} /v1/alerts /v1/portfolios
+            /v1/assets /v1/topics/{name} /v1/decks/{name} /v1/alerts /v1/portfolios
 
       """
   }

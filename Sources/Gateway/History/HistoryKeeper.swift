@@ -88,6 +88,8 @@ package final class HistoryKeeper: Sendable {
   private let kernel: any Kernel
   private let log: Logger
   private let mailbox = Mutex(Mailbox())
+  /// Of the loops that have ended.
+  private let ended = Mutex([StoredStreams]())
   private let progress: Mutex<Progress>
   /// Not of a lower class than the rest: on a busy machine it would be starved, and what it has not written a kill
   /// takes.
@@ -229,6 +231,45 @@ package final class HistoryKeeper: Sendable {
 
   func countRestored() { progress.withLock { $0.figures.restored += 1 } }
 
+  // MARK: Streams
+
+  /// Takes what the run before has left of streams and sessions, once and before the first client; nil if it was
+  /// killed, or nothing can be read.
+  func takeStreams() -> StoredStreams? {
+    do throws(DataFileError) {
+      let streams = try store.takeStreams(now: now)
+      log.notice(
+        streams == nil ? "streams begin anew" : "streams go on",
+        metadata: ["streams": "\(streams?.streams.count ?? 0)", "sessions": "\(streams?.sessions.count ?? 0)"])
+      return streams
+    } catch {
+      log.error("streams begin anew", metadata: ["reason": "\(error.description)"])
+      return nil
+    }
+  }
+
+  /// Takes what a loop leaves to the next run; it has nothing more to publish. Written by `finish`, when all loops have
+  /// come.
+  func keep(_ streams: StoredStreams) { ended.withLock { $0.append(streams) } }
+
+  /// Leaves what the loops have given to the next run, if all of them have, and all else is written: streams go on
+  /// behind the last trades, which must be there, too.
+  private func writeStreams() {
+    let parts = ended.withLock { $0 }
+    let isWritten = progress.withLock { $0.retry == nil && $0.failure == nil }
+    guard var all = parts.first, parts.count == all.loops, isWritten else { return }
+    for part in parts.dropFirst() {
+      all.streams += part.streams
+      all.sessions += part.sessions
+      all.highest = max(all.highest, part.highest)
+    }
+    do throws(DataFileError) {
+      try store.keepStreams(all, now: now)
+    } catch {
+      log.error("the next run cannot go on with streams", metadata: ["reason": "\(error.description)"])
+    }
+  }
+
   // MARK: Writing
 
   /// Writes what waits. On the queue.
@@ -346,6 +387,7 @@ package final class HistoryKeeper: Sendable {
         return !progress.hasEnded
       }
       if isFirst {
+        writeStreams()
         do throws(DataFileError) {
           try store.end(now: now)
         } catch {

@@ -18,8 +18,9 @@ final class LoopHistory {
     /// What it is kept under.
     var symbol: String
     var isObserved = false
-    /// When the newest trade that was handed over was made.
+    /// When the newest trade that was handed over was made, and how many there were by then.
     var tradeTime = Timestamp.distantPast
+    var tradeCount: UInt64 = 0
     /// Whether its past has been asked for and is not there yet.
     var waits = false
     /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
@@ -40,7 +41,7 @@ final class LoopHistory {
     var backfill: CandleBackfill?
   }
 
-  private unowned let node: LoopNode
+  unowned let node: LoopNode
   private let keeper: HistoryKeeper
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
@@ -112,7 +113,11 @@ final class LoopHistory {
       entry.waiting += 1
     }
     feeds[feed.slot] = entry
-    if entry.instruments[id.index].waits { restore(id, instrument, symbol, feed.slot, now) }
+    if entry.instruments[id.index].waits {
+      restore(id, instrument, symbol, feed.slot, now)
+    } else {
+      beginAnew(id, feed.slot, now)
+    }
   }
 
   /// Hands over what is new of every instrument: whether it is observed, and its newest trade. Once a second.
@@ -133,9 +138,13 @@ final class LoopHistory {
             entry.instruments[index].plans = 2
           }
         }
-        if let trade = state.lastTrade, trade.time != entry.instruments[index].tradeTime {
-          entry.instruments[index].tradeTime = trade.time
-          batch.latest.append(Self.latest(symbol, state, trade, now))
+        let count = node.publisher.tradeCount(of: state.instrument.id, market: slot)
+        if let trade = state.lastTrade, !entry.instruments[index].waits,
+          trade.time != entry.instruments[index].tradeTime || count != entry.instruments[index].tradeCount
+        {
+          (entry.instruments[index].tradeTime, entry.instruments[index].tradeCount) = (trade.time, count)
+          let trades = node.publisher.lastTrades(of: state.instrument.id, market: slot).trades
+          batch.latest.append(Self.latest(symbol, state, trade, trades, now))
         }
         if now >= entry.instruments[index].planAt, !entry.instruments[index].waits {
           entry.instruments[index].plans -= 1
@@ -156,7 +165,7 @@ final class LoopHistory {
   }
 
   private static func latest(
-    _ symbol: String, _ state: InstrumentState, _ trade: Trade, _ now: Timestamp
+    _ symbol: String, _ state: InstrumentState, _ trade: Trade, _ trades: ArraySlice<Trade>, _ now: Timestamp
   ) -> LatestState {
     let instrument = state.instrument
     let minute = state.openCandle(.minute, now: now).flatMap { candle -> StoredCandle? in
@@ -167,9 +176,7 @@ final class LoopHistory {
     }
     return LatestState(
       symbol: symbol, time: now, priceScale: instrument.priceScale, sizeScale: instrument.sizeScale,
-      trade: .init(
-        id: trade.id.text, price: trade.price, size: trade.size, isBuy: trade.side == .buy, time: trade.time),
-      minute: minute)
+      trade: .init(trade), trades: trades.map { .init($0) }, minute: minute)
   }
 
   private func send(_ now: Timestamp) {
@@ -225,6 +232,7 @@ final class LoopHistory {
       keeper.countRestored()
       node.restore(candles, latest, of: id, slot: slot, now: now)
     }
+    goOn(id, instrument, symbol, slot, after: past?.1, now: now)
     if entry.waiting == 0 { node.feedStatusChanged(node.feeds[slot]) }
   }
 
@@ -300,25 +308,38 @@ extension LoopNode {
     let market = feeds[slot].pipeline.market
     var changes = MarketChanges()
     _ = market.restore(candles, of: id, now: now, into: &changes)
-    if let latest, let trade = latest.lastTrade(of: market[id].instrument) {
-      if market.restore(lastTrade: trade) { publisher.restore(trade, market: slot) }
-    }
+    if let latest, let trade = latest.lastTrade(of: market[id].instrument) { _ = market.restore(lastTrade: trade) }
     publish(changes, slot: slot, now: now)
   }
-}
 
-extension LatestState {
-  /// The last trade at the instrument's scales; nil if there was none, or it has more digits than those.
-  func lastTrade(of instrument: Instrument) -> Trade? {
-    guard let trade, instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
-    let (price, isPriceLarge) = trade.price.multipliedReportingOverflow(
-      by: Int64(DecimalText.power(instrument.priceScale - priceScale)))
-    let (size, isSizeLarge) = trade.size.multipliedReportingOverflow(
-      by: Int64(DecimalText.power(instrument.sizeScale - sizeScale)))
-    guard !isPriceLarge, !isSizeLarge else { return nil }
-    let id = Array(trade.id.utf8)
-    return Trade(
-      instrument: instrument.id, id: TradeID(id.span.bytes), price: price, size: size,
-      side: trade.isBuy ? .buy : .sell, time: trade.time, isBacklog: true)
+  /// Takes up the sessions that this loop had before. Before the ports are open: clients may wait there already.
+  func restoreSessions() {
+    guard let kept = settings.kept else { return }
+    let now = clock.now()
+    hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &actions)
+    // What they are kept under may end with an endpoint.
+    hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
+  }
+
+  /// Leaves streams and sessions to the next run. On the loop, when the feeds have ended.
+  func keepStreams() {
+    guard let history, let keeper = settings.history else { return }
+    let now = clock.now()
+    let streams = publisher.keep(now: now, into: &outgoing).compactMap { stream -> StoredStreams.Stream? in
+      guard let symbol = history.symbol(stream.instrument, stream.market) else { return nil }
+      let last = publisher.lastTrades(of: stream.instrument, market: stream.market).trades.last
+      return StoredStreams.Stream(
+        number: stream.number, symbol: symbol, interval: stream.interval, seq: stream.seq,
+        last: last.map { .init(id: $0.id.text, time: $0.time) },
+        messages: stream.messages.map {
+          .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
+        })
+    }
+    let sessions = hub.keepSessions(now: now).map {
+      StoredStreams.Session(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)
+    }
+    keeper.keep(
+      StoredStreams(
+        epoch: publisher.epoch, highest: publisher.highestSeq, loops: loopCount, streams: streams, sessions: sessions))
   }
 }

@@ -11,8 +11,8 @@ import Venues
 ///
 /// Beside the lists of markets: one request at a time over all venues, the first some seconds after the start and then
 /// once a day of each. What is kept from an earlier run counts from the first moment and is not asked for again before
-/// its day is over. An answer of no use leaves the names that there are; it is asked for again after a minute, and each
-/// time after twice as long, up to six hours, or when the venue says.
+/// its day is over. An unreadable answer leaves the names that there are; it is asked for again after a minute, and
+/// each time after twice as long, up to six hours, or when the venue says.
 final class LoopNames {
   /// Between two requests, whichever venue they go to, µs.
   private static let pace = 5 * Microseconds.second

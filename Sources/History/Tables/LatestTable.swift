@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MarketData
 
@@ -5,13 +6,14 @@ import MarketData
 enum LatestTable {
   private static let columns = """
     time, scales, trade_id, trade_price, trade_size, trade_is_buy, trade_time, start, open, high, low, close, volume,
-    quote_volume, trades
+    quote_volume, trades, last_trades
     """
 
   static func put(_ state: LatestState, instrument: Int64, _ db: Database) throws {
     let statement = try db.cachedStatement(
       sql: """
-        INSERT OR REPLACE INTO latest (instrument, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT OR REPLACE INTO latest (instrument, \(columns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """)
     let minute = state.minute
     try statement.execute(arguments: [
@@ -19,6 +21,7 @@ enum LatestTable {
       state.trade?.price, state.trade?.size, state.trade.map { $0.isBuy ? 1 : 0 }, state.trade?.time.rawValue,
       minute?.start.rawValue, minute?.open, minute?.high, minute?.low, minute?.close,
       minute.map { WideInteger.value($0.volume) }, minute?.quoteVolume.map(WideInteger.value), minute?.trades,
+      LastTrades.data(state.trades),
     ])
   }
 
@@ -39,6 +42,7 @@ enum LatestTable {
         volume: WideInteger.integer(row, 12) ?? 0, quoteVolume: WideInteger.integer(row, 13), trades: row[14],
         priceScale: price, sizeScale: size, quality: .partial)
     }
+    if let data: Data = row[15] { state.trades = LastTrades.trades(data) }
     return state
   }
 }

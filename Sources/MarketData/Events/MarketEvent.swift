@@ -44,12 +44,17 @@ package struct TradeID: Sendable {
   package var number: UInt64? {
     guard length > 0, length <= 20 else { return nil }
     var number: UInt64 = 0
-    for i in 0..<Int(length) {
+    // 19 digits stay below 2^64.
+    for i in 0..<min(Int(length), 19) {
       let digit = storage[i] &- UInt8(ascii: "0")
       guard digit < 10 else { return nil }
+      number = number &* 10 &+ UInt64(digit)
+    }
+    if length == 20 {
+      let digit = storage[19] &- UInt8(ascii: "0")
       let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
       let (sum, isLarger) = product.addingReportingOverflow(UInt64(digit))
-      guard !isLarge, !isLarger else { return nil }
+      guard digit < 10, !isLarge, !isLarger else { return nil }
       number = sum
     }
     return number

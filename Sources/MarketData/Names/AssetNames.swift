@@ -24,7 +24,7 @@ package struct AssetNames: Sendable, Equatable {
 
   /// The venues whose names are taken first where others say something else: those that write them for people.
   package static let order = ["coinbase", "kucoin", "bitfinex", "deribit"]
-  /// Assets that are taken of one venue; a longer list is none.
+  /// Assets that are taken of one venue; a longer list is refused.
   package static let listLimit = 20_000
   /// Bytes of a name and of a code.
   package static let nameBytes = 64
@@ -71,7 +71,7 @@ package struct AssetNames: Sendable, Equatable {
   }
 
   /// A venue's text as a name; nil where it is none: empty or long, the code once more, with control characters or
-  /// with characters that turn the direction of what stands beside it. Also nil for a code that is none.
+  /// with characters that turn the direction of what stands beside it. Also nil for a code that cannot be one.
   package static func name(_ text: String, of code: String) -> String? {
     guard (1...codeBytes).contains(code.utf8.count), code.utf8.allSatisfy(isCode) else { return nil }
     let words = text.split(separator: " ")

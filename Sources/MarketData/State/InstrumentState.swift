@@ -42,6 +42,8 @@ package final class InstrumentState {
   var lastTradeTime = Timestamp.distantPast
   /// Whether events of the instrument come: whether what it does not say did not happen.
   var isObserved = false
+  /// Between the trades of an earlier run and those of this one, until they have joined.
+  var bridge: TradeBridge?
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
   /// Which kinds stand in the market's deadline heap.
@@ -103,6 +105,7 @@ package final class InstrumentState {
       var trade = trade
       return trade.price.scale(by: price) && trade.size.scale(by: size) ? trade : nil
     }
+    bridge?.rescale(priceBy: price, sizeBy: size)
     quote = quote.flatMap { quote in
       var quote = quote
       return quote.bid.scale(by: price) && quote.ask.scale(by: price) && quote.bidSize.scale(by: size)
@@ -128,6 +131,7 @@ package final class InstrumentState {
 
   private func forgetValues(now: Timestamp) {
     lastTrade = nil
+    bridge?.forget()
     lastTradeTime = .distantPast
     quote = nil
     ticker = nil

@@ -59,6 +59,9 @@ package final class Market {
   /// effect.
   package private(set) var refusedValues = 0
 
+  /// Whether trades of a new instrument wait for `bridge(after:)` or `beginWithoutPast`. Set before the first one.
+  package var bridgesTrades = false
+
   private let configuration: Configuration
   private var deadlines = DeadlineHeap()
   /// When windows roll next; `distantFuture` before the first price.
@@ -194,6 +197,7 @@ package final class Market {
     if index == instruments.count {
       let book = OrderBook(depthLimit: configuration.bookDepthLimit ?? Self.defaultDepthLimit)
       instruments.append(InstrumentState(instrument: instrument, book: book))
+      if bridgesTrades { instruments[index].bridge = TradeBridge() }
       deadlines.reserve(instruments: instruments.count)
     } else if instruments.indices.contains(index) {
       guard instruments[index].instrument != instrument else { return }
@@ -237,15 +241,10 @@ package final class Market {
     }
     var open = run ?? Run(id: trade.instrument)
     open.movesLine = open.movesLine || state.chart.lines.changes != oldChanges
+    state.bridge?.hold(trade)
     if !trade.isBacklog {
       let isFrozen = isFrozen(state, by: trade, now: now)
-      changes.trades.append(trade)
-      let end = changes.trades.count
-      if case .trades(let id, let range)? = changes.items.last, id == trade.instrument, range.upperBound == end - 1 {
-        changes.items[changes.items.count - 1] = .trades(id, range.lowerBound..<end)
-      } else {
-        changes.items.append(.trades(trade.instrument, (end - 1)..<end))
-      }
+      if state.bridge == nil { changes.append(trade) }
       if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
       if isFrozen {
         run = open
@@ -260,6 +259,7 @@ package final class Market {
     guard let done = run else { return }
     run = nil
     let state = instruments[done.id.index]
+    if state.bridge != nil { cross(state, into: &changes) }
     if let pulse = done.pulse { changes.items.append(.pulse(pulse)) }
     schedulePulse(state)
     if done.movesLine { changes.items.append(.sparkline(done.id)) }

@@ -29,8 +29,12 @@ package struct Pulse: Sendable, Equatable {
 
 /// What moved. Plain data; ranges point into the `MarketChanges` that holds it.
 package enum MarketChange: Sendable {
-  /// Live trades (no backlog): `changes.trades[range]`, all of one instrument.
+  /// News: `changes.trades[range]`, all of one instrument. Live trades, and after a restart those backlog trades that
+  /// the earlier run has not told.
   case trades(InstrumentID, Range<Int>)
+  /// Trades may be missing between those that an earlier run has told and all that follows. `changes.trades[range]` are
+  /// the venue's own last ones, backlog: no news.
+  case tradeGap(InstrumentID, Range<Int>)
   case quote(Quote)
   /// The venue's 24 h figures, or the gateway's own where the venue has none.
   case ticker(InstrumentID)
@@ -59,6 +63,18 @@ package struct MarketChanges: ~Copyable {
   package var candles: [Candle] = []
 
   package init() {}
+
+  /// Adds a trade that is news; those of one instrument that stand together are one change.
+  @inline(__always)
+  mutating func append(_ trade: Trade) {
+    trades.append(trade)
+    let end = trades.count
+    if case .trades(let id, let range)? = items.last, id == trade.instrument, range.upperBound == end - 1 {
+      items[items.count - 1] = .trades(id, range.lowerBound..<end)
+    } else {
+      items.append(.trades(trade.instrument, (end - 1)..<end))
+    }
+  }
 
   /// Empties it and keeps its memory.
   package mutating func removeAll() {

@@ -63,6 +63,13 @@ struct RecentTrades {
     }
   }
 
+  /// Forgets all, but not how many there were.
+  mutating func removeAll() {
+    ring.removeAll(keepingCapacity: true)
+    start = 0
+    appended &+= 1
+  }
+
   /// The last `limit` trades, oldest first. O(limit), allocates.
   func last(_ limit: Int) -> ArraySlice<Trade> {
     (ring[start...] + ring[..<start]).suffix(limit)

@@ -312,7 +312,7 @@ extension SubscriberHub {
         queues.spill(client.slot, lists, clients)
         clients[client.slot].pointee.flags.insert(.paused)
       }
-      join(pending.resume.positions, pending, client, state, now: now, into: &actions)
+      joinWhenThere(pending, client, state, now: now, into: &actions)
     }
   }
 
@@ -327,10 +327,10 @@ extension SubscriberHub {
     let pending = state.requests.begin(.resume, id: id)
     pending.resume.positions = resume.items
     guard let token = resume.session, let origin = SessionToken.origin(of: token), origin.loop < settings.loops,
-      !(origin.loop == loop && origin.client == client)
+      token != state.session
     else {
       if resume.session != nil { departures.notResumed += 1 }
-      return join(resume.items, pending, client, state, now: now, into: &actions)
+      return joinWhenThere(pending, client, state, now: now, into: &actions)
     }
     let claim = SessionClaim(
       token: token, subject: state.subject, loop: loop, client: client, request: pending.number)

@@ -58,6 +58,10 @@ struct SubscriptionResolver {
   private var nearSearches = ClientAllowance()
   /// Whether an owner keeps a portfolio of an id. The gateway sets it.
   var hasPortfolio: @Sendable (_ id: String, _ owner: String) -> Bool = { _, _ in false }
+  /// Why a deck cannot be shown in a zone; nil if it can. The gateway sets it.
+  var refuseDeck: @Sendable (_ name: String, _ zone: String) -> ProtocolError? = { name, _ in
+    ProtocolError(.unknownDeck, "there is no deck `\(name.prefix(64))`")
+  }
 
   init(nameLimit: Int) { self.nameLimit = nameLimit }
 
@@ -127,6 +131,10 @@ struct SubscriptionResolver {
         let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
         // The same one again adds nothing.
         if isWildcard, !wildcards.insert(Self.key(of: item, symbol, asker)).inserted { continue }
+        if item.channel == .deck, let error = refuseDeck(symbol, item.zone ?? StreamLimits.defaultZone) {
+          fail(error, symbol)
+          continue
+        }
         let known = symbols(of: symbol, item.channel)
         if isWildcard {
           guard examined == 0 || examined + known.count <= wildcardLimit else {
@@ -162,6 +170,7 @@ struct SubscriptionResolver {
           if item.channel == .status { key.scope = asker.grant.scope }
           if item.channel == .alerts { key.owner = asker.grant.owner }
           key.portfolio = portfolio
+          if item.channel == .deck { key.zone = item.zone ?? StreamLimits.defaultZone }
           guard seen.insert(key).inserted else { continue }
           let isPresent = isSubscribed(key)
           if let portfolio, !isPresent {
@@ -209,6 +218,7 @@ struct SubscriptionResolver {
   private mutating func symbols(of symbol: String, _ channel: ChannelName) -> [String] {
     if channel == .topic { return TopicBoard.isName(symbol) ? [symbol] : [] }
     if channel == .rate { return RateName(symbol) == nil ? [] : [symbol] }
+    if channel == .deck { return [symbol] }
     if CompositeSymbol.isOne(symbol) {
       return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
     }

@@ -60,14 +60,14 @@ package struct EventsRequest: Sendable {
     for message in messages {
       let parsed = RequestParser.parse(message.span.bytes)
       if let error = parsed.error { throw error }
-      // What is wrong with an element as it is written; symbols that there are not are told in the stream.
+      // What is wrong with an element as it is written; symbols that there are not come back in the stream.
       if case .subscribe(let items) = parsed.request, let error = items.lazy.compactMap(\.error).first { throw error }
     }
   }
 
-  /// Sixteen digits of what was asked for: positions in other streams are of no use.
+  /// Sixteen digits of what was asked for: positions in other streams say nothing.
   private static func digest(of streams: [String]) -> String {
-    var tag = ContentTag(epoch: "events")
+    var tag = ContentTag(run: "events")
     for text in streams { tag.add(text) }
     return String(tag.value, radix: 16)
   }

@@ -5,12 +5,12 @@ import MarketData
 /// be told so.
 ///
 /// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps where its text has 10,000 bytes.
-/// Counters that begin anew with the process go in with its epoch.
+/// Counters that begin anew with the process go in with the name of its run.
 package struct ContentTag: Sendable, Equatable {
   package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
-  /// - Parameter epoch: of the run whose counters are added.
-  package init(epoch: String) { add(epoch) }
+  /// - Parameter run: a name of the run whose counters are added, or of what is tagged.
+  package init(run: String) { add(run) }
 
   package mutating func add(_ number: UInt64) {
     var rest = number

@@ -32,7 +32,7 @@ package struct InstrumentList: Sendable {
       guard isOpen || grant.allows(symbol) else { continue }
       entries.append(entry)
       found.insert(instrument.venue)
-      var part = ContentTag(epoch: symbol)
+      var part = ContentTag(run: symbol)
       part.add(HTTPBodies.state(entry, self.feeds[instrument.venue]))
       part.add(UInt64(self.feeds[instrument.venue]?.source == .live ? 0 : 1))
       part.add(instrument.venueSymbol)
@@ -42,7 +42,7 @@ package struct InstrumentList: Sendable {
       sum &+= part.value
     }
     venues = found.sorted()
-    var tag = ContentTag(epoch: "instruments")
+    var tag = ContentTag(run: "instruments")
     tag.add(UInt64(entries.count))
     tag.add(sum)
     tag.add(names.revision)

@@ -8,7 +8,7 @@ extension StreamPublisher {
   package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
     guard let instrument = instrument(place) else { return nil }
     let state = instrument.state
-    var tag = ContentTag(epoch: epoch)
+    var tag = ContentTag(run: run)
     tag.add(UInt64(state.instrument.priceScale) << 8 | UInt64(state.instrument.sizeScale))
     switch view {
     case .snapshot(let points):

@@ -163,17 +163,17 @@ package struct PriceCard {
 
   static func begin(width: Double, height: Double, title: String, description: String, to out: inout ByteBuffer) {
     out.append("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"")
-    SmoothLine.append(width, to: &out)
+    out.append(coordinate: width)
     out.append("\" height=\"")
-    SmoothLine.append(height, to: &out)
+    out.append(coordinate: height)
     out.append("\" viewBox=\"0 0 ")
     SmoothLine.append(PicturePoint(x: width, y: height), to: &out)
     out.append("\" aria-label=\"")
-    append(xml: "\(title). \(description)", to: &out)
+    out.append(xml: "\(title). \(description)")
     out.append("\" font-family=\"'SF Pro Display',Inter,system-ui,'Helvetica Neue',Arial,sans-serif\"><title>")
-    append(xml: title, to: &out)
+    out.append(xml: title)
     out.append("</title><desc>")
-    append(xml: description, to: &out)
+    out.append(xml: description)
     out.append("</desc><rect width=\"100%\" height=\"100%\" fill=\"#000\"/>")
   }
 
@@ -246,7 +246,7 @@ package struct PriceCard {
       out.append("<rect rx=\"6\" fill=\"#fff\" fill-opacity=\".1\"")
       for (name, value) in [("x", x), ("y", y), ("width", width), ("height", height)] {
         out.append(" \(name)=\"")
-        SmoothLine.append(value, to: &out)
+        out.append(coordinate: value)
         out.append("\"")
       }
       out.append("/>")
@@ -279,20 +279,20 @@ package struct PriceCard {
     let width = Self.width(of: words.digits, size: size.priceSize)
     let fit = min(1, room / (width + besideWidth))
     out.append("<text x=\"16\" y=\"")
-    SmoothLine.append(baseline, to: &out)
+    out.append(coordinate: baseline)
     out.append("\" fill=\"#fff\" font-weight=\"600\" letter-spacing=\"-0.02em\" font-size=\"")
-    SmoothLine.append(size.priceSize * fit, to: &out)
+    out.append(coordinate: size.priceSize * fit)
     out.append("\">")
     func beside(_ text: String, _ isFirst: Bool) {
       guard !text.isEmpty else { return }
       out.append("<tspan font-weight=\"400\" letter-spacing=\"0\" font-size=\"")
-      SmoothLine.append(signSize * fit, to: &out)
+      out.append(coordinate: signSize * fit)
       out.append(isFirst ? "\">" : "\" dx=\"4\">")
-      Self.append(xml: text, to: &out)
+      out.append(xml: text)
       out.append("</tspan>")
     }
     beside(words.sign, true)
-    Self.append(xml: words.digits, to: &out)
+    out.append(xml: words.digits)
     beside(words.code, false)
     out.append("</text>")
   }
@@ -314,7 +314,7 @@ package struct PriceCard {
     out.append(colour)
     for (name, value) in [("x", left), ("y", top), ("width", pillWidth)] {
       out.append("\" \(name)=\"")
-      SmoothLine.append(value, to: &out)
+      out.append(coordinate: value)
     }
     out.append("\"/>")
     text(
@@ -328,9 +328,9 @@ package struct PriceCard {
     let left = isAtEnd ? x - width : x + (isLive ? 11 : 0)
     if isLive {
       out.append("<circle r=\"3\" fill=\"#fff\" cx=\"")
-      SmoothLine.append(isAtEnd ? left - 7 : x + 3, to: &out)
+      out.append(coordinate: isAtEnd ? left - 7 : x + 3)
       out.append("\" cy=\"")
-      SmoothLine.append(y - 3.5, to: &out)
+      out.append(coordinate: y - 3.5)
       out.append("\"/>")
     }
     text(
@@ -344,11 +344,11 @@ package struct PriceCard {
   ) {
     let fit = min(1, room / (Double(text.count) * size * 0.58))
     out.append("<text x=\"")
-    SmoothLine.append(x, to: &out)
+    out.append(coordinate: x)
     out.append("\" y=\"")
-    SmoothLine.append(y, to: &out)
+    out.append(coordinate: y)
     out.append("\" font-size=\"")
-    SmoothLine.append(size * fit, to: &out)
+    out.append(coordinate: size * fit)
     out.append("\" font-weight=\"")
     out.append(integer: weight)
     out.append("\" letter-spacing=\"")
@@ -361,22 +361,8 @@ package struct PriceCard {
     }
     if end || middle { out.append(end ? "\" text-anchor=\"end" : "\" text-anchor=\"middle") }
     out.append("\">")
-    Self.append(xml: text, to: &out)
+    out.append(xml: text)
     out.append("</text>")
-  }
-
-  /// Text that is safe in XML: markup is escaped, what XML may not hold is left out.
-  static func append(xml text: String, to out: inout ByteBuffer) {
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": out.append("&amp;")
-      case "<": out.append("&lt;")
-      case ">": out.append("&gt;")
-      case "\"": out.append("&quot;")
-      case "\u{0}"..<" ", "\u{7F}"..."\u{9F}", "\u{FFFE}"..."\u{FFFF}": continue
-      default: out.append(String(scalar))
-      }
-    }
   }
 }
 

@@ -64,16 +64,9 @@ struct SmoothLine {
 
   /// `12.5 30`, rounded to hundredths.
   static func append(_ point: PicturePoint, to out: inout ByteBuffer) {
-    append(point.x, to: &out)
+    out.append(coordinate: point.x)
     out.append(UInt8(ascii: " "))
-    append(point.y, to: &out)
-  }
-
-  /// A coordinate, rounded to hundredths.
-  static func append(_ value: Double, to out: inout ByteBuffer) {
-    let hundredths = Int64((value * 100).rounded(.toNearestOrEven))
-    if hundredths % 100 == 0 { return out.append(integer: hundredths / 100) }
-    out.append(decimal: hundredths, scale: 2)
+    out.append(coordinate: point.y)
   }
 }
 

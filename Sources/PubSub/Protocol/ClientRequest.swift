@@ -32,6 +32,8 @@ enum ClientRequest: Equatable {
     /// Of `candles`; 1m if left out.
     var candle: CandleInterval?
     var interval: Int?
+    /// Of a `deck`; UTC if left out.
+    var zone: String?
     var portfolio = PortfolioRequestItem()
     /// Of `resume`: where the client stopped.
     var position: StreamPosition?

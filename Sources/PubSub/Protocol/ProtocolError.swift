@@ -22,6 +22,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case unknownPortfolio = "unknown_portfolio"
     case invalidPortfolio = "invalid_portfolio"
     case tooManyPortfolios = "too_many_portfolios"
+    case unknownDeck = "unknown_deck"
     case unknownWebhook = "unknown_webhook"
     case invalidWebhook = "invalid_webhook"
     case tooManyAlerts = "too_many_alerts"

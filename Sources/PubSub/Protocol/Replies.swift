@@ -110,6 +110,10 @@ enum Replies {
         out.append(json: currency)
       }
     }
+    if let zone = key.zone {
+      out.append(",\"zone\":")
+      out.append(json: zone)
+    }
     if key.channel == .topic {
       out.append(",\"last\":")
       out.append(integer: UInt64(key.points))

@@ -32,7 +32,7 @@ enum RequestParser {
     "alert": ControlFields.names,
   ]
   private static let itemFields =
-    ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms"]
+    ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
     + PortfolioRequestItem.fields
   private static let positionFields = [
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
@@ -438,10 +438,14 @@ enum RequestParser {
         }
       } else {
         let name = try scanner.decoded(key)
-        if PortfolioRequestItem.fields.contains(name) {
+        if name == "zone" || PortfolioRequestItem.fields.contains(name) {
           let value = try scanner.rawValue()
           do throws(ProtocolError) {
-            try readPortfolio(name, value, &item.portfolio, scanner, place: "\(list)[\(place)].")
+            if name == "zone" {
+              item.zone = try optionalString(value, field(name), scanner)
+            } else {
+              try readPortfolio(name, value, &item.portfolio, scanner, place: "\(list)[\(place)].")
+            }
           } catch {
             item.error = item.error ?? error
           }

@@ -68,5 +68,6 @@ package enum WireDescription {
     .topic: .init(["number", "documents"], parameters: ["last"]),
     .rate: .init(["base", "quote", "state"]),
     .portfolio: .init(["state"], parameters: ["portfolio", "currency", "holdings", "positions"]),
+    .deck: .init(["deck", "zone", "state"], parameters: ["zone"]),
   ]
 }

@@ -28,6 +28,11 @@ struct ParkedSessions {
 
   var count: Int { sessions.count }
 
+  /// By expiry, rising. O(sessions).
+  var all: [(token: String, session: Session)] {
+    order[head...].compactMap { entry in sessions[entry.token].map { (entry.token, $0) } }
+  }
+
   /// Keeps a session; returns the streams of one that had to go for it. Amortised O(1).
   mutating func park(_ token: String, _ session: Session) -> [UInt32] {
     sessions[token] = session

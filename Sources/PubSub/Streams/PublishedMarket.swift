@@ -56,7 +56,7 @@ final class PublishedInstrument {
     case .book: books.append(stream)
     case .sparkline: sparklines.append(stream)
     case .candles: candles.append(stream)
-    case .status, .alerts, .topic, .rate, .portfolio: break
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
   }
 
@@ -69,7 +69,7 @@ final class PublishedInstrument {
     case .book: books.removeAll { $0 === stream }
     case .sparkline: sparklines.removeAll { $0 === stream }
     case .candles: candles.removeAll { $0 === stream }
-    case .status, .alerts, .topic, .rate, .portfolio: break
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
   }
 

@@ -9,8 +9,12 @@ final class PublishedStream {
   private(set) var instrument = InstrumentID(rawValue: 0)
   /// The number of the last message. It never goes back in an epoch, also not when the slot is given to another key.
   var seq: UInt64
-  /// Bit n: loop n has subscribers. A stream without any publishes nothing.
+  /// Bit n: loop n has subscribers. A stream without any publishes nothing, unless it is held.
   var loops: UInt64 = 0
+  /// Whether it goes on without subscribers, for those of an earlier run that may come back.
+  var isHeld = false
+  /// Whether what happens is published on it.
+  var isRunning: Bool { loops != 0 || isHeld }
   /// Whether it waits for its tick or for the end of the batch.
   var isDirty = false
   /// Whether its subscribers hold its state, so that updates make sense; if not, a snapshot is due when there is data.
@@ -58,7 +62,7 @@ final class PublishedStream {
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
     case .topic: ringLimits = .events
     case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
-    case .quote, .ticker, .pulse, .status, .rate, .portfolio: ringLimits = nil
+    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: ringLimits = nil
     }
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")
@@ -71,6 +75,10 @@ final class PublishedStream {
     if let id = key.portfolio?.id {
       text.append(",\"portfolio\":")
       text.append(json: id)
+    }
+    if let zone = key.zone {
+      text.append(",\"zone\":")
+      text.append(json: zone)
     }
     text.append(",\"stream\":")
     text.append(integer: UInt64(id.rawValue))

@@ -80,6 +80,9 @@ struct ReplayRing {
     return items[index...].map(\.frame)
   }
 
+  /// All that is held, oldest first.
+  var messages: ArraySlice<Item> { items[head...] }
+
   /// Of the messages after `seq` those that are here, without the oldest beyond `limits`, but always the last one.
   /// O(log n).
   func items(after seq: UInt64, limits: Limits) -> ArraySlice<Item> {

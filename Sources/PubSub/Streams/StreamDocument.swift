@@ -89,18 +89,21 @@ package struct StreamDocumentUpdate: Sendable {
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, or of a composite's
-/// symbol.
+/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, of a deck in a time zone,
+/// or of a composite's symbol.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
   /// The owner, the name, or the symbol.
   package var name: String
   /// Of `portfolio`.
   package var portfolio: PortfolioSubject?
+  /// Of `deck`.
+  package var zone: String?
 
-  package init(_ channel: ChannelName, _ name: String) {
+  package init(_ channel: ChannelName, _ name: String, zone: String? = nil) {
     self.channel = channel
     self.name = name
+    self.zone = zone
   }
 
   package init(_ portfolio: PortfolioSubject) {
@@ -160,6 +163,7 @@ extension StreamKey {
     case .alerts: owner.map { StreamDocumentName(.alerts, $0) }
     case .topic, .rate: StreamDocumentName(channel, symbol)
     case .portfolio: portfolio.map { StreamDocumentName($0) }
+    case .deck: StreamDocumentName(.deck, symbol, zone: zone)
     default: isComposite ? StreamDocumentName(channel, symbol) : nil
     }
   }

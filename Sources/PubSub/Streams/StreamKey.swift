@@ -9,7 +9,7 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 }
 
 package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio
+  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio, deck
 
   /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
   package var isEvent: Bool { self == .trades || self == .topic }
@@ -19,12 +19,12 @@ package enum ChannelName: String, Sendable, CaseIterable {
   package var isOfMarket: Bool {
     switch self {
     case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
-    case .status, .alerts, .topic, .rate, .portfolio: false
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: false
     }
   }
 
-  /// Whether subscriptions name something: a symbol, a topic, or a pair of assets.
-  package var takesNames: Bool { isOfMarket || self == .topic || self == .rate }
+  /// Whether subscriptions name something: a symbol, a topic, a pair of assets, or a deck.
+  package var takesNames: Bool { isOfMarket || self == .topic || self == .rate || self == .deck }
 
   /// Whether composite markets have it on the stream.
   package var isOfComposites: Bool { self == .quote || self == .ticker || self == .pulse }
@@ -33,7 +33,7 @@ package enum ChannelName: String, Sendable, CaseIterable {
 /// What makes two subscriptions the same stream.
 package struct StreamKey: Sendable, Hashable {
   package var channel: ChannelName
-  /// `kraken:BTC-USD`, a topic's name, or `ZEC-USD` of a rate; empty for `status` and `alerts`.
+  /// `kraken:BTC-USD`, the name of a topic or a deck, or `ZEC-USD` of a rate; empty for `status` and `alerts`.
   package let symbol: String
   /// Whether the symbol is that of several venues' markets as one, which no single market publishes.
   package let isComposite: Bool
@@ -53,6 +53,8 @@ package struct StreamKey: Sendable, Hashable {
   package var owner: String?
   /// Of `portfolio`: what is valued.
   package var portfolio: PortfolioSubject?
+  /// Of `deck`: the time zone whose days are shown, `Europe/Berlin`.
+  package var zone: String?
 
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
@@ -106,7 +108,7 @@ package enum RateClass {
   /// sparkline, a candle and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
-    case .status, .alerts, .topic: return 0
+    case .status, .alerts, .topic, .deck: return 0
     // A table of conversions is made four times a second at most.
     case .rate: return max(250, nearest(notFasterThan: milliseconds ?? 1000))
     case .portfolio: return 1000
@@ -130,6 +132,8 @@ package enum StreamLimits {
   package static let documents: ClosedRange<Int> = 1...100
   /// Holdings and positions of all portfolios of a client.
   package static let portfolioLines = 500
+  /// Of a deck.
+  package static let defaultZone = "UTC"
   /// Candles that a snapshot shows.
   package static let candles = 100
 }

@@ -21,6 +21,9 @@ extension StreamPublisher {
           }
         }
         changed(instrument.candles, now: now, into: &out)
+      case .tradeGap(let id, let range):
+        guard let instrument = owner.instrument(id) else { continue }
+        begin(instrument, with: changes.trades[range], now: now, into: &out)
       case .quote(let quote):
         guard let instrument = owner.instrument(quote.instrument) else { continue }
         changed(instrument.quotes, now: now, into: &out)
@@ -78,6 +81,16 @@ extension StreamPublisher {
       flush(stream, now: now, into: &out)
     }
     touched.removeAll(keepingCapacity: true)
+  }
+
+  /// Trades may be missing before what follows: a snapshot says so, and shows none from before that.
+  private func begin(
+    _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in instrument.trades { flush(stream, now: now, into: &out) }
+    instrument.recentTrades.removeAll()
+    for trade in trades { instrument.recentTrades.append(trade) }
+    for stream in instrument.trades { republish(stream, now: now, into: &out) }
   }
 
   /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once,
@@ -171,7 +184,7 @@ extension StreamPublisher {
 
   /// Publishes what the stream owes its subscribers, if anything.
   func flush(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
-    guard stream.loops != 0 else { return }
+    guard stream.isRunning else { return }
     if stream.key.channel == .status {
       update(stream, events: 0, now: now, into: &out) {
         StatusChannel.append(feeds.visible(to: stream.key.scope), now: now, to: &$0)
@@ -219,7 +232,7 @@ extension StreamPublisher {
     case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
     case .book: publishBook(stream, state, now: now, into: &out)
-    case .status, .alerts, .topic, .rate, .portfolio: break
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
   }
 

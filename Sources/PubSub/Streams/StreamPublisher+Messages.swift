@@ -9,6 +9,7 @@ extension StreamPublisher {
     stream.seq += 1
     stream.cachedSnapshot = nil
     forget(stream)
+    guard stream.loops != 0 else { return }
     if let frame = snapshot(of: stream, reason: .resync, now: now) { out.append(.frame(frame, loops: stream.loops)) }
   }
 
@@ -29,7 +30,7 @@ extension StreamPublisher {
       stream: stream.id, kind: .update, prev: prev, seq: stream.seq, events: events,
       bytes: SharedBytes(frame.unsafeBytes))
     remember(made, of: stream, now: now)
-    out.append(.frame(made, loops: stream.loops))
+    if stream.loops != 0 { out.append(.frame(made, loops: stream.loops)) }
   }
 
   /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a
@@ -146,7 +147,7 @@ extension StreamPublisher {
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .status, .alerts, .topic, .rate, .portfolio: return false
+    case .status, .alerts, .topic, .rate, .portfolio, .deck: return false
     }
     return true
   }
@@ -174,7 +175,7 @@ extension StreamPublisher {
   /// What a client with this position is owed: nothing, or the messages since; nil if only a snapshot will do. Call
   /// before a stream that slept is woken.
   func replay(from position: StreamPosition, of stream: PublishedStream, now: Timestamp) -> [StreamFrame]? {
-    guard position.epoch == epoch, stream.loops != 0, stream.isShown, position.seq <= stream.seq,
+    guard position.epoch == epoch, stream.isRunning, stream.isShown, position.seq <= stream.seq,
       position.stream ?? stream.id.rawValue == stream.id.rawValue
     else { return nil }
     if position.seq == stream.seq { return [] }

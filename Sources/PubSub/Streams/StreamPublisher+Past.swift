@@ -1,19 +1,110 @@
 import MarketData
 
-/// What a publisher takes over from an earlier run.
+/// What a publisher takes over from an earlier run, and leaves to the next.
+///
+/// Streams of trades go on where the earlier run ended, under their numbers and its epoch. Every other stream begins
+/// above all numbers that the epoch has seen: its clients get a snapshot, whatever position they come with.
 extension StreamPublisher {
-  /// Shows a trade from before this run to those who join, unless there have been others since.
-  package func restore(_ trade: Trade, market: Int) {
-    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(trade.instrument),
-      instrument.recentTrades.isEmpty
+  /// Shows trades from before this run to those who join, unless there have been others since.
+  /// - Parameter trades: of one instrument, oldest first.
+  package func restore(_ trades: [Trade], market: Int) {
+    guard let first = trades.first, market >= 0, market < markets.count,
+      let instrument = markets[market].instrument(first.instrument), instrument.recentTrades.isEmpty
     else { return }
-    instrument.recentTrades.append(trade)
+    for trade in trades { instrument.recentTrades.append(trade) }
+  }
+
+  /// How many trades of an instrument there have been, and the last of them, at most 50, oldest first.
+  package func lastTrades(of id: InstrumentID, market: Int) -> (count: UInt64, trades: ArraySlice<Trade>) {
+    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return (0, []) }
+    return (instrument.recentTrades.appended, instrument.recentTrades.last(TradesChannel.recent))
+  }
+
+  /// The number of the same; O(1).
+  package func tradeCount(of id: InstrumentID, market: Int) -> UInt64 {
+    guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return 0 }
+    return instrument.recentTrades.appended
   }
 
   /// Whether somebody subscribes to a stream of an instrument.
   package func hasSubscribers(of id: InstrumentID, market: Int) -> Bool {
     guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return false }
     return instrument.hasStreams
+  }
+
+  // MARK: Streams
+
+  /// Bytes of messages that are kept of all streams; of the rest the positions alone.
+  static let keptBytesLimit = 16 << 20
+  /// What may still be published on other streams after `keep`, until the loop ends.
+  static let numberingMargin: UInt64 = 1 << 20
+
+  /// The streams of trades that run, with what has been published on them; what was gathered is published first. When
+  /// the feeds have ended: nothing more may be published on these streams in this run. O(messages).
+  package func keep(now: Timestamp, into out: inout [Delivery]) -> [KeptStream] {
+    var kept: [KeptStream] = []
+    var room = Self.keptBytesLimit
+    for case let stream? in streams where stream.key.channel == .trades && stream.isRunning {
+      guard instrument(of: stream) != nil else { continue }
+      flush(stream, now: now, into: &out)
+      var result = KeptStream(
+        number: stream.id.rawValue, market: stream.market, instrument: stream.instrument, symbol: stream.key.symbol,
+        interval: stream.interval, seq: stream.seq, messages: [])
+      if stream.ring.bytes <= room {
+        room -= stream.ring.bytes
+        result.messages = stream.ring.messages.map { item in
+          KeptStream.Message(
+            prev: item.frame.prev, seq: item.frame.seq, events: item.frame.events, time: item.time + stepped,
+            bytes: item.frame.bytes)
+        }
+      }
+      kept.append(result)
+    }
+    return kept
+  }
+
+  /// The highest `seq` of this run so far, and a margin for what follows until its end. O(streams).
+  package var highestSeq: UInt64 {
+    streams.reduce(retiredSeq) { max($0, $1?.seq ?? 0) } + Self.numberingMargin
+  }
+
+  /// Takes up a stream of an earlier run, before anybody joins it. It runs until `time`, whether or not somebody
+  /// subscribes, so that its memory has no hole.
+  /// - Returns: false if there is another with its number or its key.
+  @discardableResult
+  package func restore(_ kept: KeptStream, until time: Timestamp, now: Timestamp) -> Bool {
+    let key = StreamKey(channel: .trades, symbol: kept.symbol, intervalMilliseconds: kept.interval)
+    let index = Int(kept.number) / loops
+    guard reserved.remove(kept.number) != nil, byKey[key] == nil, self.stream(StreamID(rawValue: kept.number)) == nil
+    else { return false }
+    while streams.count <= index { streams.append(nil) }
+    let stream = PublishedStream(id: StreamID(rawValue: kept.number), seq: kept.seq, key: key)
+    stream.assign(key, market: kept.market, instrument: kept.instrument)
+    streams[index] = stream
+    byKey[key] = stream
+    stream.isHeld = true
+    stream.isShown = true
+    held.append((stream, steady(time)))
+    instrument(of: stream)?.add(stream)
+    for message in kept.messages {
+      let frame = StreamFrame(
+        stream: stream.id, kind: .update, prev: message.prev, seq: message.seq, events: message.events,
+        bytes: message.bytes)
+      // A clock that was set back would keep them for ever.
+      remember(frame, of: stream, now: min(message.time, now))
+    }
+    return true
+  }
+
+  /// Ends the streams that were held for clients of an earlier run and have nobody. Once a second. O(held) at most.
+  package func releaseHeld(now: Timestamp) {
+    guard let first = held.first, first.until <= steady(now) else { return }
+    held.removeAll { stream, until in
+      guard until <= steady(now) else { return false }
+      stream.isHeld = false
+      if stream.loops == 0 { sleep(stream) }
+      return true
+    }
   }
 }
 

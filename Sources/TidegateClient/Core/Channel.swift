@@ -14,25 +14,45 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   case sparkline
   /// Open, high, low and close of each interval.
   case candles
+  /// What one unit of an asset is worth in another.
+  case rate
+  /// What the gateway's operator publishes.
+  case topic
+  /// The card of the day of a deck.
+  case deck
   /// The connections to the exchanges. Takes no symbols.
   case status
+  /// The rules of the owner whose token the client shows. Takes no symbols.
+  case alerts
+  /// What holdings and positions are worth. Takes no symbols.
+  case portfolio
 
-  /// Whether only the latest value matters, so that older ones may be merged into it.
-  public var isState: Bool { self != .trades }
+  /// Whether only the latest value matters, so that older ones may be merged into it. Trades and documents are events:
+  /// each counts.
+  public var isState: Bool { self != .trades && self != .topic }
 
   /// Whether its updates are changes, which mean nothing without the snapshot before them.
-  var isIncremental: Bool { self == .book || self == .sparkline || self == .candles }
+  var isIncremental: Bool { self == .book || self == .sparkline || self == .candles || self == .alerts }
+
+  /// Whether it is of the whole gateway, or of whoever asks.
+  var isNameless: Bool { self == .status || self == .alerts || self == .portfolio }
 }
 
 /// One (channel, symbol or pattern) with its parameters: what a subscription wants, and with a symbol what a stream is.
 struct StreamItem: Hashable, Sendable {
   var channel: Channel
-  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`; empty for `status`.
+  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, `ZEC-USD` of a rate, the name of a topic or deck; empty for a channel
+  /// without.
   var symbol: String
   var depth: BookDepth?
   var range: SparklineRange?
   var points: Int?
   var interval: CandleInterval?
+  /// Documents of the first value.
+  var last: Int?
+  var portfolio: PortfolioRequest?
+  /// The time zone of a deck's day.
+  var zone: String?
   /// Milliseconds.
   var cadence: Int?
 

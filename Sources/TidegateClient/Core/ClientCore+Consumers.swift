@@ -82,11 +82,14 @@ extension ClientCore {
   }
 
   /// Whether a consumer will get nothing more than what waits for it.
-  func isOver(_ id: Int) -> Bool { phase == .stopped || subscribers[id] == nil && listeners[id] == nil }
+  func isOver(_ id: Int) -> Bool {
+    phase == .stopped || subscribers[id] == nil && listeners[id] == nil && asked[id] == nil
+  }
 
   /// Whether it is worth to look for something to take.
   func hasNews(_ id: Int) -> Bool {
     isOver(id) || subscribers[id]?.inbox.isEmpty == false || listeners[id]?.isEmpty == false
+      || (asked[id] ?? nil) != nil
   }
 
   // MARK: Wishes
@@ -129,20 +132,20 @@ extension ClientCore {
     for id in stream.subscribers.sorted() { put(event, before: id, into: &actions) }
   }
 
-  /// Puts an event before one subscriber; of trades that are more than it may have, the latest.
+  /// Puts an event before one subscriber; of trades or documents that are more than it may have, the latest.
   mutating func put(_ event: StreamEvent<Payload>, before id: Int, into actions: inout [ClientAction]) {
     guard let limit = subscribers[id]?.inbox.limit else { return }
     actions.append(.wake(id))
-    guard case .value(.trades(let trades), let info) = event else {
+    guard case .value(let payload, let info) = event, let count = payload.eventCount else {
       subscribers[id]?.inbox.append(event)
       return
     }
-    guard trades.count > limit else {
-      subscribers[id]?.inbox.append(event, weight: trades.count)
+    guard count > limit else {
+      subscribers[id]?.inbox.append(event, weight: count)
       return
     }
-    subscribers[id]?.inbox.append(.value(.trades(Array(trades.suffix(limit))), info), weight: limit)
-    subscribers[id]?.inbox.drop(trades.count - limit)
+    subscribers[id]?.inbox.append(.value(payload.latest(limit), info), weight: limit)
+    subscribers[id]?.inbox.drop(count - limit)
   }
 
   /// Tells everybody who listens to the connection.
@@ -168,7 +171,7 @@ extension ClientCore {
   /// Shows a subscriber of a stream what there is, if it is a new one.
   mutating func attach(_ id: Int, to key: StreamItem, into actions: inout [ClientAction]) {
     guard streams[key]?.subscribers.insert(id).inserted == true, let event = streams[key]?.event else { return }
-    if key.channel == .trades {
+    if !key.channel.isState {
       put(event, before: id, into: &actions)
     } else {
       subscribers[id]?.inbox.mark(key)

@@ -40,6 +40,9 @@ extension ClientCore {
       if case .draining(let wait, _) = notice { drainAt = now + min(wait.nanoseconds, Self.retryAfterLimit) }
       tell(.notice(notice), into: &actions)
     case .error(let error): receive(error, now: now, into: &actions)
+    case .answer(let id, let alert):
+      guard let id, case .ask(let asker)? = pending.removeValue(forKey: id)?.request else { break }
+      answered(asker, .success(AlertAnswer(alert: alert)), into: &actions)
     }
   }
 
@@ -55,6 +58,7 @@ extension ClientCore {
     guard !isWelcome else { return }
     isWelcome = true
     tell(.connected(welcome), into: &actions)
+    sendAsked(now: now, into: &actions)
     let items = AskedItems(resuming.values.map(\.self))
     resumed(ok, into: &actions)
     // What is not there yet was subscribed to beside `hello`, and is asked for again from there.
@@ -80,6 +84,7 @@ extension ClientCore {
     let request = error.id.flatMap { pending.removeValue(forKey: $0)?.request }
     var refusal = Refusal(
       channel: nil, symbol: "", code: RefusalCode(rawValue: error.code), message: error.message, hint: error.hint)
+    if case .ask(let asker)? = request { return answered(asker, .failure(.refused(refusal)), into: &actions) }
     guard case .subscribe(let items)? = request else { return tell(.notice(.refused(refusal)), into: &actions) }
     if error.retry {
       return retryLater(items, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)

@@ -177,10 +177,10 @@ extension ClientCore {
       switch change {
       case .nothing: break
       case .state: touch(key, into: &actions)
-      case .trades(let trades, let isGap):
+      case .events(let events, let isGap, let missing):
         guard let info = streams[key]?.info else { continue }
-        if isGap { append(.gap(info, missing: nil), of: key, into: &actions) }
-        append(.value(.trades(trades), info), of: key, into: &actions)
+        if isGap { append(.gap(info, missing: missing), of: key, into: &actions) }
+        append(.value(events, info), of: key, into: &actions)
       }
     }
   }
@@ -221,14 +221,14 @@ extension ClientCore {
 
   // MARK: Coming back to a session
 
-  /// The streams to resume, trades first: nothing else can bring those back. Of the channels whose messages are whole
+  /// The streams to resume, events first: nothing else can bring those back. Of the channels whose messages are whole
   /// the snapshot of an ordinary subscription is all there is to have.
   func streamsToResume() -> [(number: Int64, stream: ClientStream)] {
     guard session != nil else { return [] }
     let left = streams.values.compactMap { stream in stream.numberToResume.map { (number: $0, stream: stream) } }
     let sorted = left.sorted { one, other in
-      let (isOne, isOther) = (one.stream.item.channel == .trades, other.stream.item.channel == .trades)
-      return isOne == isOther ? one.stream.serial < other.stream.serial : isOne
+      let (isOne, isOther) = (one.stream.item.channel.isState, other.stream.item.channel.isState)
+      return isOne == isOther ? one.stream.serial < other.stream.serial : isOther
     }
     return Array(sorted.prefix(Self.resumeLimit))
   }
@@ -254,7 +254,7 @@ extension ClientCore {
       }
       streams[key]?.resume(item.stream)
       numbers[item.stream, default: []].append(key)
-      if key.channel == .trades {
+      if !key.channel.isState {
         append(.resumed(stream.info), of: key, into: &actions)
       } else {
         touch(key, into: &actions)

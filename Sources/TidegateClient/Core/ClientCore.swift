@@ -14,6 +14,8 @@ package struct ClientCore: Sendable {
     case hello
     /// Of each channel one set of parameters, so that an answer's channel and symbol tell the item.
     case subscribe([StreamItem])
+    /// One whose answer somebody waits for.
+    case ask(Int)
     /// One whose answer says no more than that it was done.
     case other
   }
@@ -43,6 +45,8 @@ package struct ClientCore: Sendable {
   static let streamLimit = 100_000
   /// Streams of one `hello`, so that it stays under the gateway's limit of 64 KiB.
   static let resumeLimit = 300
+  /// Requests that may wait for a connection.
+  static let unsentLimit = 1_000
   /// The longest `Retry-After` that is heeded, ns.
   static let retryAfterLimit: UInt64 = 600_000_000_000
 
@@ -69,6 +73,10 @@ package struct ClientCore: Sendable {
   var nextSerial = 1
 
   var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
+  /// The answers of requests that somebody waits for; nil: not there yet.
+  var asked: [Int: Result<AlertAnswer, RequestFailure>?] = [:]
+  /// What of them waits for a connection.
+  var unsent: [(id: Int, fields: String, deadline: UInt64)] = []
   /// Requests that the gateway asked to repeat later.
   var retries: [(due: UInt64, items: [StreamItem])] = []
   var nextID: Int64 = 1
@@ -104,6 +112,7 @@ package struct ClientCore: Sendable {
     if phase == .open, let heartbeatInterval { take(heartbeatAt + heartbeatInterval * 5 / 2) }
     for entry in pending.values { take(entry.deadline) }
     for entry in retries { take(entry.due) }
+    for entry in unsent { take(entry.deadline) }
     for key in gapped { take(streams[key]?.gapDeadline) }
     return deadline
   }
@@ -146,6 +155,7 @@ package struct ClientCore: Sendable {
     if phase == .open || phase == .connecting { actions.append(.close(code: 1000, reason: "")) }
     reset()
     phase = .stopped
+    endAsked(into: &actions)
     wakeAll(into: &actions)
   }
 
@@ -199,6 +209,7 @@ package struct ClientCore: Sendable {
 
   /// Time has passed.
   package mutating func advance(to now: UInt64, into actions: inout [ClientAction]) {
+    expireAsked(now: now, into: &actions)
     if let retryAt, retryAt <= now {
       self.retryAt = nil
       connect(now: now, into: &actions)
@@ -275,8 +286,9 @@ package struct ClientCore: Sendable {
   /// Forgets the connection, and tells those whose streams are old now.
   private mutating func leave(into actions: inout [ClientAction]) {
     reset()
+    failAsked(into: &actions)
     for key in sorted(streams.keys) where streams[key]?.leave() == true {
-      if key.channel == .trades, let stream = streams[key] {
+      if !key.channel.isState, let stream = streams[key] {
         append(.stale(stream.info, .disconnected), of: key, into: &actions)
       } else {
         touch(key, into: &actions)
@@ -303,6 +315,7 @@ package struct ClientCore: Sendable {
   private mutating func finish(_ failure: ConnectionFailure, into actions: inout [ClientAction]) {
     phase = .stopped
     self.failure = failure
+    endAsked(into: &actions)
     tell(.disconnected(failure, retryIn: nil), into: &actions)
     wakeAll(into: &actions)
   }
@@ -319,10 +332,9 @@ package struct ClientCore: Sendable {
   /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back
   /// spread out.
   private mutating func backOff() -> UInt64 {
-    let first = options.backOff.lowerBound.nanoseconds
-    let last = options.backOff.upperBound.nanoseconds
-    // A wait of years is none: the shift stays within 64 bits.
-    let cap = min(last, min(first, 1 << 40) << UInt64(min(attempt, 20)))
+    let first = Int64(clamping: options.backOff.lowerBound.nanoseconds)
+    let last = Int64(clamping: options.backOff.upperBound.nanoseconds)
+    let cap = UInt64(Backoff.ceiling(first: first, limit: last, attempts: attempt))
     // SplitMix64: small, seeded, good enough for spreading.
     random &+= 0x9E37_79B9_7F4A_7C15
     var z = random

@@ -12,8 +12,8 @@ struct ClientStream: Sendable {
     case nothing
     /// The state, or whether it is right.
     case state
-    /// Trades that are new; some before them may be missing.
-    case trades([Trade], isGap: Bool)
+    /// Events that are new; some before them may be missing: how many, where that is known.
+    case events(Payload, isGap: Bool, missing: Int?)
   }
 
   /// Trades of a snapshot, as the protocol says.
@@ -43,8 +43,11 @@ struct ClientStream: Sendable {
   private var book: OrderBook?
   private var line: Sparkline?
   private var series: CandleSeries?
+  private var alerts: AlertList?
   /// The latest trades; nil before the first message.
   private var recent: [Trade]?
+  /// The latest documents; nil before the first message.
+  private var documents: [TopicDocument]?
 
   init(item: StreamItem, serial: Int) {
     self.item = item
@@ -53,14 +56,16 @@ struct ClientStream: Sendable {
 
   var info: StreamInfo { StreamInfo(channel: item.channel, symbol: item.symbol, priceIncrement: priceIncrement) }
 
-  /// The merged value; of trades the latest.
+  /// The merged value; of events the latest.
   var payload: Payload? {
     switch item.channel {
     case .book: book.map { .book($0) }
     case .sparkline: line.map { .sparkline($0) }
     case .candles: series.map { .candles($0) }
     case .trades: recent.map { .trades($0) }
-    case .quote, .ticker, .pulse, .status: latest
+    case .topic: documents.map { .topic($0) }
+    case .alerts: alerts.map { .alerts($0) }
+    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: latest
     }
   }
 
@@ -76,7 +81,7 @@ struct ClientStream: Sendable {
   /// Whether a session may go on with it.
   var isResumable: Bool {
     guard seq != nil, epoch != nil, gapDeadline == nil else { return false }
-    return item.channel == .trades || item.channel.isIncremental && hasSnapshot
+    return !item.channel.isState || item.channel.isIncremental && hasSnapshot
   }
 
   /// Joins the numbering that the gateway named; a snapshot follows.
@@ -96,7 +101,8 @@ struct ClientStream: Sendable {
     numberToResume = nil
     (epoch, seq, priceIncrement) = (other.epoch, other.seq, other.priceIncrement)
     (hasSnapshot, gapDeadline, freshness) = (other.hasSnapshot, other.gapDeadline, other.freshness)
-    (latest, book, line, series, recent) = (other.latest, other.book, other.line, other.series, other.recent)
+    (latest, book, line, series) = (other.latest, other.book, other.line, other.series)
+    (alerts, recent, documents) = (other.alerts, other.recent, other.documents)
   }
 
   /// The connection is gone. True if that is news.
@@ -138,6 +144,7 @@ struct ClientStream: Sendable {
       return .state
     }
     if case .trades(let trades) = message.data { return take(trades, of: message) }
+    if case .documents(let documents) = message.data { return take(documents, of: message) }
     if !message.isSnapshot {
       // Waiting for the snapshot after a gap: what comes before it says nothing.
       if gapDeadline != nil { return .nothing }
@@ -178,7 +185,10 @@ struct ClientStream: Sendable {
         series = CandleSeries(symbol: item.symbol, interval: item.interval ?? .minute)
       }
       series?.merge(candles)
-    case .trades, .outOfSync: return false
+    case .alerts(let change):
+      if isSnapshot || alerts == nil { alerts = AlertList(isKept: change.isKept) }
+      return alerts?.apply(change.alerts, removed: change.removed) ?? false
+    case .trades, .documents, .outOfSync: return false
     }
     return true
   }
@@ -191,7 +201,7 @@ struct ClientStream: Sendable {
     hasSnapshot = hasSnapshot || message.isSnapshot
     guard message.isSnapshot, let known = recent else {
       recent = Array(((recent ?? []) + trades).suffix(Self.recentLimit))
-      return .trades(trades, isGap: !links)
+      return .events(.trades(trades), isGap: !links, missing: nil)
     }
     // It shows the latest trades. Where the last one that was seen is among them, nothing is missing behind it.
     var new = trades
@@ -202,6 +212,28 @@ struct ClientStream: Sendable {
       if let index { new = Array(trades[(index + 1)...]) }
     }
     recent = Array((isGap ? new : known + new).suffix(Self.recentLimit))
-    return .trades(new, isGap: isGap)
+    return .events(.trades(new), isGap: isGap, missing: nil)
+  }
+
+  /// Their numbers say which are new and how many are missing, whatever the message is.
+  private mutating func take(_ all: [TopicDocument], of message: ServerMessage.StreamMessage) -> Change {
+    let links = message.isSnapshot || seq == nil || message.prev == seq
+    seq = message.seq
+    gapDeadline = nil
+    freshness = .live
+    hasSnapshot = hasSnapshot || message.isSnapshot
+    guard let known = documents, let last = known.last?.number, let newest = all.last?.number else {
+      documents = (documents ?? []) + all
+      return .events(.topic(all), isGap: !links, missing: nil)
+    }
+    // Another numbering: the gateway has begun anew.
+    if newest < last, message.isSnapshot {
+      documents = all
+      return .events(.topic(all), isGap: true, missing: nil)
+    }
+    let new = Array(all.drop { $0.number <= last })
+    let missing = new.first.map { $0.number - last - 1 } ?? 0
+    documents = Array((missing > 0 ? new : known + new).suffix(max(1, min(item.last ?? 1, 100))))
+    return .events(.topic(new), isGap: missing > 0, missing: Int(clamping: missing))
   }
 }

@@ -28,8 +28,10 @@ enum Requests {
         let (item, stream) = (entry.stream.item, entry.stream)
         out.append(place == 0 ? "{\"channel\":" : ",{\"channel\":")
         out.append(json: item.channel.rawValue)
-        out.append(",\"symbol\":")
-        out.append(json: item.symbol)
+        if !item.channel.isNameless {
+          out.append(",\"symbol\":")
+          out.append(json: item.symbol)
+        }
         appendParameters(of: item, cadence: cadence, to: &out)
         out.append(",\"stream\":")
         out.append(integer: entry.number)
@@ -66,7 +68,17 @@ enum Requests {
       out.append(",\"interval\":")
       out.append(json: interval.rawValue)
     }
-    if let cadence = cadence ?? item.cadence {
+    if let last = item.last {
+      out.append(",\"last\":")
+      out.append(integer: Int64(max(1, min(last, 100))))
+    }
+    if let zone = item.zone {
+      out.append(",\"zone\":")
+      out.append(json: zone)
+    }
+    if let portfolio = item.portfolio { append(portfolio, to: &out) }
+    // Documents are events, a deck turns once a day, and what has no symbol has no rates.
+    if !item.channel.isNameless, item.channel != .topic, item.channel != .deck, let cadence = cadence ?? item.cadence {
       out.append(",\"interval_ms\":")
       out.append(integer: Int64(cadence))
     }
@@ -93,7 +105,7 @@ enum Requests {
     for (index, group) in groups.enumerated() {
       out.append(index == 0 ? "{\"channel\":" : ",{\"channel\":")
       out.append(json: group.item.channel.rawValue)
-      if group.item.channel != .status {
+      if !group.item.channel.isNameless {
         out.append(",\"symbols\":[")
         for (index, symbol) in group.symbols.enumerated() {
           if index > 0 { out.append(",") }
@@ -101,8 +113,7 @@ enum Requests {
         }
         out.append("]")
       }
-      // `status` has no rates.
-      appendParameters(of: group.item, cadence: group.item.channel == .status ? nil : cadence, to: &out)
+      appendParameters(of: group.item, cadence: cadence, to: &out)
       out.append("}")
     }
     out.append("]}")
@@ -119,6 +130,9 @@ enum Requests {
     out.append("}")
     return out.description
   }
+
+  /// - Parameter fields: what stands behind `op` and `id`.
+  static func alert(id: Int64, fields: String) -> String { "{\"op\":\"alert\",\"id\":\(id)\(fields)}" }
 
   static func configure(id: Int64, interval: Int) -> String {
     var out = ByteBuffer()

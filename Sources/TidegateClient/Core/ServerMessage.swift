@@ -60,6 +60,8 @@ enum ServerMessage {
   /// The token ends soon.
   case expiring
   case error(ErrorReply)
+  /// The answer to a request about an alert: what it is now; nil: it is gone.
+  case answer(id: Int64?, Alert?)
   /// Data of a channel that this version does not know.
   case unknownData
   /// A type that this version does not know.
@@ -77,6 +79,10 @@ enum StreamData {
   case sparkline(Sparkline)
   /// The last candles, or those that changed.
   case candles([CandleSeries.Candle])
+  /// Documents of a topic, in the order of their numbers.
+  case documents([TopicDocument])
+  /// All rules, or those that changed.
+  case alerts(AlertChange)
   /// The book is out of sync with the exchange: the reason.
   case outOfSync(String)
   /// A change of one point of a sparkline.
@@ -106,6 +112,7 @@ private struct Fields {
   var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
   var heartbeat: Double?
   var data: JSONSlice?
+  var alert: Alert?
   var ok: [ServerMessage.Accepted] = []
   var streams: [ServerMessage.Accepted] = []
   var failed: [ServerMessage.Failure] = []
@@ -150,6 +157,7 @@ private struct Fields {
       var inside = JSONScanner(json.text(rest))
       streams = try inside.moves()
     case "failed": failed = try json.failed()
+    case "alert": if json.peek() == .object { alert = try json.alert() } else { try json.skipValue() }
     case "feeds": feeds = json.peek() == .object ? try json.feedMap() : try json.feedList()
     default: try json.skipValue()
     }
@@ -197,6 +205,7 @@ private struct Fields {
       case "expiring": return .expiring
       default: return .notice(.unknown(code))
       }
+    case "alert": return .answer(id: id, alert)
     case "error":
       return .error(
         .init(id: id, code: code, message: message, hint: hint, retry: retry, retryAfterMilliseconds: retryAfter))

@@ -152,6 +152,11 @@ extension JSONScanner {
     case .sparkline: isSnapshot ? .sparkline(try sparkline()) : try sparklineChange()
     case .candles: .candles(try candles())
     case .status: .payload(.status(try status()))
+    case .rate: .payload(.rate(try rate()))
+    case .topic: .documents(try documents())
+    case .alerts: .alerts(try alertChange())
+    case .portfolio: .payload(.portfolio(try portfolio()))
+    case .deck: .payload(.deck(try deckDay()))
     }
   }
 
@@ -167,19 +172,24 @@ extension JSONScanner {
     var quote = Quote()
     var state = "live"
     var reason = ""
+    var composite = CompositeFields()
     try object { key, json in
       switch key {
       case "state": state = try json.word()
       case "reason": reason = try json.word()
       case "bid": quote.bid = try json.exact()
       case "bid_size": quote.bidSize = try json.exact()
+      case "bid_venue": quote.bidVenue = try json.word()
       case "ask": quote.ask = try json.exact()
       case "ask_size": quote.askSize = try json.exact()
+      case "ask_venue": quote.askVenue = try json.word()
       case "time": quote.time = try json.date()
-      default: try json.skipValue()
+      default: try json.compositePart(key, &composite)
       }
     }
-    return state == "live" ? .payload(.quote(quote)) : .outOfSync(reason)
+    // Of a composite the state says how many venues there are; of a market it says that its book is out of sync.
+    quote.composite = composite.composite(state)
+    return state == "live" || quote.composite != nil ? .payload(.quote(quote)) : .outOfSync(reason)
   }
 
   private mutating func trades() throws -> [Trade] {
@@ -211,9 +221,14 @@ extension JSONScanner {
 
   private mutating func ticker() throws -> Ticker {
     var ticker = Ticker()
+    var state = ""
+    var composite = CompositeFields()
     try object { key, json in
       switch key {
+      case "state": state = try json.word()
       case "last": ticker.last = try json.exact()
+      case "last_venue": ticker.lastVenue = try json.word()
+      case "own": ticker.own = try json.words(limit: 100)
       case "bid": ticker.bid = try json.exact()
       case "ask": ticker.ask = try json.exact()
       case "open_24h": ticker.open24h = try json.exact()
@@ -228,9 +243,10 @@ extension JSONScanner {
       case "source": ticker.source = TickerSource(rawValue: try json.word())
       case "covered_from": ticker.coveredFrom = try json.date()
       case "time": ticker.time = try json.date()
-      default: try json.skipValue()
+      default: try json.compositePart(key, &composite)
       }
     }
+    ticker.composite = composite.composite(state)
     return ticker
   }
 

@@ -1,19 +1,20 @@
 /// What a subscription tells.
 ///
-/// Of every channel but `trades` only the latest is kept for a consumer that is slow: it reads a value or `.stale`,
-/// whichever is true now. Of `trades` every one counts, and a missing one is reported in its place.
+/// Of every channel but `trades` and `topic` only the latest is kept for a consumer that is slow: it reads a value or
+/// `.stale`, whichever is true now. Of trades and documents every one counts, and a missing one is reported in its
+/// place.
 public enum StreamEvent<Value: Sendable>: Sendable {
-  /// The state of a stream, whole; or trades, each once. What was stale is right again with it.
+  /// The state of a stream, whole; or trades or documents, each once. What was stale is right again with it.
   case value(Value, StreamInfo)
   /// What the stream has shown is old until its next value. The client has asked for that already.
   case stale(StreamInfo, StaleReason)
-  /// Trades are missing here, for good: how many, where the gateway knows.
+  /// Trades or documents are missing here, for good: how many, where that is known.
   case gap(StreamInfo, missing: Int?)
-  /// After a reconnection trades go on where they stopped: nothing is missing.
+  /// After a reconnection trades or documents go on where they stopped: nothing is missing.
   case resumed(StreamInfo)
   /// The gateway refuses a symbol; the others are unharmed.
   case refused(Refusal)
-  /// This consumer was too slow: so many of its oldest unread trades and notices were dropped.
+  /// This consumer was too slow: so many of its oldest unread events and notices were dropped.
   case dropped(count: Int)
 
   func map<Other>(_ read: (Value) -> Other?) -> StreamEvent<Other>? {
@@ -34,7 +35,7 @@ extension StreamEvent: Equatable where Value: Equatable {}
 public struct StreamInfo: Sendable, Hashable {
   /// The kind of data.
   public var channel: Channel
-  /// `kraken:BTC-USD`; empty for `.status`.
+  /// `kraken:BTC-USD`; empty for a channel without symbols.
   public var symbol: String
   /// The least step between two prices, as the gateway tells it: `0.01`. What ``ExactDecimal/trimmed(to:)`` wants.
   public var priceIncrement: ExactDecimal?
@@ -83,6 +84,34 @@ public enum Payload: Sendable, Hashable {
   case candles(CandleSeries)
   /// Of `.status`.
   case status([FeedReport])
+  /// Of `.rate`.
+  case rate(Rate)
+  /// Of `.topic`, oldest first.
+  case topic([TopicDocument])
+  /// Of `.alerts`, merged.
+  case alerts(AlertList)
+  /// Of `.portfolio`.
+  case portfolio(Portfolio)
+  /// Of `.deck`.
+  case deck(DeckDay)
+
+  /// How many events it has; nil if it is a state.
+  var eventCount: Int? {
+    switch self {
+    case .trades(let trades): trades.count
+    case .topic(let documents): documents.count
+    default: nil
+    }
+  }
+
+  /// The latest `count` of its events.
+  func latest(_ count: Int) -> Payload {
+    switch self {
+    case .trades(let trades): .trades(trades.suffix(count))
+    case .topic(let documents): .topic(documents.suffix(count))
+    default: self
+    }
+  }
 }
 
 /// What a gateway refused, and what to do about it.
@@ -102,7 +131,7 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   public var fault: Fault {
     switch code {
     case .unauthorized, .forbidden: .credentials
-    case .rateLimited, .notReady: .gateway
+    case .rateLimited, .notReady, .unavailable: .gateway
     case .unknown: .gateway
     default: .request
     }

@@ -4,6 +4,7 @@
 ///     client.subscribe(.pulse("kraken:BTC-USD", "coinbase:ETH-USD", every: .seconds(1)))
 ///
 /// A symbol is `kraken:BTC-USD`; `kraken:*` and `*:BTC-USD` stand for all that there are when the gateway is asked.
+/// `composite:BTC-USD` is all spot markets of a pair as one: it has quotes, tickers and pulses.
 /// `every` is the least time between two updates of a stream, up to a minute, for which the gateway takes the nearest
 /// of its rates; nil: as the gateway prefers.
 public struct StreamRequest<Value: Sendable>: Sendable {
@@ -15,7 +16,7 @@ public struct StreamRequest<Value: Sendable>: Sendable {
     self.read = read
   }
 
-  private init(
+  init(
     _ channel: Channel, _ symbols: [String], every: Duration?, _ read: @escaping @Sendable (Payload) -> Value?,
     _ change: (inout StreamItem) -> Void = { _ in }
   ) {

@@ -8,6 +8,10 @@ public struct Quote: Sendable, Hashable {
   public var ask: ExactDecimal?, askSize: ExactDecimal?
   /// When the exchange, or the gateway, saw it.
   public var time: Date?
+  /// Of a composite: whose bid and whose ask they are. The best bid may then be at or above the best ask.
+  public var bidVenue: String?, askVenue: String?
+  /// Of a composite: which venues take part; nil of a market.
+  public var composite: Composite?
 
   /// `ask` minus `bid`, exact; nil if a side is missing.
   public var spread: ExactDecimal? {
@@ -50,10 +54,16 @@ public struct Ticker: Sendable, Hashable {
   public var trades24h: Int?
   /// Whose figures they are; nil if the gateway does not say.
   public var source: TickerSource?
+  /// Where the source is `.mixed`: the fields that the gateway filled, by their names on the wire.
+  public var own: [String] = []
   /// Since when the gateway's own figures count; nil if they cover the whole day, or are the exchange's.
   public var coveredFrom: Date?
   /// When it was so.
   public var time: Date?
+  /// Of a composite: where the last trade was.
+  public var lastVenue: String?
+  /// Of a composite: which venues take part; nil of a market.
+  public var composite: Composite?
 }
 
 /// Which way the price moves.

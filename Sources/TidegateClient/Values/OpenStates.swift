@@ -76,10 +76,12 @@ public enum TickerSource: OpenState {
   case gateway
   /// Some of each.
   case mixed
+  /// Several exchanges': it is a composite's.
+  case composite
   case unknown(String)
 
   /// The words that this version knows.
-  public static let known: [TickerSource] = [.venue, .gateway, .mixed]
+  public static let known: [TickerSource] = [.venue, .gateway, .mixed, .composite]
 
   /// The word on the wire.
   public var rawValue: String {
@@ -87,6 +89,7 @@ public enum TickerSource: OpenState {
     case .venue: "venue"
     case .gateway: "gateway"
     case .mixed: "mixed"
+    case .composite: "composite"
     case .unknown(let text): text
     }
   }
@@ -120,12 +123,15 @@ public enum CandleSource: OpenState {
 public enum RefusalCode: OpenState {
   case badRequest, unknownChannel, unknownSymbol, outOfRange, tooManySubscriptions, messageTooLarge, rateLimited
   case unauthorized, forbidden, notReady
+  /// Of requests about alerts, portfolios and decks.
+  case unknownAlert, invalidAlert, tooManyAlerts, changed, keyReused, unavailable, unknownPortfolio, unknownDeck
   case unknown(String)
 
   /// The words that this version knows.
   public static let known: [RefusalCode] = [
     .badRequest, .unknownChannel, .unknownSymbol, .outOfRange, .tooManySubscriptions, .messageTooLarge, .rateLimited,
-    .unauthorized, .forbidden, .notReady,
+    .unauthorized, .forbidden, .notReady, .unknownAlert, .invalidAlert, .tooManyAlerts, .changed, .keyReused,
+    .unavailable, .unknownPortfolio, .unknownDeck,
   ]
 
   /// The word on the wire.
@@ -141,6 +147,14 @@ public enum RefusalCode: OpenState {
     case .unauthorized: "unauthorized"
     case .forbidden: "forbidden"
     case .notReady: "not_ready"
+    case .unknownAlert: "unknown_alert"
+    case .invalidAlert: "invalid_alert"
+    case .tooManyAlerts: "too_many_alerts"
+    case .changed: "changed"
+    case .keyReused: "key_reused"
+    case .unavailable: "unavailable"
+    case .unknownPortfolio: "unknown_portfolio"
+    case .unknownDeck: "unknown_deck"
     case .unknown(let text): text
     }
   }

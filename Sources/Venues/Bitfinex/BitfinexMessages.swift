@@ -65,8 +65,7 @@ extension Bitfinex {
         try reader.skipValue()
         continue
       }
-      let slice = try reader.number("count")
-      let value = (try? DecimalText.parse(reader.text(slice), scale: 0)) ?? 0
+      let value = try reader.wholeNumber("count") ?? 0
       if value >= 1_000_000_000_000 {
         time = VenueTime.epoch(value)
       } else if value > 0, count == nil {

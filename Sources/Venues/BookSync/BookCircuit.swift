@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// When a book that fails may be rebuilt: at once the first time, ever more rarely after that. One for each book,

@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few

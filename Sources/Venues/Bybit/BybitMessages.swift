@@ -65,18 +65,13 @@ extension Bybit {
 
   /// By what stands before the symbol; any depth but 1 is a book.
   private static func channel(of text: RawSpan) -> Channel {
-    text.withUnsafeBytes { bytes in
-      func begins(_ prefix: StaticString) -> Bool {
-        bytes.count > prefix.utf8CodeUnitCount
-          && bytes.prefix(prefix.utf8CodeUnitCount).elementsEqual(
-            UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
-      }
-      if begins("orderbook.1.") { return .quote }
+    if text.begins(with: "orderbook.") {
+      if text.begins(with: "orderbook.1.") { return .quote }
       // Levels of the RPI book have three parts; it is not subscribed.
-      if begins("orderbook."), !begins("orderbook.rpi."), !begins("orderbook.full.") { return .book }
-      if begins("publicTrade.") { return .trades }
-      return begins("tickers.") ? .ticker : .other
+      return text.begins(with: "orderbook.rpi.") || text.begins(with: "orderbook.full.") ? .other : .book
     }
+    if text.begins(with: "publicTrade.") { return .trades }
+    return text.begins(with: "tickers.") ? .ticker : .other
   }
 
   // MARK: Books

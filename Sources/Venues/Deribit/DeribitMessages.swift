@@ -76,18 +76,11 @@ extension Deribit {
 
   /// By what stands before the first point.
   private static func kind(_ text: RawSpan) -> Kind {
-    text.withUnsafeBytes { bytes in
-      func begins(_ prefix: StaticString) -> Bool {
-        bytes.count >= prefix.utf8CodeUnitCount
-          && bytes.prefix(prefix.utf8CodeUnitCount).elementsEqual(
-            UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
-      }
-      if begins("book.") { return .book }
-      if begins("trades.") { return .trades }
-      if begins("quote.") { return .quote }
-      if begins("ticker.") { return .ticker }
-      return begins("platform_state") ? .platform : .other
-    }
+    if text.begins(with: "book.") { return .book }
+    if text.begins(with: "trades.") { return .trades }
+    if text.begins(with: "quote.") { return .quote }
+    if text.begins(with: "ticker.") { return .ticker }
+    return text.begins(with: "platform_state") ? .platform : .other
   }
 
   private func readNotification(

@@ -43,7 +43,8 @@ struct DialectFacts {
     /// Whether the limit is an address's: then connections share it.
     var isShared = false
     /// Where answers do not say what they are to: one request is under way at a time, and the next is sent when the
-    /// one before it was answered, or has not been for so long, µs. Precondition: `atOnce` is 1.
+    /// one before it was answered, or has not been for so long, µs, while other messages came. Precondition: `atOnce`
+    /// is 1.
     var oneByOne: Int64?
     /// Topics that a connection may begin and end in an hour; nil where nobody counts them. Before it would be more,
     /// another connection is made, which begins a count of its own.

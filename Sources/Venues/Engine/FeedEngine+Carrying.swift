@@ -258,7 +258,7 @@ extension FeedEngine {
     marketList.due = now + ListRequest.wait(status: status, retryAfter: retryAfter, wait)
     // What a rank came to before goes on; what is to be shown only is shown without.
     let isNeeded = marketList.isRanked && marketList.selected.isEmpty
-    if !isNeeded, marketList.failures.failures >= MarketList.attemptLimit || !marketList.selected.isEmpty {
+    if !isNeeded, marketList.failures.attempts >= MarketList.attemptLimit || !marketList.selected.isEmpty {
       marketList.volumesRead = now
       marketList.failures.reset()
     }

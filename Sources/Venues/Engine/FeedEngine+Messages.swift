@@ -10,6 +10,7 @@ extension FeedEngine {
   ) throws(FeedError) {
     counts.messages += 1
     connectionHeard = now
+    desk.heard()
     let ignored = counts.ignored
     var mark = BatchMark(batch)
     // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but

@@ -73,6 +73,8 @@ package final class FeedEngine {
 
   let dialect: Dialect
   let facts: DialectFacts
+  /// Whether the venue counts a market's trades without holes.
+  package var countsTrades: Bool { facts.countsTrades }
   var lines: [Line] = []
   var desk: SubscriptionDesk
   var pacer: RequestPacer

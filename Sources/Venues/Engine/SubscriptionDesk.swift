@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Where every subscription of a connection stands, by symbol and channel, and what is still to be sent: pacing,
@@ -41,6 +42,8 @@ struct SubscriptionDesk {
   private let answerWithin: Int64
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
+  /// Whether nothing at all has come since the last request was sent.
+  private var isUnheard = false
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
 
   init(_ facts: DialectFacts, connections: Int) {
@@ -205,10 +208,14 @@ struct SubscriptionDesk {
 
   // MARK: Sending
 
-  /// Whether something may be sent now.
+  /// Whether something may be sent now. Where requests go one by one, none follows into a silence: a connection that
+  /// stands still would bring all of them at once when it goes on, and the venue would count them in one second.
   private func isOpen(now: Timestamp) -> Bool {
-    outbox.isOpen(at: now) && (oneByOne == nil || !outbox.isAwaiting)
+    outbox.isOpen(at: now) && (oneByOne == nil || (!outbox.isAwaiting && !isUnheard))
   }
+
+  /// Something has come, whatever it is.
+  mutating func heard() { isUnheard = false }
 
   /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
   /// allocation if there is nothing.
@@ -234,6 +241,7 @@ struct SubscriptionDesk {
   /// A request was sent with this number. The end of a subscription is answered by what follows it, unless requests go
   /// one by one.
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
+    isUnheard = true
     guard !request.isEnd || oneByOne != nil else { return }
     if !request.isEnd { set(.sent, request.places) }
     outbox.sent(request, as: id, within: oneByOne ?? answerWithin, now: now)
@@ -316,6 +324,7 @@ struct SubscriptionDesk {
 
   /// The connection is gone.
   mutating func removeAll() {
+    isUnheard = false
     outbox.removeAll()
     for code in states.indices { states[code] = .idle }
   }

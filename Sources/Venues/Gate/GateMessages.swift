@@ -7,18 +7,13 @@ extension Gate {
   private enum Kind { case stream, updates, trades, quote, ticker, pong, system, other }
 
   private static func kind(_ text: RawSpan) -> Kind {
-    text.withUnsafeBytes { bytes in
-      func equals(_ name: StaticString) -> Bool {
-        bytes.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-      }
-      if equals("spot.obu") { return .stream }
-      if equals("spot.book_ticker") { return .quote }
-      if equals("spot.trades") { return .trades }
-      if equals("spot.tickers") { return .ticker }
-      if equals("spot.order_book_update") { return .updates }
-      if equals("spot.pong") { return .pong }
-      return equals("spot.system") ? .system : .other
-    }
+    if text.equals("spot.obu") { return .stream }
+    if text.equals("spot.book_ticker") { return .quote }
+    if text.equals("spot.trades") { return .trades }
+    if text.equals("spot.tickers") { return .ticker }
+    if text.equals("spot.order_book_update") { return .updates }
+    if text.equals("spot.pong") { return .pong }
+    return text.equals("spot.system") ? .system : .other
   }
 
   func readMessage(

@@ -92,7 +92,7 @@ package final class OKX: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     // The answer to `ping` is the bare word.
-    if message.byteCount == 4, message.withUnsafeBytes({ $0.elementsEqual("pong".utf8) }) {
+    if message.equals("pong") {
       hearing.isAnswer = true
       return batch.events.append(.heartbeat)
     }

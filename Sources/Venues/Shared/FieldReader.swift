@@ -15,6 +15,13 @@ struct FieldReader: ~Copyable, ~Escapable {
     self.base = base
   }
 
+  /// Reads a value of `whole` that was passed over.
+  @_lifetime(copy whole)
+  private init(_ slice: FieldSlice, of whole: borrowing FieldReader) {
+    self.json = JSONScanner(slice.slice, of: whole.json)
+    self.base = slice.base
+  }
+
   /// Offset in the message of the next byte to be read.
   var offset: Int { base + json.offset }
 
@@ -53,6 +60,12 @@ struct FieldReader: ~Copyable, ~Escapable {
   mutating func int64(_ field: StaticString) throws(FeedError) -> Int64 {
     self.field = field
     do throws(JSONError) { return try json.int64() } catch { throw failure(error) }
+  }
+
+  /// A number that is not in quotes; nil if it is not whole or beyond 64 bits.
+  mutating func wholeNumber(_ field: StaticString) throws(FeedError) -> Int64? {
+    self.field = field
+    do throws(JSONError) { return try json.wholeNumber() } catch { throw failure(error) }
   }
 
   mutating func uint64(_ field: StaticString) throws(FeedError) -> UInt64 {
@@ -166,8 +179,8 @@ struct FieldReader: ~Copyable, ~Escapable {
   }
 
   /// A reader of a value that was passed over before.
-  @_lifetime(borrow self)
-  func reader(_ slice: FieldSlice) -> FieldReader { FieldReader(json.text(slice.slice), base: slice.base) }
+  @_lifetime(copy self)
+  func reader(_ slice: FieldSlice) -> FieldReader { FieldReader(slice, of: self) }
 
   func failure(_ error: JSONError) -> FeedError { FeedError(error, field: field, base: base) }
 }

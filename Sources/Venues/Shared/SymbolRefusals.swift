@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// Symbols that a venue refused, and when each is asked for again: slowly, and for ever. A market may be halted today

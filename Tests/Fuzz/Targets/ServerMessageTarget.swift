@@ -1,4 +1,5 @@
 import Bytes
+import Foundation
 import TidegateClient
 import Watch
 
@@ -26,6 +27,9 @@ private final class ClientModel {
     StreamRequest.quote("kraken:BTC-USD").untyped, StreamRequest.ticker("kraken:BTC-USD").untyped,
     StreamRequest.pulse("kraken:BTC-USD").untyped, StreamRequest.book("kraken:BTC-USD").untyped,
     StreamRequest.sparkline("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped,
+    StreamRequest.rate("ZEC-USD").untyped, StreamRequest.topic("news", last: 3).untyped, StreamRequest.alerts.untyped,
+    StreamRequest.portfolio(id: "3").untyped, StreamRequest.deck("calm", timeZone: .gmt).untyped,
+    StreamRequest.quote("composite:BTC-USD").untyped,
     StreamRequest.book("*:ETH-USD", depth: .levels10, every: .milliseconds(100)).untyped)
   private static let limit = 8
 
@@ -167,6 +171,7 @@ private final class ClientModel {
     while let event = core.next(late) {
       switch event {
       case .value(.trades(let trades), _): events += max(1, trades.count)
+      case .value(.topic(let documents), _): events += max(1, documents.count)
       case .gap, .resumed, .refused: events += 1
       case .value, .stale: break
       case .dropped: hasDropped = true
@@ -176,7 +181,7 @@ private final class ClientModel {
     // What of trades is stale stands among the events, too.
     try require(events <= Self.limit, "\(events) events waited")
     let names = Set(shown[0].keys).union(shown[1].keys)
-    for name in names where name.channel != .trades && !hasDropped {
+    for name in names where name.channel.isState && !hasDropped {
       try requireSame(shown[0][name] ?? nil, shown[1][name] ?? nil, "\(name) read early and late")
     }
   }
@@ -205,7 +210,13 @@ private final class ClientModel {
       let isOrdered = zip(series.candles, series.candles.dropFirst()).allSatisfy { $0.time <= $1.time }
       try require(isOrdered && series.candles.count <= CandleSeries.limit, "candles out of order, or too many")
     case .quote(let quote): _ = quote.spread
-    case .trades, .ticker, .pulse, .status: break
+    case .topic(let documents):
+      let isOrdered = zip(documents, documents.dropFirst()).allSatisfy { $0.number < $1.number }
+      try require(isOrdered && documents.allSatisfy { $0.number > 0 }, "documents out of order")
+    case .alerts(let list):
+      let isFound = list.alerts.allSatisfy { list[$0.id] == $0 }
+      try require(isFound && Set(list.alerts.map(\.id)).count == list.alerts.count, "an alert twice, or not found")
+    case .portfolio, .deck, .rate, .trades, .ticker, .pulse, .status: break
     }
   }
 

@@ -297,7 +297,7 @@ struct AlertDeskTests {
       ("../etc/passwd", false), ("/etc/passwd", false), ("Europe//Berlin", false), ("", false), ("a/b/c/d", false),
       ("..", false),
     ])
-  func zones(name: String, isAllowed: Bool) { #expect(AlertDesk.isZoneName(name) == isAllowed) }
+  func zones(name: String, isAllowed: Bool) { #expect(ZoneFiles.isName(name) == isAllowed) }
 
   @Test("a full mailbox leaves figures out, never states, and calls the desk once")
   func mailbox() {

@@ -6,7 +6,8 @@ import Transport
 
 /// Reads server-sent events as a browser does (HTML standard, "Interpreting an event stream"), from a connection of its
 /// own.
-final class EventProbe: ConnectionHandler, Sendable {
+final class EventProbe: ConnectionHandler, @unchecked Sendable {
+  // `@unchecked`: the loop alone touches `connection`; the rest is behind the lock, or constant.
   struct Event: @unchecked Sendable {
     // `@unchecked`: made once from the text and only read afterwards.
     let json: [String: Any]
@@ -24,18 +25,18 @@ final class EventProbe: ConnectionHandler, Sendable {
     var id = ""
     var events: [Event] = []
     var isClosed = false
-    var connection: Connection?
   }
 
   private let state = Mutex(State())
   private let loop: EventLoop
+  private var connection: Connection?
 
   init(_ address: SocketAddress, _ target: String, fields: [HTTPField] = [], loop: EventLoop) {
     self.loop = loop
     loop.execute { [self] in
       Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
         guard case .success(let connection) = result else { return self.state.withLock { $0.isClosed = true } }
-        self.state.withLock { $0.connection = connection }
+        self.connection = connection
         var out = ByteBuffer()
         let fields = [HTTPField("Host", address.description), HTTPField("Accept", "text/event-stream")] + fields
         HTTPEncoder.append(
@@ -51,7 +52,7 @@ final class EventProbe: ConnectionHandler, Sendable {
   /// What a reader would say in `Last-Event-ID`.
   var lastID: String { state.withLock(\.id) }
 
-  func close() { loop.execute { self.state.withLock { $0.connection }?.abort() } }
+  func close() { loop.execute { self.connection?.abort() } }
 
   /// Waits for the first event that `fits`.
   func first(_ what: String, _ fits: (Event) -> Bool) async throws -> Event {

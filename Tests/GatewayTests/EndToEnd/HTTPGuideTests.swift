@@ -1,3 +1,4 @@
+import Decks
 import Foundation
 import HTTP1
 import MarketData
@@ -45,7 +46,7 @@ struct HTTPGuideTests {
   @Test("shows what is sent: status and shape of every example are those of a running gateway's answer")
   func examples() async throws {
     let guide = try HTTPGuide.load()
-    let harness = try GatewayHarness(venues: ["kraken"])
+    let harness = try GatewayHarness(venues: ["kraken"]) { $0.decks.loaded = [.demo] }
     try await harness.waitUntilLive()
     let names = Self.names
     for node in harness.gateway.nodes { node.loop.execute { node.hub.directory.names = names } }

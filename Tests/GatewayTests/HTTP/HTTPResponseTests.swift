@@ -29,7 +29,7 @@ struct HTTPResponseTests {
 
   @Test("a tag is strong, and that of the gzip form is another, by which a client is known, too")
   func entityTags() {
-    var tag = ContentTag(epoch: "k7")
+    var tag = ContentTag(run: "k7")
     let plain = EntityTag.text(tag)
     #expect(plain.count == 18 && plain.hasPrefix("\"") && plain.hasSuffix("\""))
     let compressed = EntityTag.ofCompressed(plain)

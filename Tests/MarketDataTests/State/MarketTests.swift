@@ -68,6 +68,7 @@ private struct Scene: ~Copyable {
     changes.items.map { item in
       switch item {
       case .trades(let id, let range): "trades \(id.index) \(range.count)"
+      case .tradeGap(let id, let range): "gap \(id.index) \(range.count)"
       case .quote(let quote): "quote \(quote.bid)/\(quote.ask)"
       case .ticker(let id): "ticker \(id.index)"
       case .pulse(let pulse): "pulse \(pulse.price) ×\(pulse.merged)"

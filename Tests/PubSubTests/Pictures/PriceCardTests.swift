@@ -163,7 +163,7 @@ struct PriceCardTests {
       let card = Self.card(
         Self.figures(points, price: points.last, coveredFrom: random.next() % 2 == 0 ? nil : .distantPast),
         PriceCard.Size.allCases[Int(random.next() % 3)], state: random.next() % 2 == 0 ? .live : .stale)
-      var tag = ContentTag(epoch: "")
+      var tag = ContentTag(run: "")
       card.add(to: &tag)
       let svg = card.svg()
       if let before = known[tag.value] { #expect(before == svg, "seed \(seed)") }

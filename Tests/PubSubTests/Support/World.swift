@@ -25,16 +25,25 @@ final class World {
   var asked: [(client: ClientID, loop: Int, token: String)] = []
   var controls: [(client: ClientID, loop: Int, number: UInt32, request: ControlRequest, grant: Grant)] = []
   var changes = MarketChanges()
+  /// Tells the names of sessions from those of another run.
+  private var run = ""
 
   init(
     loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
-    quotesFromBook: Bool = false, remembers: Bool = true
+    quotesFromBook: Bool = false, remembers: Bool = true, past: Past? = nil
   ) {
     self.loops = loops
     markets = (0..<loops).map { _ in
       Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil))
     }
-    publishers = (0..<loops).map { StreamPublisher(loop: $0, loops: loops, epoch: "k7", remembers: remembers) }
+    let numbering = past?.numbering ?? KeptNumbering(epoch: "k7")
+    publishers = (0..<loops).map {
+      StreamPublisher(loop: $0, loops: loops, numbering: numbering, remembers: remembers)
+    }
+    if let past {
+      now = past.now
+      for market in markets { market.bridgesTrades = true }
+    }
     hubs = (0..<loops).map {
       SubscriberHub(loop: $0, loops: loops, identity: .init(node: "gw-a", version: "1.0"), limits: limits)
     }
@@ -53,23 +62,74 @@ final class World {
           loop: loop, market: 0, instrument: instrument, bookState: .live)
       }
     }
-    for hub in hubs {
+    for (loop, hub) in hubs.enumerated() {
+      hub.restore(past?.sessions.filter { $0.loop == loop } ?? [], now: now, into: &scratch)
       hub.directory = directory
       hub.feeds = (0..<loops).map { FeedStatus(venue: World.venue($0), state: .live, since: now) }
       hub.advance(to: now, into: &scratch)
     }
-    now = now + 2 * Microseconds.second
-    run(milliseconds: 2000)
+    if let past {
+      restore(past)
+    } else {
+      now = now + 2 * Microseconds.second
+      run(milliseconds: 2000)
+    }
   }
   private var scratch: [HubAction] = []
 
   static func venue(_ loop: Int) -> String { ["kraken", "coinbase", "bybit"][loop] }
 
   func client(on loop: Int = 0) -> ModelClient {
-    let id = hubs[loop].open(session: "s_\(clients.count)", now: now)
+    let id = hubs[loop].open(session: "s_\(run)\(clients.count)", now: now)
     let client = ModelClient(world: self, loop: loop, id: id)
     clients.append(client)
     return client
+  }
+
+  // MARK: Another run
+
+  /// What one run leaves to the next.
+  struct Past {
+    var now: Timestamp
+    var numbering: KeptNumbering
+    var streams: [KeptStream]
+    var sessions: [KeptSession]
+    /// The last trades, by loop.
+    var trades: [[Trade]]
+  }
+
+  /// The end of the run; nothing may happen in this world afterwards.
+  func end() -> Past {
+    var streams: [KeptStream] = []
+    for publisher in publishers {
+      var out: [Delivery] = []
+      streams += publisher.keep(now: now, into: &out)
+      post(out)
+    }
+    let highest = publishers.map(\.highestSeq).max() ?? 0
+    return Past(
+      now: now,
+      numbering: KeptNumbering(epoch: publishers[0].epoch, highest: highest, numbers: Set(streams.map(\.number))),
+      streams: streams, sessions: hubs.flatMap { $0.keepSessions(now: now) },
+      trades: publishers.map { Array($0.lastTrades(of: InstrumentID(0), market: 0).trades) })
+  }
+
+  private func restore(_ past: Past) {
+    run = "\(past.now.microseconds)_"
+    for stream in past.streams {
+      publishers[Int(stream.number) % loops].restore(stream, until: now + 120 * Microseconds.second, now: now)
+    }
+    for loop in 0..<loops {
+      let trades = past.trades[loop].map { trade in
+        var old = trade
+        old.isBacklog = true
+        return old
+      }
+      publishers[loop].restore(trades, market: 0)
+      changes.removeAll()
+      markets[loop].bridge(after: trades, isCounted: false, of: InstrumentID(0), into: &changes)
+      publish(loop)
+    }
   }
 
   // MARK: The market

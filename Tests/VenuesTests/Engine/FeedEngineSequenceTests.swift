@@ -18,7 +18,11 @@ struct FeedEngineSequenceTests {
   @Test("one request is under way at a time, the greeting first; the next goes when it was answered, or after a while")
   func oneByOne() {
     let talk = Talk(.channel(symbols: 3), oneByOne)
-    #expect(talk.sent.map { $0.prefix(5) } == ["hello", "sub 3"], "three seconds without an answer")
+    talk.wait(2)
+    #expect(talk.sent.map { $0.prefix(5) } == ["hello"], "a connection that stands still gets no more of them")
+    talk.receive("noise")
+    talk.wait(1)
+    #expect(talk.sent.map { $0.prefix(5) } == ["hello", "sub 3"], "five seconds without an answer")
     #expect(talk.take().topics == ["0.0", "1.0", "2.0"])
     talk.wait(1)
     #expect(talk.sent.isEmpty)
@@ -33,6 +37,8 @@ struct FeedEngineSequenceTests {
   func blames() {
     for isOneByOne in [true, false] {
       let talk = isOneByOne ? Talk(.symbols(3), oneByOne) : Talk(.symbols(3)) { $0.pacing.every = 0 }
+      talk.receive("noise")
+      talk.wait(1)
       _ = talk.take()
       talk.receive("blame B")
       #expect(talk.failed == ["B-USD"])

@@ -104,7 +104,7 @@ struct BookFormatTests {
     "what is missing or bad costs the message, which says what it was",
     arguments: [
       (#"[["100"]]"#, "level without field size"), ("[[]]", "level without field price"),
-      (#"[["100","-1"]]"#, "field bids at offset 12: negative size"),
+      (#"[["100","-1"]]"#, "field bids at offset 13: negative size"),
       (#"[["0.-1","1"]]"#, "field bids at offset 3: not a decimal number"),
       (#"[["99999999999999999999","1"]]"#, "price is too large"), (#"[["100","1"]"#, "ends too early"),
       ("{}", "unexpected byte"),

@@ -1,0 +1,66 @@
+import Bytes
+import Decks
+import MarketData
+import PubSub
+
+/// What is shown of decks to those who subscribe: each deck and zone once a day, and once more when a reload changes
+/// it. Time comes in with each call.
+struct DeckBoard {
+  /// What a deck shows in a zone at a moment; nil if there is no such deck any more.
+  typealias Reading = (_ deck: String, _ zone: String, _ now: Timestamp) -> DeckDay?
+
+  private struct Shown {
+    /// The span in which it is the card of the day.
+    var begins = Timestamp.distantPast
+    var ends = Timestamp.distantFuture
+    var text: [UInt8] = []
+  }
+
+  private var shown: [StreamDocumentName: Shown] = [:]
+  /// The span in which none of them turns.
+  private var quiet = (from: Timestamp.distantPast, until: Timestamp.distantFuture)
+
+  /// Somebody subscribes: the document comes with the next `advance`.
+  mutating func want(_ name: StreamDocumentName) {
+    shown[name] = Shown(begins: .distantFuture)
+    quiet.from = .distantFuture
+  }
+
+  /// Nobody does any longer.
+  mutating func release(_ name: StreamDocumentName) {
+    shown[name] = nil
+    findQuiet()
+  }
+
+  /// The decks are others now, or have other cards: all are looked at with the next `advance`.
+  mutating func decksChanged() { quiet.from = .distantFuture }
+
+  /// Shows what is new: documents that are wanted, whose day is over, or whose deck has changed. A clock that was set
+  /// back turns cards back. O(1) in between, else O(documents).
+  mutating func advance(to now: Timestamp, _ read: Reading, _ show: (StreamDocumentName, [UInt8]) -> Void) {
+    guard now < quiet.from || now >= quiet.until else { return }
+    // In their order, so that a seed makes the same world each time.
+    for name in shown.keys.sorted(by: { ($0.name, $0.zone ?? "") < ($1.name, $1.zone ?? "") }) {
+      guard let zone = name.zone, let old = shown[name] else { continue }
+      var next = Shown()
+      var out = ByteBuffer(capacity: 512)
+      if let today = read(name.name, zone, now) {
+        today.append(to: &out)
+        (next.begins, next.ends) = (today.day.begins, today.day.ends)
+      } else {
+        DeckDay.appendRemoved(name.name, zone: zone, to: &out)
+      }
+      next.text = out.takeBytes()
+      shown[name] = next
+      if next.text != old.text { show(name, next.text) }
+    }
+    findQuiet()
+  }
+
+  private mutating func findQuiet() {
+    quiet = (.distantPast, .distantFuture)
+    for entry in shown.values {
+      quiet = (max(quiet.from, entry.begins), min(quiet.until, entry.ends))
+    }
+  }
+}

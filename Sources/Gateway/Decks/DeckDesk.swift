@@ -1,0 +1,77 @@
+import Alerts
+import Decks
+import MarketData
+import PubSub
+import Synchronization
+
+/// The decks of a gateway and the zones in which they are shown: read on every loop, replaced by a reload.
+final class DeckDesk: Sendable {
+  private let decks: Mutex<[String: Deck]>
+  private let zones = ZoneFiles()
+
+  init(_ decks: [Deck]) {
+    self.decks = Mutex(Self.byName(decks))
+    if !decks.isEmpty { zones.refresh() }
+  }
+
+  /// All of them, by name.
+  var all: [Deck] { decks.withLock { Array($0.values) }.sorted { $0.name < $1.name } }
+
+  /// Takes other decks in their place, and reads zones anew. Blocks on the disk.
+  /// - Returns: what is different, in words; those who show decks are to be told.
+  func replace(_ decks: [Deck]) -> [String] {
+    if !decks.isEmpty { zones.refresh() }
+    let fresh = Self.byName(decks)
+    let old = self.decks.withLock { held in
+      defer { held = fresh }
+      return held
+    }
+    return Set(old.keys).union(fresh.keys).sorted().compactMap { name in
+      switch (old[name], fresh[name]) {
+      case (nil, let deck?): "decks: \(name) was added, with \(deck.cards.count) cards"
+      case (_?, nil): "decks: \(name) was removed"
+      case (let before?, let deck?): before == deck ? nil : "decks: \(name) was changed, to \(deck.cards.count) cards"
+      case (nil, nil): nil
+      }
+    }
+  }
+
+  private static func byName(_ decks: [Deck]) -> [String: Deck] {
+    Dictionary(decks.map { ($0.name, $0) }) { first, _ in first }
+  }
+
+  /// What a deck shows in a zone at a moment.
+  func today(_ name: String, zone: String, now: Timestamp) -> Result<DeckDay, ProtocolError> {
+    guard let deck = decks.withLock({ $0[name] }) else { return .failure(unknown(name)) }
+    guard let rules = zones.rules(zone) else { return .failure(unknownZone(zone)) }
+    return .success(DeckDay(deck, zone: zone, rules, now: now))
+  }
+
+  /// The same for who was shown it before: its zone is known then, and the deck may be gone. Nil if it is.
+  func shown(_ name: String, zone: String, now: Timestamp) -> DeckDay? {
+    if case .success(let today) = today(name, zone: zone, now: now) { return today }
+    return nil
+  }
+
+  /// Why a deck cannot be shown in a zone; nil if it can.
+  func refusal(_ name: String, zone: String) -> ProtocolError? {
+    guard decks.withLock({ $0[name] != nil }) else { return unknown(name) }
+    return zones.rules(zone) == nil ? unknownZone(zone) : nil
+  }
+
+  private func unknown(_ name: String) -> ProtocolError {
+    let names = all.map(\.name)
+    let shown = String(name.prefix(64))
+    return ProtocolError(
+      .unknownDeck, "there is no deck `\(shown)`\(NearNames.question(shown, among: names))",
+      hint: names.isEmpty
+        ? "operators name a folder of them: decks.directory" : "decks: \(names.joined(separator: ", "))"
+    )
+  }
+
+  private func unknownZone(_ zone: String) -> ProtocolError {
+    ProtocolError(
+      .outOfRange, "`zone` is none that is known: `\(zone.prefix(64))`",
+      hint: "a name of the IANA database: Europe/Berlin, America/New_York, UTC")
+  }
+}

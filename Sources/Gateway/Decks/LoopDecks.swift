@@ -1,0 +1,48 @@
+import Decks
+import MarketData
+import PubSub
+import Transport
+
+/// Shows streams the card of the day, and turns it. Owned by its node's loop; loop 0 publishes.
+final class LoopDecks {
+  private unowned let node: LoopNode
+  private var board = DeckBoard()
+
+  init(node: LoopNode) { self.node = node }
+
+  /// Somebody subscribes to a deck in a zone, or nobody does any longer.
+  func demand(_ demand: StreamDocumentDemand) {
+    node.loop.assertOnLoop()
+    switch demand {
+    case .wanted(let name):
+      board.want(name)
+      advance()
+      // In a turn of its own, which may be the next tick's else.
+      node.loop.execute {}
+    case .unwanted(let name): board.release(name)
+    }
+  }
+
+  /// The decks are others now, or have other cards. On loop 0.
+  func changed() {
+    board.decksChanged()
+    advance()
+  }
+
+  /// Turns the cards whose day is over; about ten times a second.
+  func everyTick() { advance() }
+
+  private func advance() {
+    let desk = node.settings.decks
+    board.advance(to: node.loop.wallTime, { desk.shown($0, zone: $1, now: $2) }) { name, text in
+      let document = StreamDocument(head: String(decoding: text, as: UTF8.self), tail: "")
+      node.publisher.replace(document, of: name, now: node.clock.now(), into: &node.outgoing)
+    }
+  }
+}
+
+extension EventLoop {
+  /// What the wall clock shows, for what people have on theirs: midnight is when it says so, also after it was set
+  /// back.
+  var wallTime: Timestamp { Timestamp(microseconds: kernel.wallMicroseconds()) }
+}

@@ -1,0 +1,98 @@
+import Bytes
+import History
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// What the run before this one has left of streams and sessions; it had ended in order.
+struct KeptRun: Sendable {
+  let numbering: KeptNumbering
+  /// By what their instrument is kept under.
+  let streams: [String: [StoredStreams.Stream]]
+  let sessions: [KeptSession]
+
+  /// - Parameter loops: of this run. With another number of them streams have other numbers: none goes on.
+  init(_ stored: StoredStreams, loops: Int) {
+    let streams = stored.loops == loops ? stored.streams : []
+    numbering = KeptNumbering(
+      epoch: stored.epoch, highest: stored.highest, numbers: Set(streams.map(\.number)))
+    self.streams = Dictionary(grouping: streams, by: \.symbol)
+    sessions = stored.sessions.map {
+      KeptSession(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)
+    }
+  }
+}
+
+extension LoopHistory {
+  /// Takes up the streams of an instrument, and its last trades, and goes on behind them.
+  func goOn(
+    _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, after latest: LatestState?,
+    now: Timestamp
+  ) {
+    let pipeline = node.feeds[slot].pipeline
+    let streams = node.settings.kept?.streams[symbol] ?? []
+    let trades = latest?.trades(of: pipeline.market[id].instrument) ?? []
+    node.publisher.restore(trades, market: slot)
+    for stream in streams {
+      node.publisher.restore(
+        KeptStream(
+          number: stream.number, market: slot, instrument: id, symbol: instrument.symbol, interval: stream.interval,
+          seq: stream.seq,
+          messages: stream.messages.map {
+            .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
+          }), until: now + StoredStreams.patience, now: now)
+    }
+    var changes = MarketChanges()
+    if trades.isEmpty, streams.isEmpty {
+      pipeline.market.beginWithoutPast(of: id, into: &changes)
+    } else {
+      // Another gateway on the same file may have written its own.
+      let ending = latest.flatMap { $0.trades.last.map { StoredStreams.Last(id: $0.id, time: $0.time) } }
+      let told = streams.allSatisfy { $0.last == ending } ? trades : []
+      pipeline.market.bridge(after: told, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
+    }
+    node.publish(changes, slot: slot, now: now)
+  }
+
+  /// Begins an instrument of which nothing is kept.
+  func beginAnew(_ id: InstrumentID, _ slot: Int, _ now: Timestamp) {
+    var changes = MarketChanges()
+    node.feeds[slot].pipeline.market.beginWithoutPast(of: id, into: &changes)
+    node.publish(changes, slot: slot, now: now)
+  }
+}
+
+extension LatestState {
+  /// The last trades at the instrument's scales, oldest first; of those that have more digits than these none is there.
+  func trades(of instrument: Instrument) -> [Trade] {
+    let all = trades.isEmpty ? trade.map { [$0] } ?? [] : trades
+    let result = all.compactMap { $0.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale) }
+    return result.count == all.count ? result : []
+  }
+
+  /// The last trade at the instrument's scales; nil if there was none, or it has more digits than those.
+  func lastTrade(of instrument: Instrument) -> Trade? {
+    trade?.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale)
+  }
+}
+
+extension LatestState.LastTrade {
+  init(_ trade: Trade) {
+    self.init(
+      id: trade.id.text, price: trade.price, size: trade.size, isBuy: trade.side == .buy, time: trade.time)
+  }
+
+  fileprivate func trade(of instrument: Instrument, priceScale: UInt8, sizeScale: UInt8) -> Trade? {
+    guard instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
+    let (price, isPriceLarge) = price.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.priceScale - priceScale)))
+    let (size, isSizeLarge) = size.multipliedReportingOverflow(
+      by: Int64(DecimalText.power(instrument.sizeScale - sizeScale)))
+    guard !isPriceLarge, !isSizeLarge else { return nil }
+    let id = Array(id.utf8)
+    return Trade(
+      instrument: instrument.id, id: TradeID(id.span.bytes), price: price, size: size, side: isBuy ? .buy : .sell,
+      time: time, isBacklog: true)
+  }
+}

@@ -1,0 +1,31 @@
+import Transport
+
+/// The gateway's ports where the service manager keeps them from one process to the next: who connects while none runs
+/// waits, and is refused by nobody.
+final class KeptPorts {
+  /// What the sockets are kept under.
+  enum Name: String, CaseIterable, Sendable { case clients, `internal` }
+
+  private var sockets: [ServiceManager.KeptSocket]
+  private let kernel: any Kernel
+
+  init(_ sockets: [ServiceManager.KeptSocket], _ kernel: any Kernel) {
+    self.sockets = sockets
+    self.kernel = kernel
+  }
+
+  /// What nobody has taken is closed: an address that is not listened on any more.
+  deinit { for socket in sockets { kernel.close(socket.descriptor) } }
+
+  /// The socket that listens on an address, if there is one. Its port counts where the configuration leaves it open.
+  func take(_ name: Name, _ address: SocketAddress) -> Int32? {
+    guard
+      let index = sockets.firstIndex(where: { socket in
+        guard socket.name == name.rawValue else { return false }
+        let bound = kernel.localAddress(socket.descriptor).socketAddress
+        return bound.host == address.host && (address.port == 0 || bound.port == address.port)
+      })
+    else { return nil }
+    return sockets.remove(at: index).descriptor
+  }
+}

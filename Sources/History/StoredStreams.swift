@@ -1,0 +1,94 @@
+import Bytes
+import MarketData
+
+/// What a run of the gateway that has ended in order leaves to the next of its streams and sessions.
+package struct StoredStreams: Sendable, Equatable {
+  /// A stream of trades: its place in the numbering, and its last messages.
+  package struct Stream: Sendable, Equatable {
+    package var number: UInt32
+    /// What its instrument is kept under.
+    package var symbol: String
+    /// Of its rate class, ms.
+    package var interval: UInt16
+    package var seq: UInt64
+    /// Id and time of the instrument's last trade that the stream has told; nil if there was none. Only where the last
+    /// trades that are kept end with it, the next run can go on behind them.
+    package var last: Last?
+    package var messages: [Message]
+
+    package init(
+      number: UInt32, symbol: String, interval: UInt16, seq: UInt64, last: Last?, messages: [Message]
+    ) {
+      self.number = number
+      self.symbol = symbol
+      self.interval = interval
+      self.seq = seq
+      self.last = last
+      self.messages = messages
+    }
+  }
+
+  package struct Last: Sendable, Equatable {
+    package var id: String
+    package var time: Timestamp
+
+    package init(id: String, time: Timestamp) {
+      self.id = id
+      self.time = time
+    }
+  }
+
+  package struct Message: Sendable, Equatable {
+    package var prev: UInt64
+    package var seq: UInt64
+    package var events: UInt32
+    package var time: Timestamp
+    package var bytes: SharedBytes
+
+    package init(prev: UInt64, seq: UInt64, events: UInt32, time: Timestamp, bytes: SharedBytes) {
+      self.prev = prev
+      self.seq = seq
+      self.events = events
+      self.time = time
+      self.bytes = bytes
+    }
+
+    package static func == (a: Message, b: Message) -> Bool {
+      a.prev == b.prev && a.seq == b.seq && a.events == b.events && a.time == b.time
+        && a.bytes.unsafeBytes.elementsEqual(b.bytes.unsafeBytes)
+    }
+  }
+
+  package struct Session: Sendable, Equatable {
+    package var token: String
+    package var subject: String?
+    package var isPaused: Bool
+    package var expires: Timestamp
+
+    package init(token: String, subject: String?, isPaused: Bool, expires: Timestamp) {
+      self.token = token
+      self.subject = subject
+      self.isPaused = isPaused
+      self.expires = expires
+    }
+  }
+
+  /// How long after the end of a run the next can go on: no client's session, and no message, is kept for longer, µs.
+  package static let patience = 120 * Microseconds.second
+
+  package var epoch: String
+  /// No message of the epoch has a higher `seq`.
+  package var highest: UInt64
+  /// Streams are numbered by the loops of the run.
+  package var loops: Int
+  package var streams: [Stream]
+  package var sessions: [Session]
+
+  package init(epoch: String, highest: UInt64, loops: Int, streams: [Stream], sessions: [Session]) {
+    self.epoch = epoch
+    self.highest = highest
+    self.loops = loops
+    self.streams = streams
+    self.sessions = sessions
+  }
+}

@@ -1,0 +1,78 @@
+import MarketData
+
+/// Clients that came back soon after a restart, before what they had was there again: their streams are joined when it
+/// is, at the latest at `end`.
+struct ResumeWaits {
+  /// How long after the start clients wait at most, µs.
+  static let time = 5 * Microseconds.second
+
+  struct Entry {
+    var client: ClientID
+    /// The client's request.
+    var request: UInt32
+    /// Symbols, and venues with a colon, that are to come.
+    var wanted: Set<String>
+  }
+
+  /// Steady; nobody waits after it.
+  var end = Timestamp.distantPast
+  /// Symbols whose streams go on when they come.
+  var expected: Set<String> = []
+  var entries: [Entry] = []
+}
+
+extension SubscriberHub {
+  /// From now on for a few seconds clients that come back are answered when these symbols, and the venues of others,
+  /// are there: a restart is a delay for them, and no error.
+  package func expect(_ symbols: Set<String>, now: Timestamp) {
+    departures.waits.end = steady(now) + ResumeWaits.time
+    departures.waits.expected = symbols
+  }
+
+  /// Joins the streams that a client comes back to, at once or when they are there.
+  func joinWhenThere(
+    _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
+    into actions: inout [HubAction]
+  ) {
+    let wanted = steady(now) < departures.waits.end ? missing(in: pending.resume.positions) : []
+    guard wanted.isEmpty else {
+      return departures.waits.entries.append(.init(client: client, request: pending.number, wanted: wanted))
+    }
+    join(pending.resume.positions, pending, client, state, now: now, into: &actions)
+  }
+
+  /// What of these is to come. O(items).
+  private func missing(in items: [ClientRequest.Item]) -> Set<String> {
+    var wanted: Set<String> = []
+    for symbol in items.lazy.flatMap(\.symbols) where directory.entries[symbol] == nil {
+      if departures.waits.expected.contains(symbol) {
+        wanted.insert(symbol)
+      } else if resolver.notReady(symbol) != nil {
+        wanted.insert(symbol.prefix { $0 != ":" } + ":")
+      }
+    }
+    return wanted
+  }
+
+  /// Joins for those whose streams are there now, or who have waited long enough. O(waiting).
+  func joinWaiting(now: Timestamp, into actions: inout [HubAction]) {
+    guard !departures.waits.entries.isEmpty else { return }
+    let isOver = steady(now) >= departures.waits.end
+    let entries = departures.waits.entries
+    departures.waits.entries = []
+    for var entry in entries {
+      guard let state = state(of: entry.client), let pending = state.requests.pending, pending.number == entry.request
+      else { continue }
+      entry.wanted = entry.wanted.filter { name in
+        name.hasSuffix(":")
+          ? resolver.notReady(name) != nil
+          : directory.entries[name] == nil
+      }
+      if isOver || entry.wanted.isEmpty {
+        join(pending.resume.positions, pending, entry.client, state, now: now, into: &actions)
+      } else {
+        departures.waits.entries.append(entry)
+      }
+    }
+  }
+}

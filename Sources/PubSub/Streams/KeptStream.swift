@@ -1,0 +1,63 @@
+import Bytes
+import MarketData
+
+/// A stream of trades as the next run of the gateway goes on with it: its place in the numbering, and the messages that
+/// a client which comes back may have missed.
+package struct KeptStream: Sendable {
+  package struct Message: Sendable {
+    package var prev: UInt64
+    package var seq: UInt64
+    package var events: UInt32
+    package var time: Timestamp
+    /// The whole frame.
+    package var bytes: SharedBytes
+
+    package init(prev: UInt64, seq: UInt64, events: UInt32, time: Timestamp, bytes: SharedBytes) {
+      self.prev = prev
+      self.seq = seq
+      self.events = events
+      self.time = time
+      self.bytes = bytes
+    }
+  }
+
+  package var number: UInt32
+  /// The slot of its market in the publisher, and the instrument there.
+  package var market: Int
+  package var instrument: InstrumentID
+  package var symbol: String
+  /// Of its rate class, ms.
+  package var interval: UInt16
+  /// Of its last message.
+  package var seq: UInt64
+  /// Oldest first, without a hole up to `seq`; empty where nothing is remembered.
+  package var messages: [Message]
+
+  package init(
+    number: UInt32, market: Int, instrument: InstrumentID, symbol: String, interval: UInt16, seq: UInt64,
+    messages: [Message]
+  ) {
+    self.number = number
+    self.market = market
+    self.instrument = instrument
+    self.symbol = symbol
+    self.interval = interval
+    self.seq = seq
+    self.messages = messages
+  }
+}
+
+/// Where the numbering of an epoch goes on after a run that has ended in order.
+package struct KeptNumbering: Sendable {
+  package var epoch: String
+  /// No message of the epoch has a higher `seq`.
+  package var highest: UInt64
+  /// Numbers of streams that are restored, or may be.
+  package var numbers: Set<UInt32>
+
+  package init(epoch: String, highest: UInt64 = 0, numbers: Set<UInt32> = []) {
+    self.epoch = epoch
+    self.highest = highest
+    self.numbers = numbers
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+// What to subscribe to beside the markets of single venues.
+
+extension StreamRequest where Value == Rate {
+  /// What one unit of an asset is worth in another: `ZEC-USD`.
+  public static func rate(_ pairs: String..., every: Duration? = nil) -> Self { rate(pairs, every: every) }
+
+  /// What one unit of an asset is worth in another: `ZEC-USD`.
+  public static func rate(_ pairs: [String], every: Duration? = nil) -> Self {
+    Self(.rate, pairs, every: every, { if case .rate(let rate) = $0 { rate } else { nil } })
+  }
+}
+
+extension StreamRequest where Value == Portfolio {
+  /// What holdings and positions are worth, at most once a second; the gateway does not store them.
+  public static func portfolio(_ contents: PortfolioContents) -> Self { portfolio(PortfolioRequest.sent(contents)) }
+
+  /// What a portfolio is worth that its owner keeps at the gateway (`/v1/portfolios`).
+  /// - Parameter currency: of the report; nil: the portfolio's own.
+  public static func portfolio(id: String, currency: String? = nil) -> Self {
+    portfolio(PortfolioRequest.kept(id: id, currency: currency))
+  }
+
+  private static func portfolio(_ request: PortfolioRequest) -> Self {
+    Self(.portfolio, [""], every: nil, { if case .portfolio(let value) = $0 { value } else { nil } }) {
+      $0.portfolio = request
+    }
+  }
+}
+
+extension StreamRequest where Value == [TopicDocument] {
+  /// The documents of topics, each once, oldest first. The first value has the last that were published.
+  /// - Parameter last: how many of these, 1…100.
+  public static func topic(_ names: String..., last: Int = 1) -> Self { topic(names, last: last) }
+
+  /// The documents of topics, each once, oldest first. The first value has the last that were published.
+  /// - Parameter last: how many of these, 1…100.
+  public static func topic(_ names: [String], last: Int = 1) -> Self {
+    Self(.topic, names, every: nil, { if case .topic(let documents) = $0 { documents } else { nil } }) {
+      $0.last = last
+    }
+  }
+}
+
+extension StreamRequest where Value == DeckDay {
+  /// The card of the day of decks, and that of the next day when it begins.
+  /// - Parameter timeZone: whose day; nil: the device's.
+  public static func deck(_ names: String..., timeZone: TimeZone? = nil) -> Self {
+    Self(.deck, names, every: nil, { if case .deck(let day) = $0 { day } else { nil } }) {
+      $0.zone = (timeZone ?? .current).identifier
+    }
+  }
+}
+
+extension StreamRequest where Value == AlertList {
+  /// The alerts of the owner whose token the client shows. ``GatewayClient/perform(_:)`` changes them.
+  public static var alerts: Self {
+    Self(.alerts, [""], every: nil, { if case .alerts(let list) = $0 { list } else { nil } })
+  }
+}
+
+/// What a subscription of `portfolio` names.
+enum PortfolioRequest: Sendable, Hashable {
+  case sent(PortfolioContents)
+  case kept(id: String, currency: String?)
+}

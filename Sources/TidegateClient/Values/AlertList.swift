@@ -1,0 +1,109 @@
+import Foundation
+
+/// The alerts of the owner whose token the client shows: the gateway's snapshot and what has changed since.
+public struct AlertList: Sendable, Hashable {
+  /// In the order in which the gateway named them.
+  public private(set) var alerts: [Alert] = []
+  /// Whether the gateway keeps them; false where they end with its process.
+  public private(set) var isKept = true
+  /// Where each stands in `alerts`.
+  private var places: [String: Int] = [:]
+
+  /// The most rules that an owner may have here.
+  static let limit = 100_000
+
+  init(isKept: Bool) { self.isKept = isKept }
+
+  /// Those that ring: they have fired and nobody has acknowledged it.
+  public var ringing: [Alert] { alerts.filter { $0.state == .alerting } }
+
+  /// The alert of an id. O(1).
+  public subscript(id: String) -> Alert? { places[id].map { alerts[$0] } }
+
+  /// Puts each in place of the one with its id. O(1) each, and O(alerts) where some are removed. False if there would
+  /// be too many.
+  mutating func apply(_ changed: [Alert], removed: [String]) -> Bool {
+    for alert in changed {
+      if let place = places[alert.id] {
+        alerts[place] = alert
+      } else {
+        guard alerts.count < Self.limit else { return false }
+        places[alert.id] = alerts.count
+        alerts.append(alert)
+      }
+    }
+    let gone = Set(removed)
+    guard !gone.isDisjoint(with: places.keys) else { return true }
+    alerts.removeAll { gone.contains($0.id) }
+    places = Dictionary(uniqueKeysWithValues: alerts.enumerated().map { ($1.id, $0) })
+    return true
+  }
+}
+
+/// A rule that the gateway watches, and what it has done.
+public struct Alert: Sendable, Hashable, Identifiable {
+  /// That a rule has fired.
+  public struct Firing: Sendable, Hashable {
+    /// Counts the rule's firings from 1.
+    public var number: Int64
+    /// When.
+    public var time: Date?
+    /// The market that it was about; nil for clocks.
+    public var symbol: String?
+    /// What was reached: a price, a percentage, a size.
+    public var value: ExactDecimal?
+    /// At most so long ago the price crossed, while the gateway could not see it; nil: it saw it.
+    public var lateBy: Duration?
+    /// Whether it rings again after a snooze.
+    public var isReminder = false
+    /// Times of a clock alarm that passed unrung.
+    public var missed = 0
+  }
+
+  /// The gateway's.
+  public var id: String
+  /// Its owner's name for it.
+  public var name: String?
+  /// What it does now.
+  public var state: AlertState
+  /// The rule, as JSON text, as the guide Alerts describes it.
+  public var rule: String
+  /// When it was made.
+  public var created: Date?
+  /// Grows with each change of the rule.
+  public var revision: Int64 = 0
+  /// How often it has fired, and how many of these are acknowledged.
+  public var firings: Int64 = 0, acknowledged: Int64 = 0
+  /// When it rings or watches next.
+  public var next: Date?
+  /// The newest firing.
+  public var firing: Firing?
+}
+
+/// What an alert does.
+public enum AlertState: OpenState {
+  /// Waits for its time.
+  case scheduled
+  /// Watches, or counts down.
+  case running
+  case paused
+  /// Has fired, and nobody has acknowledged it.
+  case alerting
+  case disabled
+  case unknown(String)
+
+  /// The words that this version knows.
+  public static let known: [AlertState] = [.scheduled, .running, .paused, .alerting, .disabled]
+
+  /// The word on the wire.
+  public var rawValue: String {
+    switch self {
+    case .scheduled: "scheduled"
+    case .running: "running"
+    case .paused: "paused"
+    case .alerting: "alerting"
+    case .disabled: "disabled"
+    case .unknown(let text): text
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// The card that a deck shows on a day, the same to everybody who has that day.
+public struct DeckDay: Sendable, Hashable {
+  /// One card.
+  public struct Card: Sendable, Hashable {
+    /// Its place in the deck, from 1.
+    public var number = 0
+    /// What it says, and what it asks for.
+    public var quote = "", action = ""
+    /// How long that takes; nil if it does not say.
+    public var minutes: Int?
+    /// What it is about.
+    public var domain = DeckDomain.unknown("")
+    /// Whose words they are; nil if it does not say.
+    public var source: String?
+  }
+
+  /// The deck's name.
+  public var deck = ""
+  /// The time zone whose day it is: `Europe/Berlin`.
+  public var zone = ""
+  /// Whether there is such a deck.
+  public var state = DeckState.removed
+  /// The deck's title, for people.
+  public var title: String?
+  /// The day: `2026-11-23`.
+  public var date: String?
+  /// When the next day begins.
+  public var turnsAt: Date?
+  /// How many cards the deck has.
+  public var cards = 0
+  /// The day's card; nil of a deck that is gone.
+  public var card: Card?
+}
+
+/// Whether there is a deck.
+public enum DeckState: OpenState {
+  case live
+  /// It is gone; it is shown again if it comes back.
+  case removed
+  case unknown(String)
+
+  /// The words that this version knows.
+  public static let known: [DeckState] = [.live, .removed]
+
+  /// The word on the wire.
+  public var rawValue: String {
+    switch self {
+    case .live: "live"
+    case .removed: "removed"
+    case .unknown(let text): text
+    }
+  }
+}
+
+/// What a card is about.
+public enum DeckDomain: OpenState {
+  case consciousness, health, wealth, relationships
+  case unknown(String)
+
+  /// The words that this version knows.
+  public static let known: [DeckDomain] = [.consciousness, .health, .wealth, .relationships]
+
+  /// The word on the wire.
+  public var rawValue: String {
+    switch self {
+    case .consciousness: "consciousness"
+    case .health: "health"
+    case .wealth: "wealth"
+    case .relationships: "relationships"
+    case .unknown(let text): text
+    }
+  }
+}

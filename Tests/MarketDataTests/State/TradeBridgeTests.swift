@@ -1,0 +1,183 @@
+import Bytes
+import MarketData
+import TestSupport
+import Testing
+
+/// A venue's trades, and a market that begins behind an earlier run.
+private struct Crossing: ~Copyable {
+  let market = Market(configuration: .init(quotesFromBook: false, bookDepthLimit: nil, checksum: nil))
+  let id = InstrumentID(0)
+  var changes = MarketChanges()
+  let origin = Timestamp(microseconds: 1_700_000_000_000_000)
+  /// Ids of what was published, and -1 for a gap, in order.
+  private(set) var told: [Int] = []
+
+  init() {
+    market.bridgesTrades = true
+    var batch = EventBatch()
+    batch.append(
+      instrument: Instrument(
+        id: id, venue: "test", venueSymbol: "I", base: "B", quote: "USD", priceScale: 2, sizeScale: 4))
+    market.apply(batch, now: origin, into: &changes)
+  }
+
+  /// Trades are 10 ms apart; five in a row share a millisecond.
+  func trade(_ number: Int, price: Int64? = nil, isBacklog: Bool = false) -> Trade {
+    Trade(
+      instrument: id, id: TradeID(UInt64(number)), price: price ?? Int64(1_000 + number), size: 10, side: .buy,
+      time: origin + Int64(number / 5 * 10) * Microseconds.millisecond, isBacklog: isBacklog)
+  }
+
+  mutating func venue(_ numbers: some Sequence<Int>, isBacklog: Bool = false) {
+    var batch = EventBatch()
+    for number in numbers { batch.events.append(.trade(trade(number, isBacklog: isBacklog))) }
+    changes.removeAll()
+    market.apply(batch, now: origin + Microseconds.minute, into: &changes)
+    note()
+  }
+
+  mutating func goOn(after numbers: some Sequence<Int>, isCounted: Bool = false) {
+    changes.removeAll()
+    market.bridge(after: numbers.map { trade($0, isBacklog: true) }, isCounted: isCounted, of: id, into: &changes)
+    note()
+  }
+
+  mutating func begin() {
+    changes.removeAll()
+    market.beginWithoutPast(of: id, into: &changes)
+    note()
+  }
+
+  /// One of another price under a number.
+  mutating func impostor(_ number: Int) {
+    var batch = EventBatch()
+    batch.events.append(.trade(trade(number, price: 7)))
+    changes.removeAll()
+    market.apply(batch, now: origin + Microseconds.minute, into: &changes)
+    note()
+  }
+
+  private mutating func note() {
+    for item in changes.items {
+      switch item {
+      case .tradeGap: told.append(-1)
+      case .trades(_, let range): told += changes.trades[range].map { Int($0.id.number ?? 0) }
+      default: break
+      }
+    }
+  }
+}
+
+@Suite("Trades across two runs")
+struct TradeBridgeTests {
+  @Test("what the venue shows again is not told twice, and what nobody was told is news", arguments: [false, true])
+  func backlog(isDescending: Bool) {
+    var crossing = Crossing()
+    crossing.goOn(after: 1...50)
+    let shown = Array(11...60)
+    crossing.venue(isDescending ? shown.reversed() : shown, isBacklog: true)
+    crossing.venue(61...63)
+    #expect(crossing.told == Array(51...63))
+  }
+
+  @Test("what came before it was known what the earlier run had told is judged then")
+  func waits() {
+    var crossing = Crossing()
+    crossing.venue(30...60, isBacklog: true)
+    crossing.venue(61...62)
+    #expect(crossing.told == [])
+    crossing.goOn(after: 1...50)
+    #expect(crossing.told == Array(51...62))
+  }
+
+  @Test("without an earlier run what waited is published, and no backlog")
+  func anew() {
+    var crossing = Crossing()
+    crossing.venue(1...5, isBacklog: true)
+    crossing.venue(6...7)
+    crossing.begin()
+    crossing.venue(8...8)
+    #expect(crossing.told == [6, 7, 8])
+  }
+
+  @Test("where the venue's trades do not reach back, a gap is told before the first of them")
+  func gap() {
+    var crossing = Crossing()
+    crossing.goOn(after: 1...50)
+    crossing.venue(52...60, isBacklog: true)
+    crossing.venue(61...61)
+    crossing.venue(62...62)
+    #expect(crossing.told == [-1, 61, 62])
+  }
+
+  @Test("a venue that counts its trades joins with the next number, and only with it")
+  func counted() {
+    for (first, isCounted, told) in [
+      (51, true, [51, 52]), (52, true, [-1, 52, 53]), (51, false, [-1, 51, 52]), (50, false, [51]),
+    ] {
+      var crossing = Crossing()
+      crossing.goOn(after: 1...50, isCounted: isCounted)
+      crossing.venue(first...(first + 1))
+      #expect(crossing.told == told)
+    }
+  }
+
+  @Test("trades told already change nothing, however many come, and where nothing is known there may be a gap")
+  func nothingNew() {
+    var crossing = Crossing()
+    crossing.goOn(after: 1...50)
+    crossing.venue(3...49, isBacklog: true)
+    crossing.venue(20...20)
+    #expect(crossing.told == [])
+    crossing.venue(50...51)
+    #expect(crossing.told == [51])
+    var unknown = Crossing()
+    unknown.goOn(after: [])
+    unknown.venue(1...1)
+    #expect(unknown.told == [-1, 1])
+  }
+
+  @Test("a venue that has begun its numbers anew is not taken for the one before")
+  func renumbered() {
+    var crossing = Crossing()
+    crossing.goOn(after: 1...50)
+    crossing.impostor(50)
+    #expect(crossing.told == [-1, 50])
+  }
+
+  @Test("however a run ends and the venue begins: each trade once and in order, or a gap", arguments: testSeeds(300))
+  func model(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var crossing = Crossing()
+    let last = Int.random(in: 1...120, using: &random)
+    let kept = max(1, last - Int.random(in: 0...49, using: &random))...last
+    let subscribed = last + Int.random(in: 0...60, using: &random)
+    let reach = [0, 1, 50].randomElement(using: &random)!
+    let isCounted = Bool.random(using: &random)
+    let isKnownLate = Bool.random(using: &random)
+    if !isKnownLate { crossing.goOn(after: kept, isCounted: isCounted) }
+    if reach > 0 {
+      let shown = Array(max(1, subscribed - reach + 1)...subscribed)
+      crossing.venue(Bool.random(using: &random) ? shown : shown.reversed(), isBacklog: true)
+    }
+    var next = subscribed + 1
+    let end = subscribed + 40
+    while next <= end {
+      let to = min(end, next + Int.random(in: 0...6, using: &random))
+      crossing.venue(next...to)
+      next = to + 1
+    }
+    if isKnownLate { crossing.goOn(after: kept, isCounted: isCounted) }
+    // What follows the end of the earlier run is there, once and in order, or a gap is told before it.
+    let joins = reach > 0 && subscribed - reach + 1 <= last || isCounted && subscribed == last
+    let gaps = crossing.told.count { $0 == -1 }
+    if gaps == 0 {
+      #expect(crossing.told == Array((last + 1)...end), "seed \(seed): \(crossing.told)")
+    } else {
+      #expect(!joins, "seed \(seed): a gap is told where there is none")
+      #expect(crossing.told.first == -1 && gaps == 1, "seed \(seed)")
+      let live = crossing.told.dropFirst()
+      #expect(live.elementsEqual((live.first ?? 0)...end), "seed \(seed): \(crossing.told)")
+    }
+  }
+}
