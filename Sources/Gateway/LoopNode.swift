@@ -423,6 +423,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
             return
           }
           commandsLeft -= 1
+          if case .join(let join) = command, join.key.channel == .sparkline, join.key.range == .all {
+            history?.wantAll(of: join.instrument, join.market)
+          }
           publisher.perform(command, now: now, into: &outgoing)
         } else {
           let node = nodes[target]

@@ -7,7 +7,7 @@ import MarketData
 struct HistoryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
-    abstract: "Show, export, import and check the candles that are kept.",
+    abstract: "Show, export, import, check and complete the candles that are kept.",
     discussion: """
       A running gateway need not be stopped for any of it.
 
@@ -15,8 +15,9 @@ struct HistoryCommand: ParsableCommand {
         tidegate history export kraken:BTC-USD --interval 1h --format csv > btc.csv
         tidegate history import btc.csv
         tidegate history check
+        tidegate history backfill kraken:BTC-USD
       """,
-    subcommands: [List.self, Export.self, Import.self, Check.self], defaultSubcommand: List.self)
+    subcommands: [List.self, Export.self, Import.self, Check.self, Backfill.self], defaultSubcommand: List.self)
 
   /// Which data file is meant.
   struct FileOptions: ParsableArguments {

@@ -12,6 +12,9 @@ struct EventWriter {
   /// Bytes that a client may send behind its request, which nobody reads.
   static let inputLimit = 64 << 10
 
+  private static let prefix = SharedBytes(Array("\(EventText.prefix)".utf8))
+  private static let end = SharedBytes(Array("\(EventText.end)".utf8))
+
   private var positions: EventPositions
   private var nextID = Int64.min
   private var inputBytes = 0
@@ -26,26 +29,24 @@ struct EventWriter {
     let start = WebSocketFrame.payloadStart(ofUnmasked: frame.unsafeBytes)
     let message = UnsafeRawBufferPointer(rebasing: frame.unsafeBytes[start...])
     positions.note(message.bytes)
-    var out = ByteBuffer(capacity: 64)
-    if isLast, positions.isNew, moment >= nextID {
-      out.append("id: ")
-      if positions.appendID(to: &out) {
-        out.append("\n")
-        nextID = moment + Self.idInterval
-      } else {
-        out.removeAll()
-      }
-    }
-    if EventText.hasLineEnd(message) {
+    if isLast, positions.isNew, moment >= nextID { writeID(at: moment, to: connection) }
+    guard !EventText.hasLineEnd(message) else {
+      var out = ByteBuffer(capacity: message.count + 64)
       EventText.append(message, to: &out)
       return connection.write(out.bytes)
     }
-    out.append(EventText.prefix)
-    connection.write(out.bytes)
+    connection.write(Self.prefix)
     connection.write(frame, from: start)
-    out.removeAll()
-    out.append(EventText.end)
+    connection.write(Self.end)
+  }
+
+  private mutating func writeID(at moment: Int64, to connection: Connection) {
+    var out = ByteBuffer(capacity: 256)
+    out.append("id: ")
+    guard positions.appendID(to: &out) else { return }
+    out.append("\n")
     connection.write(out.bytes)
+    nextID = moment + Self.idInterval
   }
 
   /// Counts what the client sends behind its request; false when it is more than an accident.

@@ -96,6 +96,9 @@ final class MarketAnswer {
       let places = wanted.map(\.place)
       node.ask(loop) { node in
         let now = node.clock.now()
+        if case .sparkline(.all, _) = view {
+          for place in places { node.history?.wantAll(of: place.instrument, place.market) }
+        }
         return places.map { node.publisher.tag(of: view, at: $0, now: now) }
       } then: { [self] found in
         for (want, tag) in zip(wanted, found) { tags[want.index] = tag }

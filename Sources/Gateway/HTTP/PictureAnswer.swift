@@ -50,16 +50,24 @@ struct PictureAnswer {
     // A point costs a curve of six numbers, twice.
     if let refusal = charge(256 + 8 * points) { return reply(refusal) }
     api.node.ask(loop) { owner in
-      owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
+      if range == .all { owner.history?.wantAll(of: place.instrument, place.market) }
+      return owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
         return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): nothing is known of it"))
       }
       let now = api.node.clock.now()
       let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
-      let card = PriceCard(figures, state, size: size, name: nil, now: now)
+      let card = PriceCard(figures, state, size: size, name: name(of: symbol), now: now)
       reply(drawn(picture, card, known, venue: state.venue))
     }
+  }
+
+  /// What the base asset of a market is called; nil where nobody says.
+  private func name(of symbol: String) -> String? {
+    let directory = api.node.hub.directory
+    guard let instrument = directory.entries[symbol]?.instrument else { return nil }
+    return directory.names.name(of: instrument.base, at: instrument.venue)
   }
 
   private func drawn(_ picture: Picture, _ card: PriceCard, _ known: [String], venue: String) -> HTTPResponse {

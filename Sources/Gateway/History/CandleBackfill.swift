@@ -53,6 +53,8 @@ final class CandleBackfill {
     var resolution: Resolution
     var window: Range<Timestamp>
     var attempts = 0
+    /// Whether nothing older is asked for where there is no candle in it.
+    var endsAtListing = false
   }
 
   private struct Key: Hashable {
@@ -94,7 +96,16 @@ final class CandleBackfill {
 
   /// What is wanted of every instrument: what its charts show. Days are computed from hours where the venue has none of
   /// its own.
-  func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] {
+  func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] { Self.ranges(format, now: now) }
+
+  /// All days that the venue may have; nil where it has no days of its own. No market is older than 2010.
+  func allDays(now: Timestamp) -> Range<Timestamp>? {
+    let start = CandleInterval.day.start(of: Timestamp(microseconds: 1_262_304_000 * Microseconds.second))
+    let end = CandleFormat.newest(.day, now: now)
+    return format.has(.day) && start < end ? start..<end : nil
+  }
+
+  static func ranges(_ format: CandleFormat, now: Timestamp) -> [(Resolution, Range<Timestamp>)] {
     let spans: [(Resolution, Int64)] = [
       (.minute, Microseconds.day), (.quarter, 7 * Microseconds.day),
       (.hour, (format.has(.day) ? 90 : 366) * Microseconds.day), (.day, 366 * Microseconds.day),
@@ -108,9 +119,10 @@ final class CandleBackfill {
   }
 
   /// Asks for what is missing of an instrument, unless it is being asked for already.
+  /// - Parameter endsAtListing: whether a page without a candle ends it: what is older was before the listing.
   func ask(
     for missing: [MissingCandles], of instrument: Instrument, as symbol: String, now: Timestamp,
-    isWatched: @escaping (InstrumentID) -> Bool
+    endsAtListing: Bool = false, isWatched: @escaping (InstrumentID) -> Bool
   ) {
     loop.assertOnLoop()
     self.isWatched = isWatched
@@ -118,7 +130,10 @@ final class CandleBackfill {
       for window in format.pages(part.range, part.resolution.interval, now: now) {
         let key = Key(symbol: symbol, resolution: part.resolution, start: window.lowerBound.rawValue)
         guard pages.count < Self.limit, known.insert(key).inserted else { continue }
-        pages.append(Page(instrument: instrument, symbol: symbol, resolution: part.resolution, window: window))
+        pages.append(
+          Page(
+            instrument: instrument, symbol: symbol, resolution: part.resolution, window: window,
+            endsAtListing: endsAtListing))
       }
     }
     figures.waiting = pages.count
@@ -172,6 +187,7 @@ final class CandleBackfill {
       let answer = try format.read(body.span.bytes, status: status, to: query, now: now)
       figures.candles += answer.candles.count
       forget(page)
+      if page.endsAtListing, answer.candles.isEmpty, answer.isComplete { forgetOlder(than: page) }
       deliver(
         CandlePage(
           instrument: page.instrument, symbol: page.symbol, resolution: page.resolution, candles: answer.candles,
@@ -210,6 +226,17 @@ final class CandleBackfill {
     timer = loop.schedule(after: UInt64(wait) * 1_000) { [weak self] in
       self?.timer = nil
       self?.next()
+    }
+  }
+
+  /// Drops the pages of the same candles that lie before `page`.
+  private func forgetOlder(than page: Page) {
+    pages.removeAll { other in
+      let isOlder =
+        other.endsAtListing && other.symbol == page.symbol && other.resolution == page.resolution
+        && other.window.upperBound <= page.window.lowerBound
+      if isOlder { forget(other) }
+      return isOlder
     }
   }
 

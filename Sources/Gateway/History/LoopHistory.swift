@@ -29,6 +29,8 @@ final class LoopHistory {
     /// once when the minute in which it began has ended.
     var planAt = Timestamp.distantFuture
     var plans = 0
+    /// Whether all its days have been asked for in this run.
+    var hasAskedForAll = false
   }
 
   private struct FeedEntry {
@@ -242,9 +244,25 @@ final class LoopHistory {
 
   // MARK: From the venue
 
+  /// Somebody wants to see all there is of an instrument: the venue is asked for all its days, once a run.
+  func wantAll(of id: InstrumentID, _ slot: Int) {
+    guard let entry = feeds[slot], id.index < entry.instruments.count, !entry.instruments[id.index].hasAskedForAll,
+      let days = entry.backfill?.allDays(now: node.clock.now())
+    else { return }
+    feeds[slot]?.instruments[id.index].hasAskedForAll = true
+    let instrument = node.feeds[slot].pipeline.market[id].instrument
+    plan([(.day, days)], of: instrument, entry.instruments[id.index].symbol, slot, endsAtListing: true)
+  }
+
   private func plan(_ instrument: Instrument, _ symbol: String, _ slot: Int, _ now: Timestamp) {
     guard let backfill = feeds[slot]?.backfill else { return }
-    let wanted = backfill.ranges(now: now)
+    plan(backfill.ranges(now: now), of: instrument, symbol, slot)
+  }
+
+  private func plan(
+    _ wanted: [(Resolution, Range<Timestamp>)], of instrument: Instrument, _ symbol: String, _ slot: Int,
+    endsAtListing: Bool = false
+  ) {
     let node: LoopNode = node
     keeper.read { store in
       try wanted.flatMap { resolution, range in
@@ -254,7 +272,7 @@ final class LoopHistory {
       guard let missing, !missing.isEmpty else { return }
       node.loop.execute {
         node.history?.feeds[slot]?.backfill?.ask(
-          for: missing, of: instrument, as: symbol, now: node.clock.now(),
+          for: missing, of: instrument, as: symbol, now: node.clock.now(), endsAtListing: endsAtListing,
           isWatched: { [unowned node] in node.publisher.hasSubscribers(of: $0, market: slot) })
       }
     }

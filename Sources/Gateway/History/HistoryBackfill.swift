@@ -1,0 +1,191 @@
+import Foundation
+import History
+import Logging
+import MarketData
+import Transport
+import Venues
+
+/// Why a back-fill cannot begin, in a sentence.
+package struct HistoryBackfillError: Error, Sendable, CustomStringConvertible {
+  package let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Fills the store of history with venues' candles because somebody asks for it: beside a gateway or without one. Each
+/// answer is one transaction, so that it can be ended at any moment and be begun again: what is there is not asked for
+/// twice.
+package final class HistoryBackfill: @unchecked Sendable {
+  // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks.
+
+  /// What is asked for of one instrument.
+  package struct Job: Sendable {
+    package let symbol: String
+    let instrument: Instrument
+    let venue: Venue
+    let format: CandleFormat
+    let endpoint: EndpointURL
+    fileprivate(set) var missing: [MissingCandles] = []
+  }
+
+  /// How far it is.
+  package struct Progress: Sendable, Equatable {
+    /// Requests to come, those under way included.
+    package var waiting = 0
+    package var requests = 0
+    package var candles = 0
+    package var failures = 0
+    /// What the store said last, where it could not be written.
+    package var failure: String?
+  }
+
+  /// Connections of the venue that share what it allows: a gateway may run.
+  private static let share = 2
+
+  private let store: HistoryStore
+  private let loop: EventLoop
+  private let tls: TLSClientContext?
+  private let log: Logger
+  private var backfills: [String: CandleBackfill] = [:]
+  private var failure: String?
+
+  package init(store: HistoryStore, loop: EventLoop, tls: TLSClientContext?, log: Logger) {
+    self.store = store
+    self.loop = loop
+    self.tls = tls
+    self.log = log
+  }
+
+  // MARK: What is to be done
+
+  /// What is missing of an instrument.
+  /// - Parameters:
+  ///   - resolutions: those that are wanted; nil: all that the venue has.
+  ///   - range: nil: what charts show, as the gateway asks for by itself.
+  ///   - again: whether what is there is asked for, too. What the gateway observed itself stays.
+  ///   - restEndpoint: in place of the venue's own.
+  package func job(
+    _ symbol: String, _ resolutions: [Resolution]?, in range: Range<Timestamp>?, again: Bool, restEndpoint: String?,
+    now: Timestamp
+  ) throws -> Job {
+    guard let instrument = try store.instrument(symbol) else {
+      throw HistoryBackfillError("nothing is kept of \(symbol): a gateway has to follow it first")
+    }
+    let venue = VenueRegistry.venue(named: instrument.venue).flatMap { venue in
+      venue.parts.isEmpty ? venue : venue.parts.first { $0.kinds.contains(instrument.kind.family) }
+    }
+    guard let venue, let format = CandleFormat.format(of: venue) else {
+      throw HistoryBackfillError("\(instrument.venue) has no candles of \(symbol) that can be asked for")
+    }
+    guard let endpoint = EndpointURL(restEndpoint ?? venue.restEndpoint) else {
+      throw HistoryBackfillError("\(restEndpoint ?? "") is no URL")
+    }
+    var job = Job(symbol: symbol, instrument: instrument, venue: venue, format: format, endpoint: endpoint)
+    let usual = CandleBackfill.ranges(format, now: now)
+    for resolution in resolutions ?? Resolution.allCases {
+      guard format.has(resolution.interval) else {
+        if resolutions == nil { continue }
+        throw HistoryBackfillError("\(venue.title) has no candles of \(resolution.name)")
+      }
+      let standard = usual.first { $0.0 == resolution }?.1
+      guard let wanted = Self.whole(range, resolution, now: now) ?? standard else { continue }
+      let missing = again ? [wanted] : try store.missing(symbol, resolution, in: wanted)
+      job.missing += missing.map { MissingCandles(resolution: resolution, range: $0) }
+    }
+    return job
+  }
+
+  /// The closed intervals of a range; nil of none.
+  private static func whole(
+    _ range: Range<Timestamp>?, _ resolution: Resolution, now: Timestamp
+  ) -> Range<Timestamp>? {
+    guard let range else { return nil }
+    let interval = resolution.interval
+    let start = interval.start(of: max(range.lowerBound, Timestamp(microseconds: 0)))
+    let newest = CandleFormat.newest(interval, now: now)
+    let end = range.upperBound >= newest ? newest : interval.start(of: range.upperBound + (interval.length - 1))
+    return start < end ? start..<end : start..<start
+  }
+
+  /// Requests that jobs come to.
+  package static func requests(_ jobs: [Job], now: Timestamp) -> Int {
+    jobs.reduce(0) { sum, job in
+      sum + job.missing.reduce(0) { $0 + job.format.pages($1.range, $1.resolution.interval, now: now).count }
+    }
+  }
+
+  /// How long they take at the venues' pace at the least, s; venues are asked side by side.
+  package static func seconds(_ jobs: [Job], now: Timestamp) -> Int64 {
+    var times: [String: Int64] = [:]
+    for job in jobs {
+      times[job.venue.label, default: 0] += Int64(requests([job], now: now)) * job.format.pace * Int64(share)
+    }
+    return (times.values.max() ?? 0) / Microseconds.second
+  }
+
+  // MARK: Doing it
+
+  /// Begins; `progress` says how far it is.
+  /// - Throws: where it is more than waits at once.
+  package func begin(_ jobs: [Job], now: Timestamp) throws(HistoryBackfillError) {
+    let requests = Self.requests(jobs, now: now)
+    guard requests <= CandleBackfill.limit else {
+      throw HistoryBackfillError(
+        "\(requests) requests are more than \(CandleBackfill.limit): ask for fewer symbols, or a shorter time")
+    }
+    loop.execute { [self] in
+      for job in jobs where !job.missing.isEmpty {
+        backfill(for: job).ask(for: job.missing, of: job.instrument, as: job.symbol, now: now) { _ in false }
+      }
+    }
+  }
+
+  /// How far it is now; `waiting` is 0 when it is done.
+  package func progress() async -> Progress {
+    await withCheckedContinuation { continuation in
+      loop.execute { [self] in
+        var sum = CandleBackfill.Figures()
+        for label in backfills.keys.sorted() { backfills[label].map { sum.add($0.figures) } }
+        continuation.resume(
+          returning: Progress(
+            waiting: failure == nil ? sum.waiting : 0, requests: sum.requests, candles: sum.candles,
+            failures: sum.failures, failure: failure))
+      }
+    }
+  }
+
+  /// Ends all requests; what has been answered is in the store when it returns.
+  package func stop() async {
+    await withCheckedContinuation { continuation in
+      loop.execute { [self] in
+        for backfill in backfills.values { backfill.stop() }
+        continuation.resume()
+      }
+    }
+  }
+
+  private func backfill(for job: Job) -> CandleBackfill {
+    loop.assertOnLoop()
+    if let known = backfills[job.venue.label] { return known }
+    let made = CandleBackfill(
+      format: job.format, endpoint: job.endpoint, tls: tls, loop: loop, share: Self.share, log: log
+    ) { [unowned self] page in take(page) }
+    backfills[job.venue.label] = made
+    return made
+  }
+
+  /// On the loop, which nobody else waits for.
+  private func take(_ page: CandlePage) {
+    var batch = HistoryBatch()
+    batch.deliveries = [
+      .init(
+        symbol: page.symbol, resolution: page.resolution,
+        candles: page.candles.map { StoredCandle($0, of: page.instrument) }, covers: page.covers)
+    ]
+    do throws(DataFileError) {
+      _ = try store.write(batch, now: Timestamp(microseconds: loop.kernel.wallMicroseconds()))
+    } catch {
+      failure = error.description
+      for backfill in backfills.values { backfill.stop() }
+    }
+  }
+}
