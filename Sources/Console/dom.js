@@ -8,7 +8,7 @@ export function el(selector, ...children) {
   const properties = children[0]?.constructor === Object ? children.shift() : {};
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null) continue;
-    if (name === "class") element.classList.add(value);
+    if (name === "class") element.classList.add(...value.split(" "));
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name in element && !name.startsWith("aria")) element[name] = value;
     else element.setAttribute(name, value);
