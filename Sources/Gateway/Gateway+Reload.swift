@@ -63,7 +63,7 @@ extension Gateway {
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
     if reloadRoots() { hasFiles = true }
-    let (decks, schemas) = (reloadDecks(next), reloadSchemas(next))
+    let (decks, schemas) = (DeckSettings.reload(self, next), TopicSettings.reload(self, next))
     if decks.isThere || schemas.isThere { hasFiles = true }
     let problems = keys.problems + decks.problems + schemas.problems
     guard problems.isEmpty else { return refuse(problems) }

@@ -9,6 +9,31 @@ package struct TopicSettings: Sendable, Equatable {
   package var schemas: [String: TopicSchema] = [:]
 
   package init() {}
+
+  /// Reads the schemas, so that a configuration with one that cannot be used is refused as a whole.
+  mutating func read(
+    _ load: (String) throws(ConfigurationProblems) -> [String: TopicSchema], _ problems: inout [ConfigurationProblem]
+  ) {
+    guard let folder else { return }
+    do throws(ConfigurationProblems) { schemas = try load(folder) } catch { problems += error.problems }
+  }
+
+  /// Has a gateway take the schemas of `next`; where no configuration is read again, those that its folder has now. If
+  /// they cannot be used, the old ones stay.
+  static func reload(
+    _ gateway: Gateway, _ next: GatewayConfiguration?
+  ) -> (isThere: Bool, changed: [String], problems: [String]) {
+    var topics = (next ?? gateway.current).topics
+    var problems: [ConfigurationProblem] = []
+    if next == nil { topics.read(TopicSchemaFiles.load, &problems) }
+    guard problems.isEmpty else { return (true, [], problems.map(\.description)) }
+    let changed = gateway.settings.topics.setSchemas(topics.schemas)
+    if topics.folder != nil {
+      gateway.log.notice(
+        "schemas of topics read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
+    }
+    return (topics.folder != nil, changed, [])
+  }
 }
 
 /// Reads a folder of schemas: each `NAME.json` is that of the topic `NAME`.
@@ -22,34 +47,5 @@ enum TopicSchemaFiles {
         throw NamedFiles.Mistakes(mistakes: [.init(field: error.path, message: error.message)])
       }
     }
-  }
-}
-
-extension ConfigurationLoader {
-  /// Reads the schemas, so that a configuration with one that cannot be used is refused as a whole.
-  mutating func readSchemas() {
-    guard let folder = configuration.topics.folder else { return }
-    do throws(ConfigurationProblems) { configuration.topics.schemas = try files.schemas(folder) } catch {
-      problems += error.problems
-    }
-  }
-}
-
-extension Gateway {
-  /// Takes the schemas of `next`; where no configuration is read again, those that its folder has now. If they cannot
-  /// be used, the old ones stay.
-  func reloadSchemas(_ next: GatewayConfiguration?) -> (isThere: Bool, changed: [String], problems: [String]) {
-    let folder = (next ?? current).topics.folder
-    var schemas = (next ?? current).topics.schemas
-    if next == nil, let folder {
-      do throws(ConfigurationProblems) { schemas = try TopicSchemaFiles.load(folder) } catch {
-        return (true, [], error.problems.map(\.description))
-      }
-    }
-    let changed = settings.topics.setSchemas(schemas)
-    if folder != nil {
-      log.notice("schemas of topics read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
-    }
-    return (folder != nil, changed, [])
   }
 }

@@ -89,7 +89,7 @@ struct KeyFileTests {
       "line 1); allowed: key, jwt, anonymous; did you mean key?", "line 2); allowed: 1 to 64 letters",
       "key a sha256: is not allowed (file keys, line 3); allowed: the 64 hexadecimal digits",
       "key b: unknown field chanels (file keys, line 4)", "key c: a word is no field=value (file keys, line 5)",
-      "key d channels: \"books\" is not allowed (file keys, line 6); allowed: * or trades,quote,ticker,pulse,book,sparkline,candles,status,alerts,topic,rate,portfolio; did you mean book?",
+      "key d channels: \"books\" is not allowed (file keys, line 6); allowed: * or trades,quote,ticker,pulse,book,sparkline,candles,status,alerts,topic,rate,portfolio,deck; did you mean book?",
       "key d symbols: \"kraken\" is not allowed", "key d connections: \"0\" is not allowed",
       "key d expires: \"2027-02-30\" is not allowed",
       "key e sha256: is there twice",

@@ -1,3 +1,4 @@
+import Decks
 import Foundation
 import HTTP1
 import TestTraits
@@ -52,7 +53,7 @@ struct AsyncAPIDocumentTests {
   @Test("whatever a running gateway sends has what the document says, and it is served with a tag that lasts")
   func wire() async throws {
     let messages = try #require((try Self.document()["components"] as? [String: [String: Any]])?["messages"])
-    let harness = try GatewayHarness(venues: ["kraken", "coinbase"])
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase"]) { $0.decks.loaded = [.demo] }
     try await harness.waitUntilLive()
     let probe = try await harness.probe()
     probe.send(#"{"op":"hello","id":1}"#)
