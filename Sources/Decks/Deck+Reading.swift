@@ -22,7 +22,7 @@ package struct DeckProblems: Error, Sendable, Equatable {
 }
 
 extension Deck {
-  /// Problems of one file that an error lists.
+  /// Problems of one file that are reported.
   static let problemLimit = 20
 
   /// Reads a deck from the JSON of its file. O(bytes).
@@ -42,7 +42,7 @@ extension Deck {
   }
 }
 
-/// Reads the parts of a deck, and goes on behind what is wrong with one, so that one error lists all of it.
+/// Reads the parts of a deck, and goes on behind what is wrong with one, so that all of it is reported at once.
 private struct DeckReader {
   private static let fields = ["title", "starts", "cards"]
   private static let cardFields = ["quote", "action", "minutes", "domain", "source", "since"]

@@ -1,4 +1,3 @@
-import Decks
 import Access
 import Foundation
 import Logging
@@ -64,7 +63,7 @@ extension Gateway {
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
     if reloadRoots() { hasFiles = true }
-    let (decks, schemas) = (reloadDecks(next), reloadSchemas(next))
+    let (decks, schemas) = (DeckSettings.reload(self, next), TopicSettings.reload(self, next))
     if decks.isThere || schemas.isThere { hasFiles = true }
     let problems = keys.problems + decks.problems + schemas.problems
     guard problems.isEmpty else { return refuse(problems) }
@@ -259,44 +258,5 @@ extension Gateway {
           "in_hours": "\((certificate.expiry - now) / 3600)",
         ])
     }
-  }
-}
-
-/// Folders that are read again.
-extension Gateway {
-  /// Takes the decks of `next`; where no configuration is read again, those that its folder has now. If they cannot be
-  /// used, the old ones stay.
-  func reloadDecks(_ next: GatewayConfiguration?) -> (isThere: Bool, changed: [String], problems: [String]) {
-    let folder = (next ?? current).decks.directory
-    var decks = (next ?? current).decks.shown(isDemo: configuration.demo)
-    if next == nil, let folder {
-      do throws(ConfigurationProblems) { decks = try DeckFiles.load(folder) } catch {
-        return (true, [], error.problems.map(\.description))
-      }
-    }
-    let changed = settings.decks.replace(decks)
-    if folder != nil { log.notice("decks read again", metadata: ["changes": "\(changed.joined(separator: "; "))"]) }
-    if !changed.isEmpty {
-      let node = nodes[0]
-      node.loop.execute { node.decks.changed() }
-    }
-    return (folder != nil, changed, [])
-  }
-
-  /// Takes the schemas of `next`; where no configuration is read again, those that its folder has now. If they cannot
-  /// be used, the old ones stay.
-  func reloadSchemas(_ next: GatewayConfiguration?) -> (isThere: Bool, changed: [String], problems: [String]) {
-    let folder = (next ?? current).topics.folder
-    var schemas = (next ?? current).topics.schemas
-    if next == nil, let folder {
-      do throws(ConfigurationProblems) { schemas = try TopicSchemaFiles.load(folder) } catch {
-        return (true, [], error.problems.map(\.description))
-      }
-    }
-    let changed = settings.topics.setSchemas(schemas)
-    if folder != nil {
-      log.notice("schemas of topics read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
-    }
-    return (folder != nil, changed, [])
   }
 }

@@ -44,8 +44,8 @@ public final class GatewayClient: Sendable {
   /// Changes an alert of the owner whose token the client shows, and returns it as it is then; nil if it is deleted.
   ///
   /// It waits for a connection, and for the answer, each as long as ``ClientOptions/replyTimeout``. Nothing is sent
-  /// twice by itself: on ``RequestFailure/notConnected`` look at the alerts, or ask again. An alert is made once for one
-  /// `key`.
+  /// twice by itself: on ``RequestFailure/notConnected`` look at the alerts, or ask again. An alert is made once for
+  /// one `key`.
   @discardableResult
   public func perform(_ request: AlertRequest) async throws(RequestFailure) -> Alert? {
     try await session.perform(request)

@@ -194,8 +194,8 @@ extension ConfigurationLoader {
           allowed: "a file in a folder that is there, or a folder with / at its end"))
     }
     checkTLS()
-    readDecks()
-    readSchemas()
+    configuration.decks.read(files.decks, &problems)
+    configuration.topics.read(files.schemas, &problems)
     if configuration.demo, !configuration.replay.isEmpty {
       problems.append(
         ConfigurationProblem(

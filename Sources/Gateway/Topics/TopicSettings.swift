@@ -1,3 +1,4 @@
+import Logging
 import PubSub
 
 /// What documents of topics must be, as read with the rest of the configuration.
@@ -8,6 +9,31 @@ package struct TopicSettings: Sendable, Equatable {
   package var schemas: [String: TopicSchema] = [:]
 
   package init() {}
+
+  /// Reads the schemas, so that a configuration with one that cannot be used is refused as a whole.
+  mutating func read(
+    _ load: (String) throws(ConfigurationProblems) -> [String: TopicSchema], _ problems: inout [ConfigurationProblem]
+  ) {
+    guard let folder else { return }
+    do throws(ConfigurationProblems) { schemas = try load(folder) } catch { problems += error.problems }
+  }
+
+  /// Has a gateway take the schemas of `next`; where no configuration is read again, those that its folder has now. If
+  /// they cannot be used, the old ones stay.
+  static func reload(
+    _ gateway: Gateway, _ next: GatewayConfiguration?
+  ) -> (isThere: Bool, changed: [String], problems: [String]) {
+    var topics = (next ?? gateway.current).topics
+    var problems: [ConfigurationProblem] = []
+    if next == nil { topics.read(TopicSchemaFiles.load, &problems) }
+    guard problems.isEmpty else { return (true, [], problems.map(\.description)) }
+    let changed = gateway.settings.topics.setSchemas(topics.schemas)
+    if topics.folder != nil {
+      gateway.log.notice(
+        "schemas of topics read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
+    }
+    return (topics.folder != nil, changed, [])
+  }
 }
 
 /// Reads a folder of schemas: each `NAME.json` is that of the topic `NAME`.

@@ -42,8 +42,8 @@ struct SubscriptionDesk {
   private let answerWithin: Int64
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
-  /// Whether nothing at all has come since the last request was sent.
-  private var isUnheard = false
+  /// Until when the next request waits because nothing at all has come since the last one was sent.
+  private var silentUntil = Timestamp.distantPast
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
 
   init(_ facts: DialectFacts, connections: Int) {
@@ -208,14 +208,15 @@ struct SubscriptionDesk {
 
   // MARK: Sending
 
-  /// Whether something may be sent now. Where requests go one by one, none follows into a silence: a connection that
-  /// stands still would bring all of them at once when it goes on, and the venue would count them in one second.
+  /// Whether something may be sent now. Where requests go one by one, few follow into a silence, each after three times
+  /// the wait for an answer: a connection that stands still brings all of them at once when it goes on, and the venue
+  /// counts them in one second.
   private func isOpen(now: Timestamp) -> Bool {
-    outbox.isOpen(at: now) && (oneByOne == nil || (!outbox.isAwaiting && !isUnheard))
+    outbox.isOpen(at: now) && (oneByOne == nil || (!outbox.isAwaiting && now >= silentUntil))
   }
 
   /// Something has come, whatever it is.
-  mutating func heard() { isUnheard = false }
+  mutating func heard() { silentUntil = .distantPast }
 
   /// What may be sent now. Requests about one channel are joined where the venue takes several symbols in one. No
   /// allocation if there is nothing.
@@ -241,7 +242,7 @@ struct SubscriptionDesk {
   /// A request was sent with this number. The end of a subscription is answered by what follows it, unless requests go
   /// one by one.
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
-    isUnheard = true
+    if let oneByOne { silentUntil = now + 3 * oneByOne }
     guard !request.isEnd || oneByOne != nil else { return }
     if !request.isEnd { set(.sent, request.places) }
     outbox.sent(request, as: id, within: oneByOne ?? answerWithin, now: now)
@@ -324,7 +325,7 @@ struct SubscriptionDesk {
 
   /// The connection is gone.
   mutating func removeAll() {
-    isUnheard = false
+    silentUntil = .distantPast
     outbox.removeAll()
     for code in states.indices { states[code] = .idle }
   }
