@@ -83,9 +83,10 @@ struct EventsTests {
     let metrics = try await harness.get("/metrics", internal: true)
     #expect(metrics.text.contains(#"tidegate_clients{transport="http",encoding="events"} 1"#))
     #expect(metrics.text.contains(#"tidegate_http_requests_total{route="/v1/events",code="200"}"#))
+    harness.gateway.drain(seconds: 2) {}
+    let notice = try await probe.first("a notice") { $0.type == "notice" }
+    #expect(notice.json["code"] as? String == "drain")
     await harness.stop()
-    let notice = probe.events.first { $0.type == "notice" }
-    #expect(notice?.json["code"] as? String == "drain")
     let end = try #require(probe.events.last)
     #expect(end.type == "end" && end.json["code"] as? Int == 4201, "\(end.text)")
     #expect(probe.isClosed)
