@@ -177,8 +177,8 @@ var package = Package(
       "Gateway",
       [
         "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio", "History",
-        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "FuzzTargets", sqlite,
-        log,
+        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "FuzzTargets", sqlite, log,
       ]),
     .target(
       name: "Simulation",
