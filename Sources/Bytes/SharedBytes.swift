@@ -12,20 +12,28 @@ package final class SharedBytes: @unchecked Sendable {
   private let second = Atomic<UnsafeRawPointer?>(nil)
 
   /// A copy of `source`. O(n), one allocation for the bytes.
-  package init(_ source: UnsafeRawBufferPointer) {
-    let copy = UnsafeMutableRawPointer.allocate(byteCount: max(source.count, 1), alignment: 16)
-    if let base = source.baseAddress { copy.copyMemory(from: base, byteCount: source.count) }
-    self.start = UnsafeRawPointer(copy)
-    self.count = source.count
+  package convenience init(_ source: UnsafeRawBufferPointer) {
+    self.init(owning: Self.copy(source), count: source.count)
   }
 
+  // The bytes are copied within `withUnsafeBytes`: behind it an optimizer may have let go of what holds them.
   package convenience init(_ source: [UInt8]) {
-    self.init(source.withUnsafeBytes { UnsafeRawBufferPointer(start: $0.baseAddress, count: $0.count) })
+    self.init(owning: source.withUnsafeBytes(Self.copy), count: source.count)
   }
 
   package convenience init(_ source: RawSpan) {
-    let bytes = source.withUnsafeBytes { UnsafeRawBufferPointer(start: $0.baseAddress, count: $0.count) }
-    self.init(bytes)
+    self.init(owning: source.withUnsafeBytes(Self.copy), count: source.byteCount)
+  }
+
+  private init(owning start: UnsafeRawPointer, count: Int) {
+    self.start = start
+    self.count = count
+  }
+
+  private static func copy(_ source: UnsafeRawBufferPointer) -> UnsafeRawPointer {
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: max(source.count, 1), alignment: 16)
+    if let base = source.baseAddress { copy.copyMemory(from: base, byteCount: source.count) }
+    return UnsafeRawPointer(copy)
   }
 
   deinit {

@@ -4,6 +4,20 @@ import Testing
 
 @Suite("Shared bytes")
 struct SharedBytesTests {
+  @Test("have the bytes that they were made of, also where nobody else holds these: in a release, too")
+  func copies() {
+    for count in [1, 4, 30, 1_000] {
+      let text = String(repeating: "data: ", count: count)
+      let made = SharedBytes(Array("\(text)".utf8))
+      // What was freed too early is used again.
+      let others = (0..<8).map { _ in Array(repeating: UInt8(0), count: made.count) }
+      #expect(Array(made.unsafeBytes) == Array(text.utf8) && others.count == 8)
+      let spanned = SharedBytes(Array("\(text)".utf8).span.bytes)
+      #expect(Array(spanned.unsafeBytes) == Array(text.utf8))
+    }
+    #expect(SharedBytes([]).count == 0)
+  }
+
   @Test("a compressedForm is made once, and asked for once where there is none")
   func compressedForm() {
     let bytes = SharedBytes([1, 2, 3])
