@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What is wrong with the file of a deck.
+/// The mistakes in the file of a deck.
 package struct DeckProblem: Error, Sendable, Equatable {
   /// Where: `cards[3].minutes`; empty for the file as a whole.
   package var field: String

@@ -1,6 +1,6 @@
 import Bytes
 
-/// What a card is about; its colour follows from it.
+/// The subject of a card, which decides its colour.
 package enum DeckDomain: String, Sendable, CaseIterable {
   case consciousness, health, wealth, relationships
 }

@@ -46,7 +46,7 @@ package struct DeckPicture {
 
   // MARK: Words
 
-  /// What the picture is called: the deck and the day.
+  /// The picture's title: the deck and the day.
   package var title: String { "\(today.deck.title), \(CivilDate(daysSince1970: today.day.number).text)" }
 
   /// All that the card says.

@@ -1,6 +1,6 @@
 /// How wide text is about, where no font is at hand: the advance widths of two faces, in thousandths of the size.
 ///
-/// What is drawn with a narrower face has room to spare; the faces that stand first in pictures are no wider.
+/// A narrower face leaves room to spare; the faces that pictures name first are no wider.
 struct TextMeasure: Sendable {
   /// Of the printable ASCII characters from the space on.
   private let ascii: [UInt16]

@@ -6,7 +6,7 @@ package struct StoredStreams: Sendable, Equatable {
   /// A stream of trades: its place in the numbering, and its last messages.
   package struct Stream: Sendable, Equatable {
     package var number: UInt32
-    /// What its instrument is kept under.
+    /// The store's key of its instrument.
     package var symbol: String
     /// Of its rate class, ms.
     package var interval: UInt16

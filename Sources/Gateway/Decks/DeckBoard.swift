@@ -6,7 +6,7 @@ import PubSub
 /// What is shown of decks to those who subscribe: each deck and zone once a day, and once more when a reload changes
 /// it. Time comes in with each call.
 struct DeckBoard {
-  /// What a deck shows in a zone at a moment; nil if there is no such deck any more.
+  /// The card of a deck in a zone at a moment; nil where the deck is gone.
   typealias Reading = (_ deck: String, _ zone: String, _ now: Timestamp) -> DeckDay?
 
   private struct Shown {

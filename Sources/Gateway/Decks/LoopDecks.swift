@@ -42,7 +42,6 @@ final class LoopDecks {
 }
 
 extension EventLoop {
-  /// What the wall clock shows, for what people have on theirs: midnight is when it says so, also after it was set
-  /// back.
+  /// The wall clock, as people read it on theirs: a card turns at its midnight, also after somebody set it back.
   var wallTime: Timestamp { Timestamp(microseconds: kernel.wallMicroseconds()) }
 }

@@ -63,7 +63,7 @@ struct PictureAnswer {
     }
   }
 
-  /// What the base asset of a market is called; nil where nobody says.
+  /// The name of a market's base asset; nil where no venue gives one.
   private func name(of symbol: String) -> String? {
     let directory = api.node.hub.directory
     guard let instrument = directory.entries[symbol]?.instrument else { return nil }

@@ -26,7 +26,7 @@ final class LoopNames {
 
   private struct Source {
     let venue: String
-    /// What its names are kept under: the venue, and its endpoint where that is not the venue's own.
+    /// The store's key for its names: the venue, and its endpoint where that is not the venue's own.
     let key: String
     let format: AssetNameFormat
     let endpoint: EndpointURL

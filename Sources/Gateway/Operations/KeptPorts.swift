@@ -3,7 +3,7 @@ import Transport
 /// The gateway's ports where the service manager keeps them from one process to the next: who connects while none runs
 /// waits, and is refused by nobody.
 final class KeptPorts {
-  /// What the sockets are kept under.
+  /// The names under which the service manager keeps the sockets.
   enum Name: String, CaseIterable, Sendable { case clients, `internal` }
 
   private var sockets: [ServiceManager.KeptSocket]
@@ -14,7 +14,7 @@ final class KeptPorts {
     self.kernel = kernel
   }
 
-  /// What nobody has taken is closed: an address that is not listened on any more.
+  /// Closes the sockets that no listener has taken: the configuration no longer has their addresses.
   deinit { for socket in sockets { kernel.close(socket.descriptor) } }
 
   /// The socket that listens on an address, if there is one. Its port counts where the configuration leaves it open.

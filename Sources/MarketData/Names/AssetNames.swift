@@ -1,4 +1,4 @@
-/// What assets are called: `Zcash` for `ZEC`, as venues say it.
+/// Names of assets, as venues give them: `Zcash` for `ZEC`.
 ///
 /// Venues disagree, and one code may mean two coins at two venues. The rule:
 /// 1. In the markets of a venue that names the asset, its own name counts.
@@ -55,7 +55,7 @@ package struct AssetNames: Sendable, Equatable {
     merge()
   }
 
-  /// What an asset is called in a venue's markets; nil where nobody says. O(1).
+  /// The name of an asset in a venue's markets; nil where no venue gives one. O(1).
   package func name(of code: String, at venue: String) -> String? {
     lists[venue]?[code] ?? places[code].map { assets[$0].name }
   }

@@ -8,7 +8,7 @@ package struct EventsRequest: Sendable {
 
   /// To be received from the client, in this order.
   package let messages: [[UInt8]]
-  /// What its events' ids begin with.
+  /// The beginning of its events' ids.
   package let digest: String
   let resumed: [EventPositions.Position]
 
