@@ -4,12 +4,13 @@
     Benchmarks/flood.py .build/release/tidegate                          # every kind with 1, 5, 40 and 200 connections
     Benchmarks/flood.py .build/release/tidegate --kinds pings --connections 200 --seconds 10
 
-Two gateways with simulated venues run side by side, and the attack, a process of its own, is on the first. At the same moment four good
-clients of each ask for a pong ten times a second: what the machine is too busy for slows both gateways, what the gateway does about the
-attack only the first. A run passes if the first one's 99th percentile is at most twice the second's (or below 5 ms, where the
-machine's own noise is as large), /livez never takes longer than 100 ms, and the resident memory grows by at most 32 MB; 10 s later the
-gateway has as many descriptors as before. CPU is that of both gateways while the attack runs, in percent of a core: where the first
-one's hardly differs from the second's, a slow answer waited for the machine and not for the gateway.
+Two gateways with simulated venues run side by side, and the attack, a process of its own, is on the first. At the same
+moment four good clients of each ask for a pong ten times a second: what the machine is too busy for slows both
+gateways, what the gateway does about the attack only the first. A run passes if the first one's 99th percentile is at
+most twice the second's (or below 5 ms, where the machine's own noise is as large), /livez never takes longer than
+100 ms, and the resident memory grows by at most 32 MB; 10 s later the gateway has as many descriptors as before. CPU is
+that of both gateways while the attack runs, in percent of a core: where the first one's hardly differs from the
+second's, a slow answer waited for the machine and not for the gateway.
 
 Needs python3 and Linux, nothing else. Ends after the time it was given; exit status 1 if a run fails.
 """
@@ -312,7 +313,8 @@ def run(program, extra, kind, connections, seconds):
         median = statistics.median(times) * 1e3 if times else float("inf")
         print(
             f"{kind:12} {connections:4} {p99:9.2f} {floor:9.2f} {median:8.2f} {probe.slowest * 1e3:9.1f} {growth:+8.1f}"
-            f" {cpu[0]:6.1f} {cpu[1]:7.1f} {files:4} {left:4} {attack.sent * 8 / seconds / 1e6:8.1f} {attack.opened:6} {attack.closed:6}"
+            f" {cpu[0]:6.1f} {cpu[1]:7.1f} {files:4} {left:4} {attack.sent * 8 / seconds / 1e6:8.1f}"
+            f" {attack.opened:6} {attack.closed:6}"
             f"  {'ok' if not faults else 'FAILED: ' + ', '.join(faults)}", flush=True)
         return not faults
     finally:
