@@ -118,7 +118,7 @@ var package = Package(
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
     // Level 5
-    house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log]),
+    house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log, heap]),
     house(
       "Gateway",
       [
