@@ -362,37 +362,4 @@ extension Binance {
           askRange: mark.asks..<batch.asks.count, time: time)))
     hearing.number(numbers, isBridged: true)
   }
-
-  // MARK: REST bodies
-
-  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is
-  /// returned.
-  func readOrderBook(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    // Digits are learnt where no list has said them.
-    let format = market.scale == nil ? Self.bookFormat.learning(.all) : Self.bookFormat
-    var id: Int64?
-    var hasBids = false
-    var hasAsks = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "lastUpdateId") {
-        id = try reader.int64("lastUpdateId")
-      } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, format, into: &batch.bids)
-        hasBids = true
-      } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, format, into: &batch.asks)
-        hasAsks = true
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let id else { throw FeedError.missing("lastUpdateId", in: "depth snapshot") }
-    guard hasBids else { throw FeedError.missing("bids", in: "depth snapshot") }
-    guard hasAsks else { throw FeedError.missing("asks", in: "depth snapshot") }
-    return id
-  }
 }

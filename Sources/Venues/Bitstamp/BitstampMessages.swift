@@ -114,7 +114,7 @@ extension Bitstamp {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
-    let time = try readBookFields(&reader, place, &instruments, into: &batch)
+    let time = try Self.readBookFields(&reader, place, &instruments, into: &batch)
     batch.events.append(
       .book(
         BookEvent(
@@ -126,7 +126,7 @@ extension Bitstamp {
   private static let bookFormat = BookFormat(title: "book")
 
   /// The time of a book, µs; its levels are appended to the batch.
-  func readBookFields(
+  static func readBookFields(
     _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     var time: Int64?
@@ -141,10 +141,10 @@ extension Bitstamp {
       } else if reader.equals(key, "timestamp") {
         seconds = try reader.int64("timestamp")
       } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
+        try instruments.readLevels(&reader, place, "bids", isBid: true, bookFormat, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
+        try instruments.readLevels(&reader, place, "asks", isBid: false, bookFormat, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

@@ -191,33 +191,6 @@ extension Gate {
 
   // MARK: The snapshot by REST
 
-  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`,
-  /// the id is returned.
-  func readOrderBook(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    var id: Int64?
-    var sides = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "id") {
-        id = try reader.int64("id")
-      } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
-        sides += 1
-      } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
-        sides += 1
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let id, id >= 0 else { throw FeedError.missing("id", in: "order book") }
-    guard sides == 2 else { throw FeedError.missing("bids and asks", in: "order book") }
-    return id
-  }
-
   // MARK: Quotes, trades, statistics
 
   private static let quoteFormat = QuoteFormat(

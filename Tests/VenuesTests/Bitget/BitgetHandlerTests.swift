@@ -123,13 +123,13 @@ struct BitgetHandlerTests {
 
   @Test("24 h volumes are those in the quote currency")
   func volumes() throws {
-    var volumes: [String: Decimal64] = [:]
+    var volumes = MarketVolumes()
     let body = Array(
       #"{"code":"00000","data":[{"symbol":"BTCUSDT","lastPr":"1","baseVolume":"2673.6","quoteVolume":"225237773.3","usdtVolume":"7"}]}"#
         .utf8)
-    try Bitget("spot").readVolumes(body.span.bytes, of: 0, into: &volumes)
-    #expect(volumes == ["BTCUSDT": Decimal64(mantissa: 2_252_377_733, scale: 1)])
-    #expect(Bitget("usdt").facts.volumePaths.map(\.path) == ["/api/v2/mix/market/tickers?productType=USDT-FUTURES"])
+    try Bitget.volumes(isSpot: true).read(body.span.bytes, &volumes)
+    #expect(volumes.byName == ["BTCUSDT": Decimal64(mantissa: 2_252_377_733, scale: 1)])
+    #expect(Bitget("usdt").facts.volumes.map(\.path) == ["/api/v2/mix/market/tickers?productType=USDT-FUTURES"])
   }
 
   // MARK: Books
