@@ -152,16 +152,9 @@ extension Binance {
     }
     if let failure {
       var nested = reader.reader(failure)
-      try nested.objectStart()
-      while let key = try nested.nextKey() {
-        if nested.equals(key, "code") {
-          code = try nested.int64("code")
-        } else if nested.equals(key, "msg") {
-          text = try nested.decodedString("msg")
-        } else {
-          try nested.skipValue()
-        }
-      }
+      let error = try FieldObject(&nested, "error")
+      code = error.integer("code") ?? code
+      text = error.text("msg") ?? text
     }
     if failure != nil || (code != nil && text != nil) {
       let message = text ?? "no reason given"
@@ -355,11 +348,7 @@ extension Binance {
     _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) {
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: time)))
+    batch.appendBook(.delta, place, since: mark, time: time)
     hearing.number(numbers, isBridged: true)
   }
 }

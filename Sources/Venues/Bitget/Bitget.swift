@@ -118,12 +118,12 @@ package final class Bitget: Dialect {
 
   // MARK: Replies
 
-  /// `{"event":…,"arg":{…}}`: the answer to one topic, whose end is answered in the same way. One that names none was
-  /// to no request that could be read, or to too many.
+  /// `{"event":…,"arg":{…}}`: the answer to one topic. One that names none was to no request that could be read, or to
+  /// too many. What is answered to an end, in the same way, is no answer to the beginning behind it.
   static func report(_ reply: BitgetReply) -> Hearing.Report? {
-    // An end that is refused had nothing to end.
-    switch reply.isEnd ? "unsubscribe" : reply.event {
-    case "subscribe", "unsubscribe":
+    guard !reply.isEnd else { return nil }
+    switch reply.event {
+    case "subscribe":
       guard let topic = reply.topic else { return nil }
       return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
     case "error":

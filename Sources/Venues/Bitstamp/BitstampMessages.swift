@@ -34,15 +34,16 @@ extension Bitstamp {
     case .reconnect:
       hearing.report(.leave("the venue asks to connect again", within: Self.reconnectNotice))
     case .error:
-      var text = ""
+      // `{"code":null,"message":"Invalid channel provided."}`
+      var text: String?
       if let data {
         var value = reader.reader(data)
-        text = try readError(&value)
+        if value.peek() == .object { text = try FieldObject(&value, "error").text("message") }
       }
       hearing.report(
         .refused(
           Hearing.Refusal(
-            place: followed?.place, channel: followed?.channel, reason: text.isEmpty ? "no reason given" : text)))
+            place: followed?.place, channel: followed?.channel, reason: text ?? "no reason given")))
     case .subscribed:
       if let followed {
         hearing.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
@@ -90,21 +91,6 @@ extension Bitstamp {
     }
   }
 
-  /// `{"code":null,"message":"Invalid channel provided."}`
-  private func readError(_ reader: inout FieldReader) throws(FeedError) -> String {
-    guard reader.peek() == .object else { return "" }
-    var text = ""
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "message"), reader.peek() == .string {
-        text = try reader.decodedString("message")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return text
-  }
-
   // MARK: Books
 
   /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
@@ -115,11 +101,7 @@ extension Bitstamp {
   ) throws(FeedError) {
     let mark = BatchMark(batch)
     let time = try Self.readBookFields(&reader, place, &instruments, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: Timestamp(microseconds: time))))
+    batch.appendBook(.delta, place, since: mark, time: Timestamp(microseconds: time))
     hearing.number(UpdateNumbers(first: time, last: time))
   }
 

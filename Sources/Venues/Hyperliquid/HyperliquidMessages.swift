@@ -164,12 +164,7 @@ extension Hyperliquid {
     let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
-      var fields = TradeFields()
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
-      }
-      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: hearing.now)
+      let trade = try instruments.readTrade(&reader, Self.tradeFormat, now: hearing.now)
       guard trade.id.number != nil else {
         throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of 64 bits")
       }

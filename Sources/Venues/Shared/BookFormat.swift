@@ -334,14 +334,8 @@ extension InstrumentTable {
     _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
     into batch: inout EventBatch
   ) {
-    let bids = mark.bids..<batch.bids.count
-    let asks = mark.asks..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time,
-          checksum: checksum)))
+    note(place, batch.bids[mark.bids...])
+    note(place, batch.asks[mark.asks...])
+    batch.appendBook(kind, place, since: mark, time: time, checksum: checksum)
   }
 }

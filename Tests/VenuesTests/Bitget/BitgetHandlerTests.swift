@@ -431,6 +431,19 @@ struct BitgetHandlerTests {
     #expect(feed.state(0) == .live)
   }
 
+  @Test("the answer to an end is not that to the beginning behind it, which may be refused")
+  func answeredEnd() {
+    let feed = Self.connected(["BTC-USDT"])
+    feed.wait(1)
+    feed.receive(Self.book("snapshot", 100, 0, bids: #"["80688.1","3"]"#))
+    feed.receive(Self.book("update", 150, 140))
+    #expect(feed.sent.count == 2)
+    feed.receive(Self.answer("unsubscribe", "books", "BTCUSDT"))
+    feed.receive(
+      Self.answer("error", "books", "BTCUSDT", #","code":30001,"msg":"doesn't exist","op":"subscribe""#))
+    #expect(feed.failures.keys.sorted() == ["BTC-USDT"])
+  }
+
   @Test("too many requests: nothing is sent for a while, and then the same again", arguments: [30_006, 30_007])
   func tooMany(_ code: Int) {
     let feed = Self.connected(["BTC-USDT"])
