@@ -117,8 +117,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       parts: FeedParts(
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
         source: settings.source, log: settings.log.of(.feeds)), now: clock.now())
-    history?.add(session, configuration: configuration, tls: tls, share: share)
-    nodes[0].loop.execute { [node = nodes[0]] in node.names?.add(venue, configuration: configuration, tls: tls) }
+    follow(session, configuration: configuration, tls: tls, share: share)
     begin(session, number: number)
   }
 
@@ -133,7 +132,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       number: number)
   }
 
-  private func begin(_ feed: any Feed, number: Int) {
+  func begin(_ feed: any Feed, number: Int) {
     loop.assertOnLoop()
     precondition(feed.slot == feeds.count, "a feed's slot is its place")
     feeds.append(feed)
@@ -379,6 +378,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
+    guard !ending.isFrozen else { return }
     isAdvancing = true
     for feed in feeds where feed.nextDeadline <= now { feed.advance(now) }
     isAdvancing = false

@@ -5,6 +5,35 @@ import Venues
 
 /// The feeds of a loop: what operators ask of them, and what a reload changes.
 extension LoopNode {
+  /// Goes on with a feed that ran before its node was there; `number` is its place among all feeds of the gateway. On
+  /// the loop. O(instruments).
+  /// - Parameter share: connections to the venue, this one included.
+  func adopt(
+    _ session: FeedSession, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?, share: Int
+  ) {
+    let (pipeline, configuration) = (session.pipeline, session.configured)
+    let slot = publisher.add(market: pipeline.market, venue: pipeline.venue.name)
+    session.move(to: self, slot: slot, recorder: recorder)
+    pipeline.market.bridgesTrades = history != nil
+    follow(session, configuration: configuration, tls: tls, share: share)
+    begin(session, number: number)
+    var changes = MarketChanges()
+    pipeline.market.appendPresent(to: &changes)
+    if history == nil {
+      for state in pipeline.market.instruments {
+        pipeline.market.beginWithoutPast(of: state.instrument.id, into: &changes)
+      }
+    }
+    feed(session, changed: changes, at: clock.now())
+  }
+
+  /// Has history kept of a feed, and asks its venue what its assets are called.
+  func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
+    history?.add(session, configuration: configuration, tls: tls, share: share)
+    let (node, venue) = (nodes[0], session.pipeline.venue)
+    node.loop.execute { node.names?.add(venue, configuration: configuration, tls: tls) }
+  }
+
   /// The reports of this loop's feeds, with entries where the venue or the connection is called `name`. On the loop.
   func feedErrors(of name: String) -> [FeedErrorReport] {
     loop.assertOnLoop()
