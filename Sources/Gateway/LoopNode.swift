@@ -179,6 +179,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
+    guard !ending.isFrozen else { return }
     isAdvancing = true
     feeds.advance(now)
     isAdvancing = false

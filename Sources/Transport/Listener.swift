@@ -86,6 +86,16 @@ package final class Listener: Sendable {
     }
   }
 
+  /// Gives another descriptor of the socket, for a process to be started with (`Program.start`), or nil where it is
+  /// closed or there is none; the receiver closes it. `body` is called on the first loop.
+  package func copySocket(_ body: @escaping @Sendable (_ descriptor: Int32?) -> Void) {
+    let acceptor = acceptor
+    acceptor.loops[0].execute {
+      let copy = acceptor.descriptor >= 0 ? Program.copy(acceptor.descriptor) : -1
+      body(copy >= 0 ? copy : nil)
+    }
+  }
+
   /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken,
   /// since the kernel would reset it; unless the socket lives on elsewhere. Callable from anywhere.
   package func close() {

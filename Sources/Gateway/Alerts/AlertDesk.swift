@@ -132,7 +132,7 @@ package final class AlertDesk: @unchecked Sendable {
   /// When the outbox was last looked at, steady µs.
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
-  private var hasEnded = false
+  private(set) var hasEnded = false
   /// Where what is wanted and what is shown goes; set once, before `start`.
   var outlet: (any AlertOutlet)?
 

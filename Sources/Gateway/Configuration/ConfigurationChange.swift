@@ -30,6 +30,7 @@ struct ConfigurationChange {
     "origins",
     "ready-feeds",
     "console", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
+    "upgrade.warm-seconds", "upgrade.drain-seconds",
     "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
     "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",
     "limits.handshakes-per-second-per-address", "limits.http-requests-per-second",

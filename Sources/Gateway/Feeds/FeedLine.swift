@@ -42,7 +42,7 @@ final class FeedLine: ConnectionHandler {
   private(set) var connects = 0
 
   private unowned let owner: any FeedLineOwner
-  private unowned let clock: any FeedOwner
+  unowned var clock: any FeedOwner
   private let loop: EventLoop
   private let tls: TLSClientContext?
   private let schedule: ConnectSchedule?
@@ -68,7 +68,7 @@ final class FeedLine: ConnectionHandler {
   private var watch: ConnectionWatch
 
   /// - Parameters:
-  ///   - clock: whose time it goes by; outlives it.
+  ///   - clock: whose time it goes by; outlives it, or is replaced by one that does.
   ///   - schedule: when the venue may be connected to; nil: at once.
   init(
     pipeline: FeedPipeline, owner: any FeedLineOwner, clock: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
