@@ -81,8 +81,8 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
   private var report: ((String, FeedStatus) -> Void)?
 
   /// How often feeds are looked at whose time has come, ns: books are crossed for up to a second.
-  private static let advanceInterval: UInt64 = 50_000_000
-  private static let tickInterval: UInt64 = 250_000_000
+  private static let advanceInterval: Duration = .milliseconds(50)
+  private static let tickInterval: Duration = .milliseconds(250)
 
   init(loop: EventLoop) {
     self.loop = loop
