@@ -80,7 +80,7 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
   private var timers: [LoopTimer] = []
   private var report: ((String, FeedStatus) -> Void)?
 
-  /// How often feeds are looked at whose time has come, ns: books are crossed for up to a second.
+  /// How often feeds are looked at whose time has come: books are crossed for up to a second.
   private static let advanceInterval: Duration = .milliseconds(50)
   private static let tickInterval: Duration = .milliseconds(250)
 

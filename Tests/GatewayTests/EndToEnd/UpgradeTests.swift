@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import TestTraits
 import Testing
+import VenueSimulator
 import Transport
 
 @testable import Gateway
