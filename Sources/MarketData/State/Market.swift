@@ -230,6 +230,7 @@ package final class Market {
     let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }
+    state.revision.raise(.figures)
     let oldChanges = state.chart.lines.changes
     if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
       scheduleReissue(state, now: now)
@@ -288,8 +289,7 @@ package final class Market {
   private func scheduleReissue(_ state: InstrumentState, now: Timestamp) {
     guard !state.isReissueScheduled else { return }
     state.isReissueScheduled = true
-    let due = now + Self.reissueInterval
-    deadlines.insert(.init(time: due, instrument: state.instrument.id, kind: .reissue))
+    deadlines.insert(.init(time: now + Self.reissueInterval, instrument: state.instrument.id, kind: .reissue))
   }
 
   private func startClock(now: Timestamp) {
@@ -333,6 +333,7 @@ package final class Market {
     guard let state = state(id) else { return 0 }
     let restored = state.chart.restore(candles, of: id, now: now)
     if restored > 0 {
+      state.revision.raise(.figures)
       if nextRoll == .distantFuture { startClock(now: now) }
       changes.items.append(.past(id))
     }
@@ -510,8 +511,7 @@ package final class Market {
   private func scheduleFrozen(_ state: InstrumentState, _ since: Timestamp) {
     guard !state.isFrozenScheduled else { return }
     state.isFrozenScheduled = true
-    deadlines.insert(
-      .init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
+    deadlines.insert(.init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
   }
 
   private func scheduleCrossed(_ state: InstrumentState) {
