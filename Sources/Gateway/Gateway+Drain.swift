@@ -107,7 +107,7 @@ extension Gateway {
         let total = DrainProgress()
         for loop in 0..<count {
           first.ask(loop) { node in
-            (node.openClients, node.hub.evictedClients)
+            (node.clients.openCount, node.hub.evictedClients)
           } then: { open, evicted in
             total.open += open
             total.evicted += evicted

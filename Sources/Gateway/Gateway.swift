@@ -147,11 +147,11 @@ package final class Gateway: Sendable {
         if let room = permit.room {
           let node = nodes[room % nodes.count]
           let came = permit.came
-          node.loop.execute { node.makeRoom(room, hops: nodes.count, until: came) }
+          node.loop.execute { node.clients.makeRoom(room, hops: nodes.count, until: came) }
         }
         return permit
       },
-      arrived: { connection in nodes[connection.loop.index].arrived(connection) },
+      arrived: { connection in nodes[connection.loop.index].clients.arrived(connection) },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt
@@ -208,7 +208,7 @@ package final class Gateway: Sendable {
       let node = nodes[number % nodes.count]
       let speed = configuration.speed
       node.loop.execute {
-        node.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
+        node.feeds.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
       }
     }
   }
@@ -224,8 +224,8 @@ package final class Gateway: Sendable {
     if let recording { recordings.append(recording) }
     let node = nodes[number % nodes.count]
     node.loop.execute { [feedTLS] in
-      node.add(
-        feed: venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
+      node.feeds.add(
+        venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
         share: share)
     }
   }
