@@ -145,6 +145,8 @@ extension [TimeSpan] {
   /// happens.
   fileprivate func cut(to range: ChartRange, now: Timestamp) -> [TimeSpan] {
     guard let last, last.to == now else { return self }
-    return dropLast() + [TimeSpan(from: last.from, to: Swift.max(last.from, now - now.microseconds % range.bucketLength))]
+    return dropLast() + [
+      TimeSpan(from: last.from, to: Swift.max(last.from, now - now.microseconds % range.bucketLength))
+    ]
   }
 }

@@ -141,6 +141,7 @@ struct PartStampTests {
     world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)])
     #expect(stamps[3].isCurrent(at: world.now) == false, "a quote came with the book")
     #expect(!stamps[8].isCurrent(at: world.now))
-    #expect(world.publishers[0].stamp(of: .ticker, at: MarketPlace(market: 3, instrument: .init(0)), now: world.now) == nil)
+    #expect(
+      world.publishers[0].stamp(of: .ticker, at: MarketPlace(market: 3, instrument: .init(0)), now: world.now) == nil)
   }
 }
