@@ -133,11 +133,12 @@ package struct Chart: ~Copyable {
   package func incompleteSince(now: Timestamp) -> Timestamp? {
     let window = TimeSpan(from: now - Microseconds.day, to: now)
     let day = coverage[Int(ChartRange.day.rawValue)]
+    // What goes on grows by whole minutes, so that what is said of a market at rest stays the same.
+    let thisMinute = now - now.microseconds % Microseconds.minute
     if let gap = day.gaps(in: window, shortest: Microseconds.minute).last {
-      // One that goes on grows by whole minutes, so that what is said of a market at rest stays the same.
-      return gap.to == now ? now - now.microseconds % Microseconds.minute : gap.to
+      return gap.to == now ? thisMinute : gap.to
     }
-    guard let start = day.start(in: window) else { return now }
+    guard let start = day.start(in: window) else { return thisMinute }
     return start - window.from >= Microseconds.minute ? start : nil
   }
 

@@ -122,6 +122,8 @@ struct PartStampTests {
     let world = World(instruments: 2, quotesFromBook: true)
     world.now = Timestamp(microseconds: world.now.microseconds / Microseconds.day * Microseconds.day)
     world.trade(id: 1, price: 15)
+    // At the very moment at which a market is seen for the first time, nothing is certain of the next.
+    world.now = world.now + 1
     let stamps = try Self.views.map {
       try #require(world.publishers[0].stamp(of: $0, at: Self.place, now: world.now))
     }
@@ -131,7 +133,7 @@ struct PartStampTests {
       #expect(stamps.allSatisfy { $0.isCurrent(at: world.now) })
     }
     // A bucket of the hour's line is over, then a minute.
-    world.now = world.now + Microseconds.second
+    world.now = world.now + (Microseconds.second - 1)
     let over = zip(Self.views, stamps).filter { !$1.isCurrent(at: world.now) }.map(\.0)
     #expect(over == [.sparkline(.hour, points: 360)])
     world.now = world.now + 50 * Microseconds.second
