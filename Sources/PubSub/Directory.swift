@@ -26,7 +26,14 @@ package struct Directory: Sendable {
     var byName: [Substring: [String]] = [:]
   }
 
-  package var entries: [String: DirectoryEntry] = [:] { didSet { index = nil } }
+  package var entries: [String: DirectoryEntry] = [:] {
+    didSet {
+      index = nil
+      revision &+= 1
+    }
+  }
+  /// Raised with every change of the entries.
+  private(set) var revision: UInt64 = 0
   /// Venue names that are configured, with or without instruments yet.
   package var venues: [String] = []
   /// What assets are called.

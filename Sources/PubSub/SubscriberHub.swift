@@ -118,6 +118,7 @@ package final class SubscriberHub {
     get { heartbeats.feeds }
     set { heartbeats.feeds = newValue }
   }
+  var feedsRevision: UInt64 { heartbeats.revision }
   /// Whether clients are asked for a token: those without a grant can say `hello` only, and must within 10 s. Set
   /// before the first client comes.
   package var asksForTokens: Bool {

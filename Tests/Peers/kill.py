@@ -7,6 +7,8 @@ After each kill, read from the data file with Python's own SQLite:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
 - no candle is there twice, and the file is whole,
 - the newest trade that was kept of any market is from at most 2 s before the kill.
+After each start, before anything else: the last trades of every market are shown, those from before the kill among them,
+in their order and none of them twice.
 After each start, from the gateway and the file:
 - it is ready within the limit, and every instrument has its past back before it is shown,
 - the time between the two runs is marked as a gap of every market, unless a venue has closed it already.
@@ -65,6 +67,7 @@ class Trial:
         self.failures = []
         self.ready_times = []
         self.closed_minutes = 0
+        self.trades_seen = 0
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGATE_")}
         self.environment["TIDEGATE_DATA_DIRECTORY"] = os.path.join(self.work, "data")
 
@@ -105,10 +108,30 @@ class Trial:
             if ready - began > self.options.ready_limit:
                 self.fail(f"round {number}: ready after {ready - began:.2f} s")
             listed = json.loads(fetch(self.port, "/v1/instruments?venue=kraken") or "{}").get("instruments", [])
+            self.trades_are_back(number, began)
             restored = self.metric("tidegate_history_instruments_restored_total")
             if listed and restored < len(MARKETS):
                 self.fail(f"round {number}: {len(listed)} instruments are shown and {restored} have their past")
         return gateway, began, ready
+
+    def trades_are_back(self, number, began):
+        """What a market shows goes on from the last trades of the run before, as far as they were kept."""
+        # What comes from an endpoint of one's own is kept under another name, with the endpoint in it.
+        kept = dict(self.rows(
+            "SELECT symbol, max(trade_time) FROM latest JOIN instrument ON instrument.id = latest.instrument "
+            "WHERE last_trades IS NOT NULL AND trade_time < ? GROUP BY symbol", int(began * 1e6)))
+        for symbol in sorted(kept):
+            trades = json.loads(fetch(self.port, f"/v1/trades/{symbol.split('@')[0]}") or "{}").get("trades", [])
+            times = [trade["time"] for trade in trades]
+            ids = [trade["id"] for trade in trades]
+            if len(set(ids)) != len(ids):
+                self.fail(f"round {number}: {symbol} shows a trade twice: {ids}")
+            if times != sorted(times):
+                self.fail(f"round {number}: the trades of {symbol} are out of order: {times}")
+            # Fifty are shown at most; where the new run has had as many, there is no room for older ones.
+            if len(trades) < 50 and not any(time / 1e6 < began for time in times):
+                self.fail(f"round {number}: {symbol} shows none of the trades from before the kill")
+            self.trades_seen += any(time / 1e6 < began for time in times)
 
     def metric(self, name):
         for line in (fetch(self.internal, "/metrics") or "").splitlines():
@@ -250,6 +273,8 @@ class Trial:
         finally:
             self.venue.kill()
             self.venue.wait()
+        if self.trades_seen == 0:
+            self.fail("no start showed a trade from before it")
         times = sorted(self.ready_times)
         print(f"{number} kills, {self.closed_minutes} closed minutes of {len(MARKETS)} markets; ready after "
               f"{times[len(times) // 2]:.2f} s in the middle, {times[-1]:.2f} s at most; {len(self.failures)} failures")

@@ -286,10 +286,13 @@ func simulate(_ command: SimulateCommand, signals: ServiceSignals) async throws 
   } else {
     let (venue, seed, rate) = (command.venue ?? "", command.seed ?? 1, command.rate ?? 20)
     exchange = try SimulatedExchange(
-      venue: venue, seed: seed, rate: Double(rate), faults: try command.faults, listen: listen, tls: tls, loop: loop,
-      log: log)
+      venue: venue, seed: seed, rate: Double(rate),
+      excerpt: command.markets.map { SimulatedExcerpt(invented: $0, quote: "USD", levels: 20) },
+      faults: try command.faults, listen: listen, tls: tls, loop: loop, log: log)
     title = "A simulated \(venue) (seed \(seed), rate \(rate))"
-    symbols = SimulatedVenue.symbols(of: venue).filter { $0.hasPrefix("BTC-") || $0.hasPrefix("ZEC-") }
+    symbols =
+      command.markets != nil
+      ? ["*"] : SimulatedVenue.symbols(of: venue).filter { $0.hasPrefix("BTC-") || $0.hasPrefix("ZEC-") }
   }
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
   // A recorder may have followed hundreds; the hint need not.

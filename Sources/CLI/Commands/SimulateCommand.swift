@@ -33,6 +33,11 @@ struct SimulateCommand: AsyncParsableCommand {
   var seed: UInt64?
   @Option(help: ArgumentHelp("Messages per second and symbol, 1 to 10000 (default: 20).", valueName: "n"))
   var rate: Int?
+  @Option(
+    help: ArgumentHelp(
+      "So many invented spot markets, S0001 and so on, instead of the usual ones, 1 to 9999.",
+      valueName: "n"))
+  var markets: Int?
   @Option(help: ArgumentHelp("Send this recording instead of a made-up market.", valueName: "recording"))
   var from: String?
   @Option(help: ArgumentHelp("Do something wrong now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
@@ -72,7 +77,12 @@ struct SimulateCommand: AsyncParsableCommand {
     if let rate, !(1...10_000).contains(rate) {
       throw ValidationError("--rate \(rate) is not allowed; give 1 to 10000.")
     }
-    if from != nil, let flag = rate != nil ? "--rate" : seed != nil ? "--seed" : nil {
+    if let markets, !(1...9_999).contains(markets) {
+      throw ValidationError("--markets \(markets) is not allowed; give 1 to 9999.")
+    }
+    if from != nil,
+      let flag = rate != nil ? "--rate" : seed != nil ? "--seed" : markets != nil ? "--markets" : nil
+    {
       throw ValidationError("\(flag) cannot be had with --from: a recording is played as it was recorded.")
     }
     if let from, !FileManager.default.isReadableFile(atPath: from) {

@@ -11,6 +11,10 @@ struct HTTPResponse: Sendable {
   var allowedOrigin: String? = "*"
   /// A strong validator of the body, quotes included; nil: none is sent.
   var entityTag: String?
+  /// Whether a `GET` has a body that goes on: then nobody says how long it is, and `HEAD` is what it is asked with.
+  var isEndless = false
+  /// For the same request when it comes again; nil: it is to be worked out each time.
+  var memo: AnswerMemo?
 
   /// Fields of answers that a page of another origin may read.
   static let exposedFields = "Date, ETag, Retry-After, Tidegate-Feeds, WWW-Authenticate"

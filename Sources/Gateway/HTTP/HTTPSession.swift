@@ -9,6 +9,12 @@ protocol HTTPResponder: AnyObject {
   /// The same with the body that came with the request, which most answers do not depend on.
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
+  /// Answers `request`, which came before and was answered with `memo`, by calling `reply` on the same loop; false: that
+  /// holds no longer, and it is to be worked out anew.
+  func respond(
+    to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
+    reply: @escaping (HTTPResponse) -> Void
+  ) -> Bool
   /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
   /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
@@ -32,6 +38,11 @@ extension HTTPResponder {
   ) {
     respond(to: request, on: connection, reply: reply)
   }
+
+  func respond(
+    to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
+    reply: @escaping (HTTPResponse) -> Void
+  ) -> Bool { false }
 }
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
@@ -67,6 +78,8 @@ final class HTTPSession: ConnectionHandler {
   /// No request is read after the answer that is under way.
   private var isDraining = false
   private var requests = 0
+  /// The last one, where it may be answered the same when it comes again.
+  private var remembered: RememberedRequest?
   private var watch: HTTPWatch
   /// Bytes the connection had written when its answers began to pile up.
   private var writtenBefore: UInt64 = 0
@@ -123,6 +136,7 @@ final class HTTPSession: ConnectionHandler {
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
     isFinished = true
+    remembered = nil
     responder.ended(connection)
   }
 
@@ -152,6 +166,7 @@ final class HTTPSession: ConnectionHandler {
 
   private func finish() {
     isFinished = true
+    remembered = nil
     waiting.release()
     connection.close()
   }
@@ -190,16 +205,25 @@ final class HTTPSession: ConnectionHandler {
     var input = UnsafeRawBufferPointer(bytes)
     var served = 0
     do throws(HTTPError) {
-      while canRead, let (head, body) = try parser.next(&input) {
-        let behind = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
-        if serve(head, body: body, rest: behind) { return bytes.count }
+      while canRead {
+        if let known = remembered, parser.stage == .idle, known.take(&input) {
+          answerAgain(known)
+        } else {
+          let before = input
+          let isWhole = parser.stage == .idle
+          guard let (head, body) = try parser.next(&input) else { break }
+          let octets = UnsafeRawBufferPointer(rebasing: before[..<(before.count - input.count)])
+          let behind = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - input.count)...])
+          remembered = nil
+          if serve(head, octets: isWhole ? octets : nil, body: body, rest: behind) { return bytes.count }
+        }
         served += 1
         if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: .zero) }
       }
       if canRead, let head = parser.takeExpectation() {
         isDraining = true
         let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-        if serve(head, body: [], rest: nothing) { return bytes.count }
+        if serve(head, octets: nil, body: [], rest: nothing) { return bytes.count }
       }
     } catch {
       var message = error.reason
@@ -215,14 +239,36 @@ final class HTTPSession: ConnectionHandler {
     return bytes.count - input.count
   }
 
+  /// Answers what has been answered before.
+  private func answerAgain(_ known: RememberedRequest) {
+    watch.enter(.answering, at: connection.loop.moment)
+    answer(known.head, []) { [self] reply in
+      if responder.respond(to: known.head, with: known.memo, on: connection, reply: reply) { return }
+      remembered = nil
+      responder.respond(to: known.head, body: [], on: connection) { [self] response in
+        if let memo = response.memo { remembered = known.with(memo) }
+        reply(response)
+      }
+    }
+  }
+
   /// Upgrades or answers. True if the connection is someone else's now.
-  private func serve(_ head: HTTPRequestHead, body: [UInt8], rest: UnsafeMutableRawBufferPointer) -> Bool {
+  /// - Parameter octets: of the request, where they are all there.
+  private func serve(
+    _ head: HTTPRequestHead, octets: UnsafeRawBufferPointer?, body: [UInt8], rest: UnsafeMutableRawBufferPointer
+  ) -> Bool {
     // What takes the connection over decides about its reading.
     connection.resumeReading()
     // Every request's time begins anew, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
-      answer(head, body)
+      let octets = octets.flatMap { RememberedRequest.octets($0, head, body: body) }
+      answer(head, body) { [self] reply in
+        responder.respond(to: head, body: body, on: connection) { [self] response in
+          if let octets, let memo = response.memo { remembered = RememberedRequest(octets, head, memo) }
+          reply(response)
+        }
+      }
       return false
     }
     isFinished = true
@@ -238,7 +284,10 @@ final class HTTPSession: ConnectionHandler {
     }
   }
 
-  private func answer(_ head: HTTPRequestHead, _ body: [UInt8]) {
+  /// - Parameter respond: calls the closure that it is given with the response, now or later.
+  private func answer(
+    _ head: HTTPRequestHead, _ body: [UInt8], by respond: (@escaping (HTTPResponse) -> Void) -> Void
+  ) {
     requests += 1
     isAnswering = true
     // After CONNECT the client may already speak to someone else (RFC 9110 section 9.3.6).
@@ -247,7 +296,7 @@ final class HTTPSession: ConnectionHandler {
     let ifNoneMatch = head.fields.values("If-None-Match")
     let begunAt = connection.loop.kernel.uptime()
     var isLate = false
-    responder.respond(to: head, body: body, on: connection) { [self] response in
+    respond { [self] response in
       guard !isFinished else { return }
       isAnswering = false
       let keepAlive = keepsAlive && !isDraining
@@ -285,6 +334,7 @@ final class HTTPSession: ConnectionHandler {
     }
     if status == 204 || status == 304 { bodyLength = nil }
     if bodyLength != nil { fields.append("Content-Type", response.contentType) }
+    if response.isEndless { bodyLength = nil }
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(
       HTTPResponseHead(status: status, fields: fields), bodyLength: bodyLength, keepAlive: keepAlive,

@@ -11,11 +11,13 @@ final class InstrumentsAnswer {
   private var list: InstrumentList
   private let node: LoopNode
   private let tag: String
-  private let completion: (MarketAnswer.Outcome) -> Void
+  private let completion: (MarketAnswer.Outcome, _ tag: String) -> Void
   private var out = ByteBuffer(capacity: 4096)
   private var next = 0
 
-  init(_ list: InstrumentList, node: LoopNode, completion: @escaping (MarketAnswer.Outcome) -> Void) {
+  init(
+    _ list: InstrumentList, node: LoopNode, completion: @escaping (MarketAnswer.Outcome, _ tag: String) -> Void
+  ) {
     self.list = list
     self.node = node
     self.completion = completion
@@ -26,8 +28,8 @@ final class InstrumentsAnswer {
 
   /// - Parameter known: the values of `If-None-Match`.
   func begin(known: [String]) {
-    if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held)) }
-    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag)) }
+    if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held), tag) }
+    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag), tag) }
     list.sort()
     out.append("{\"instruments\":[")
     advance()
@@ -46,6 +48,6 @@ final class InstrumentsAnswer {
     let body = out.takeBytes()
     out.release()
     node.compressor.cache.keep(body, as: tag)
-    completion(.body(body, tag: tag))
+    completion(.body(body, tag: tag), tag)
   }
 }

@@ -6,9 +6,10 @@ import Transport
 
 /// Answers one request about markets, whose data may be on several loops, in the order asked. Owned by the asking loop.
 ///
-/// First the loops say what the answer would be made of, which is cheap. A client that has just that gets 304, and what
-/// was made for another client is sent again. Only else the loops make the texts, in pieces of at most `pieceCost`,
-/// each in a turn of its own, so that no feed or client waits for one large request.
+/// First the loops say what the answer would be made of, which is cheap, and they are not even asked about a part that
+/// is known and has not changed. A client that has just that gets 304, and what was made for another client is sent
+/// again, whole or in parts. Only else the loops make the texts, in pieces of at most `pieceCost`, each in a turn of
+/// its own, so that no feed or client waits for one large request.
 final class MarketAnswer {
   /// The most that one turn makes, in points of a sparkline: some 50 µs.
   static let pieceCost = 2_048
@@ -50,6 +51,13 @@ final class MarketAnswer {
     case refused(HTTPResponse)
   }
 
+  /// What an answer was made of, where that is all there is to it.
+  struct Made {
+    /// Of the plain body.
+    var tag: String
+    var stamps: [PartStamp]
+  }
+
   private let node: LoopNode
   private let view: MarketView
   private let items: [Item]
@@ -59,17 +67,18 @@ final class MarketAnswer {
   private let known: [String]
   /// Asked before texts are made, with their cost; an answer refuses it.
   private let charge: (Int) -> HTTPResponse?
-  private let completion: (Outcome) -> Void
-  private var tags: [UInt64?]
-  private var texts: [[UInt8]]
+  private let completion: (Outcome, Made?) -> Void
+  private let parts: KnownParts
+  private var stamps: [PartStamp?]
+  private var texts: [[UInt8]?]
   private var pending = 0
 
   /// - Parameters:
   ///   - known: the values of `If-None-Match`.
   ///   - charge: may refuse the cost of the texts.
   init(
-    _ items: [Item], _ view: MarketView, isList: Bool, known: [String], node: LoopNode,
-    charge: @escaping (Int) -> HTTPResponse?, completion: @escaping (Outcome) -> Void
+    _ items: [Item], _ view: MarketView, isList: Bool, known: [String], node: LoopNode, parts: KnownParts,
+    charge: @escaping (Int) -> HTTPResponse?, completion: @escaping (Outcome, Made?) -> Void
   ) {
     precondition(isList || items.count == 1, "without a list there is one item")
     self.items = items
@@ -77,20 +86,24 @@ final class MarketAnswer {
     self.isList = isList
     self.known = known
     self.node = node
+    self.parts = parts
     self.charge = charge
     self.completion = completion
     heads = items.map(\.head)
-    tags = Array(repeating: nil, count: items.count)
-    texts = Array(repeating: [], count: items.count)
+    stamps = Array(repeating: nil, count: items.count)
+    texts = Array(repeating: nil, count: items.count)
   }
 
   func begin() {
     var byLoop: [Int: [(index: Int, place: MarketPlace)]] = [:]
+    let now = node.clock.now()
     for (index, item) in items.enumerated() {
-      if case .market(let loop, let place, _) = item.content { byLoop[loop, default: []].append((index, place)) }
+      guard case .market(let loop, let place, _) = item.content else { continue }
+      stamps[index] = parts.stamp(key(loop, place), now: now)
+      if stamps[index] == nil { byLoop[loop, default: []].append((index, place)) }
     }
     pending = byLoop.count
-    guard pending > 0 else { return finish() }
+    guard pending > 0 else { return compare() }
     let view = view
     for (loop, wanted) in byLoop.sorted(by: { $0.key < $1.key }) {
       let places = wanted.map(\.place)
@@ -99,9 +112,12 @@ final class MarketAnswer {
         if case .sparkline(.all, _) = view {
           for place in places { node.history?.wantAll(of: place.instrument, place.market) }
         }
-        return places.map { node.publisher.tag(of: view, at: $0, now: now) }
+        return places.map { node.publisher.stamp(of: view, at: $0, now: now) }
       } then: { [self] found in
-        for (want, tag) in zip(wanted, found) { tags[want.index] = tag }
+        for (want, stamp) in zip(wanted, found) {
+          stamps[want.index] = stamp
+          if let stamp { parts.keep(stamp, as: key(loop, want.place)) }
+        }
         pending -= 1
         if pending == 0 { compare() }
       }
@@ -109,25 +125,41 @@ final class MarketAnswer {
   }
 
   private func compare() {
-    if !isList, tags[0] == nil { return completion(.nothing) }
+    if !isList, stamps[0]?.tag == nil { return completion(.nothing, nil) }
     let tag = entityTag
-    if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held)) }
-    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag)) }
-    let pieces = Self.pieces(items.map(\.content), cost: view.cost)
+    if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held), made(tag)) }
+    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag), made(tag)) }
+    for (index, item) in items.enumerated() {
+      guard case .market(let loop, let place, _) = item.content else { continue }
+      texts[index] = parts.text(key(loop, place), tag: stamps[index]?.tag)
+    }
+    let pieces = Self.pieces(items.map(\.content), cost: view.cost) { self.texts[$0] == nil }
     if let refusal = charge(pieces.reduce(0) { $0 + $1.indices.count } * view.cost) {
-      return completion(.refused(refusal))
+      return completion(.refused(refusal), nil)
     }
     make(pieces[...])
   }
 
-  /// Runs of items of one loop, each of at most `pieceCost` or one item.
-  static func pieces(_ contents: [Item.Content], cost: Int) -> [(loop: Int, indices: [Int])] {
+  private func key(_ loop: Int, _ place: MarketPlace) -> KnownParts.Key {
+    KnownParts.Key(loop: loop, place: place, view: view)
+  }
+
+  /// Nil where an item failed, which is no matter of a market's content.
+  private func made(_ tag: String) -> Made? {
+    let stamps = stamps.compactMap { $0 }
+    return stamps.count == items.count ? Made(tag: tag, stamps: stamps) : nil
+  }
+
+  /// Runs of items of one loop that are wanted, each of at most `pieceCost` or one item.
+  static func pieces(
+    _ contents: [Item.Content], cost: Int, where isWanted: (Int) -> Bool = { _ in true }
+  ) -> [(loop: Int, indices: [Int])] {
     let most = max(1, pieceCost / max(1, cost))
     var pieces: [(loop: Int, indices: [Int])] = []
     /// The piece of a loop that has room.
     var open: [Int: Int] = [:]
     for (index, content) in contents.enumerated() {
-      guard case .market(let loop, _, _) = content else { continue }
+      guard case .market(let loop, _, _) = content, isWanted(index) else { continue }
       if let piece = open[loop], pieces[piece].indices.count < most {
         pieces[piece].indices.append(index)
       } else {
@@ -148,11 +180,14 @@ final class MarketAnswer {
     }
     node.ask(piece.loop) { node in
       let now = node.clock.now()
-      return places.map { node.publisher.text(of: view, at: $0, now: now) }
+      return places.map { place in
+        (node.publisher.stamp(of: view, at: place, now: now), node.publisher.text(of: view, at: place, now: now))
+      }
     } then: { [self] made in
-      for (index, text) in zip(piece.indices, made) {
-        tags[index] = text?.tag
+      for ((index, place), (stamp, text)) in zip(zip(piece.indices, places), made) {
+        stamps[index] = stamp
         texts[index] = text?.fields ?? []
+        if let stamp { parts.keep(stamp, text: text?.fields ?? [], as: key(piece.loop, place)) }
       }
       let rest = pieces.dropFirst()
       guard !rest.isEmpty else { return finish() }
@@ -163,13 +198,14 @@ final class MarketAnswer {
   }
 
   private func finish() {
-    if !isList, tags[0] == nil { return completion(.nothing) }
-    var out = ByteBuffer(capacity: 256 + zip(heads, texts).reduce(0) { $0 + $1.0.count + $1.1.count + 2 })
+    if !isList, stamps[0]?.tag == nil { return completion(.nothing, nil) }
+    var out = ByteBuffer(
+      capacity: 256 + zip(heads, texts).reduce(0) { $0 + $1.0.count + ($1.1?.count ?? 0) + 2 })
     if isList { out.append("{\"snapshots\":[") }
     for index in items.indices {
       if index > 0 { out.append(UInt8(ascii: ",")) }
       out.append(heads[index])
-      out.append(texts[index])
+      if let text = texts[index] { out.append(text) }
       out.append(UInt8(ascii: "}"))
     }
     if isList { out.append("]}") }
@@ -177,16 +213,16 @@ final class MarketAnswer {
     let tag = entityTag
     let body = out.takeBytes()
     node.compressor.cache.keep(body, as: tag)
-    completion(.body(body, tag: tag))
+    completion(.body(body, tag: tag), made(tag))
   }
 
   /// Of the request's own words and what the data is made of.
   private var entityTag: String {
     var tag = ContentTag(run: node.settings.run)
     tag.add(isList ? 1 as UInt64 : 0)
-    for (head, part) in zip(heads, tags) {
+    for (head, stamp) in zip(heads, stamps) {
       tag.add(head)
-      tag.add(part ?? 0)
+      tag.add(stamp?.tag ?? 0)
     }
     return EntityTag.text(tag)
   }

@@ -66,7 +66,9 @@ extension PublicAPI {
   /// What `HEAD` is answered with: that of a `GET`, without the stream.
   func eventsHead(_ query: RequestQuery, _ request: HTTPRequestHead) throws(RequestProblem) -> HTTPResponse {
     _ = try events(query, request)
-    return Self.head
+    var response = Self.head
+    response.isEndless = true
+    return response
   }
 
   /// Nothing on the way may keep it, gather it or change it.

@@ -16,6 +16,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var origins: Set<String>? { node.settings.origins }
   let admission: Admission
   let rateBook: RateBook
+  let parts = KnownParts()
 
   init(node: LoopNode) {
     self.node = node
@@ -284,11 +285,17 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
             + NearNames.question(String(venue.prefix(40)), among: node.hub.directory.venues),
           hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
     }
+    let listing = node.hub.listingRevision
     let list = InstrumentList(
       node.hub.directory, node.hub.feeds, venue: venue, query: query.text("q"), grant: grant)
     let venues = list.venues
-    InstrumentsAnswer(list, node: node) { [unowned self] outcome in
-      reply(response(to: outcome, venues: venues, nothing: ""))
+    InstrumentsAnswer(list, node: node) { [unowned self] outcome, tag in
+      var response = response(to: outcome, venues: venues, nothing: "")
+      if grant.allowsAllSymbols {
+        response.memo = AnswerMemo(
+          tag: tag, stamps: [], venues: venues, channels: [], listing: listing, count: parts.memos)
+      }
+      reply(response)
     }.begin(known: known)
   }
 

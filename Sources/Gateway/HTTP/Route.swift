@@ -178,6 +178,7 @@ enum Route: CaseIterable, Sendable {
     uniqueKeysWithValues: allCases.filter { !$0.path.contains("{") }.map { ($0.path, $0) })
   /// The others by the beginning of their path, in the order in which they are looked at.
   private static let named = Dictionary(grouping: allCases.filter { $0.path.contains("{") }) { beginning($0.path) }
+    .mapValues { routes in routes.map { (route: $0, pattern: Array($0.path.utf8)) } }
 
   /// `/v1/books` of `/v1/books/kraken:BTC-USD`.
   private static func beginning(_ path: String) -> Substring {
@@ -193,8 +194,10 @@ enum Route: CaseIterable, Sendable {
   /// look through all routes takes 5 µs.
   static func find(_ path: String) -> (route: Route, symbol: String)? {
     if let route = whole[path] { return (route, "") }
-    for route in named[beginning(path)] ?? [] {
-      if let names = names(in: path[...], of: route.path[...]) { return (route, names) }
+    guard let routes = named[beginning(path)] else { return nil }
+    let octets = Array(path.utf8)
+    for (route, pattern) in routes {
+      if let names = names(in: octets[...], of: pattern[...]) { return (route, names) }
     }
     return nil
   }
@@ -202,26 +205,28 @@ enum Route: CaseIterable, Sendable {
   /// The same by looking at every route; for tests.
   static func findSlowly(_ path: String) -> (route: Route, symbol: String)? {
     for route in allCases {
-      if let names = names(in: path[...], of: route.path[...]) { return (route, names) }
+      if let names = names(in: Array(path.utf8)[...], of: Array(route.path.utf8)[...]) { return (route, names) }
     }
     return nil
   }
 
-  /// What stands in a path in place of the pattern's names, with a slash between two; nil if it is another path.
-  private static func names(in path: Substring, of pattern: Substring) -> String? {
-    guard let open = pattern.firstIndex(of: "{"), let close = pattern.firstIndex(of: "}") else {
-      return path == pattern ? "" : nil
-    }
-    let (prefix, suffix) = (pattern[..<open], pattern[pattern.index(after: close)...])
-    guard path.hasPrefix(prefix) else { return nil }
+  /// What stands in a path in place of the pattern's names, with a slash between two; nil if it is another path. Over
+  /// octets: over characters it took 3 µs.
+  private static func names(in path: ArraySlice<UInt8>, of pattern: ArraySlice<UInt8>) -> String? {
+    guard let open = pattern.firstIndex(of: UInt8(ascii: "{")), let close = pattern.firstIndex(of: UInt8(ascii: "}"))
+    else { return path == pattern ? "" : nil }
+    let (prefix, suffix) = (pattern[..<open], pattern[(close + 1)...])
+    guard path.starts(with: prefix) else { return nil }
     let rest = path.dropFirst(prefix.count)
-    guard suffix.contains("{") else {
-      guard rest.hasSuffix(suffix) else { return nil }
-      return String(rest.dropLast(suffix.count))
+    guard suffix.contains(UInt8(ascii: "{")) else {
+      guard rest.suffix(suffix.count) == suffix else { return nil }
+      return String(decoding: rest.dropLast(suffix.count), as: UTF8.self)
     }
     // Only the last name may have a slash in it.
-    guard let end = rest.firstIndex(of: "/"), let others = names(in: rest[end...], of: suffix) else { return nil }
-    return rest[..<end] + "/" + others
+    guard let end = rest.firstIndex(of: UInt8(ascii: "/")), let others = names(in: rest[end...], of: suffix) else {
+      return nil
+    }
+    return String(decoding: rest[..<end], as: UTF8.self) + "/" + others
   }
 }
 

@@ -45,14 +45,15 @@ struct SymbolAnswer {
     var lookup = SymbolLookup()
     let item = api.item(symbol, grant, &lookup)
     if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
-    answer([item], view, isList: false, why, reply, charge)
+    answer([item], view, isList: false, [channel], why, reply, charge)
   }
 
   func snapshot(
     _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
-    for channel in [ChannelName.ticker, .pulse, .sparkline] where !grant.channels.contains(channel) {
+    let channels = [ChannelName.ticker, .pulse, .sparkline]
+    for channel in channels where !grant.channels.contains(channel) {
       throw RequestProblem(
         response: api.forbidden("the channel \(channel.rawValue), which is part of a snapshot", grant))
     }
@@ -74,19 +75,29 @@ struct SymbolAnswer {
     }
     var lookup = SymbolLookup()
     let items = symbols.map { api.item(String($0), grant, &lookup) }
-    answer(items, .snapshot(points: points), isList: true, "", reply, charge)
+    answer(items, .snapshot(points: points), isList: true, channels, "", reply, charge)
   }
 
   private func answer(
-    _ items: [MarketAnswer.Item], _ view: MarketView, isList: Bool, _ nothing: String,
+    _ items: [MarketAnswer.Item], _ view: MarketView, isList: Bool, _ channels: [ChannelName], _ nothing: String,
     _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
   ) {
     var venues: [String] = []
     for case .market(_, _, let state) in items.map(\.content) where !venues.contains(state.venue) {
       venues.append(state.venue)
     }
-    MarketAnswer(items, view, isList: isList, known: known, node: api.node, charge: charge) { [api] outcome in
-      reply(api.response(to: outcome, venues: venues, nothing: "\(items[0].symbol): \(nothing)"))
+    // On the loop of the asker: nothing has changed since the items were looked up.
+    let listing = api.node.hub.listingRevision
+    MarketAnswer(
+      items, view, isList: isList, known: known, node: api.node, parts: api.parts, charge: charge
+    ) { [api, grant] outcome, made in
+      var response = api.response(to: outcome, venues: venues, nothing: "\(items[0].symbol): \(nothing)")
+      if let made, grant.allowsAllSymbols {
+        response.memo = AnswerMemo(
+          tag: made.tag, stamps: made.stamps, venues: venues, channels: Set(channels), listing: listing,
+          count: api.parts.memos)
+      }
+      reply(response)
     }.begin()
   }
 }

@@ -5,6 +5,7 @@ struct HTTPFigures: Sendable {
   /// What paths are counted as: those of the routes, the console's files together, and all that do not exist. So a
   /// stranger's paths make no series.
   static let routes = Route.allCases.map(\.path) + ["console", "other"]
+  private static let places = Dictionary(uniqueKeysWithValues: Route.allCases.enumerated().map { ($1, $0) })
 
   struct Key: Hashable, Comparable, Sendable {
     /// The place in `routes`.
@@ -22,7 +23,7 @@ struct HTTPFigures: Sendable {
   /// The place in `routes` of a path; nil: the request could not be read.
   static func place(of path: String?) -> Int {
     guard let path else { return routes.count - 1 }
-    if let found = Route.find(path)?.route, let place = Route.allCases.firstIndex(of: found) { return place }
+    if let found = Route.find(path)?.route, let place = places[found] { return place }
     return ConsoleFiles.embedded[path] == nil ? routes.count - 1 : routes.count - 2
   }
 

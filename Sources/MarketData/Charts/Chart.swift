@@ -106,12 +106,19 @@ package struct Chart: ~Copyable {
   /// - Parameter points: at most; 1 or more, held within the range's buckets.
   package mutating func line(_ range: ChartRange, points: Int, now: Timestamp) -> Sparkline {
     var line = lines.line(range, points: points, now: now)
+    (line.coveredFrom, line.gaps) = observed(range, points: points, now: now)
+    return line
+  }
+
+  /// From when on that line was observed, apart from gaps. O(1): bounded by what coverage keeps.
+  package mutating func observed(
+    _ range: ChartRange, points: Int, now: Timestamp
+  ) -> (from: Timestamp?, gaps: [TimeSpan]) {
     let start = lines.start(range, points: points, now: now)
     let window = TimeSpan(from: start, to: max(start, now))
     let bucket = lines.window(range, now: now).bucket
-    line.coveredFrom = coverage[Int(range.rawValue)].start(in: window)
-    line.gaps = coverage[Int(range.rawValue)].gaps(in: window, shortest: bucket)
-    return line
+    let coverage = coverage[Int(range.rawValue)]
+    return (coverage.start(in: window), coverage.gaps(in: window, shortest: bucket))
   }
 
   /// The newest point of that line; nil before any price. O(1).
@@ -126,12 +133,30 @@ package struct Chart: ~Copyable {
   package func incompleteSince(now: Timestamp) -> Timestamp? {
     let window = TimeSpan(from: now - Microseconds.day, to: now)
     let day = coverage[Int(ChartRange.day.rawValue)]
+    // What goes on grows by whole minutes, so that what is said of a market at rest stays the same.
+    let thisMinute = now - now.microseconds % Microseconds.minute
     if let gap = day.gaps(in: window, shortest: Microseconds.minute).last {
-      // One that goes on grows by whole minutes, so that what is said of a market at rest stays the same.
-      return gap.to == now ? now - now.microseconds % Microseconds.minute : gap.to
+      return gap.to == now ? thisMinute : gap.to
     }
-    guard let start = day.start(in: window) else { return now }
+    guard let start = day.start(in: window) else { return thisMinute }
     return start - window.from >= Microseconds.minute ? start : nil
+  }
+
+  /// The first moment after `now` at which the line of a range may be another though nothing comes: never later.
+  package mutating func nextLineChange(_ range: ChartRange, after now: Timestamp) -> Timestamp {
+    let length = range.bucketLength
+    let bucket = Timestamp(microseconds: (floorDivide(now.rawValue, length) + 1) * length)
+    let shortest = lines.window(range, now: now).bucket
+    return min(bucket, coverage[Int(range.rawValue)].nextChange(after: now, length: nil, shortest: shortest))
+  }
+
+  /// The same of the figures of the last 24 h, and of what they cover.
+  package func nextFigureChange(after now: Timestamp) -> Timestamp {
+    let minute = Timestamp(microseconds: (MinuteRing.number(of: now) + 1) * Microseconds.minute)
+    return min(
+      minute,
+      coverage[Int(ChartRange.day.rawValue)].nextChange(
+        after: now, length: Microseconds.day, shortest: Microseconds.minute))
   }
 
   // MARK: Candles

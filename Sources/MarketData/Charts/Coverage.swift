@@ -96,6 +96,26 @@ struct Coverage: Sendable {
     return gaps
   }
 
+  /// The first moment after `now` at which `start(in:)` and `gaps(in:shortest:)` may say something else of a window that
+  /// ends at the moment of asking, if no span is added: never later.
+  /// - Parameter length: of the window; nil where its start stays.
+  func nextChange(after now: Timestamp, length: Int64?, shortest: Int64) -> Timestamp {
+    var next = Timestamp.distantFuture
+    /// What holds at a moment may hold no longer a microsecond after it.
+    func note(_ time: Timestamp) {
+      if time > now { next = min(next, time) } else if time == now { next = now + 1 }
+    }
+    for span in spans {
+      note(span.from)
+      if span.to != .distantFuture { note(span.to + shortest) }
+      guard let length else { continue }
+      note(span.from + (length - shortest))
+      note(span.from + length)
+      if span.to != .distantFuture { note(span.to + length) }
+    }
+    return next
+  }
+
   private mutating func forgetShortest() {
     var shortest = 0
     for index in spans.indices.dropFirst() {

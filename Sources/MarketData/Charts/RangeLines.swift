@@ -142,7 +142,7 @@ package struct RangeLines: ~Copyable {
       if lastTime != Self.never, isKnown(range) { continue }
       let ring = rings + Int(range.rawValue)
       if range == .all { makeRoom(for: time, in: ring) }
-      place(close, time, in: ring)
+      place(close, time, in: ring, isRestored: true)
     }
     if time >= lastTime, lastTime == Self.never || !isKnown(.day) {
       lastTime = time
@@ -293,7 +293,10 @@ package struct RangeLines: ~Copyable {
   }
 
   /// Puts a price into its bucket, if it is the last there, or remembers it as the price before the ring.
-  private mutating func place(_ price: Int64, _ time: Int64, in ring: UnsafeMutablePointer<Ring>) {
+  /// - Parameter isRestored: then it need not be the newest price where it is the close of the newest bucket.
+  private mutating func place(
+    _ price: Int64, _ time: Int64, in ring: UnsafeMutablePointer<Ring>, isRestored: Bool = false
+  ) {
     let number = floorDivide(time, ring.pointee.length)
     guard ring.pointee.head - number < ring.pointee.count else {
       guard time >= ring.pointee.beforeTime else { return }
@@ -310,7 +313,7 @@ package struct RangeLines: ~Copyable {
     let slot = slot(number, ring)
     let offset = UInt32(truncatingIfNeeded: (time &- number &* ring.pointee.length) / 1_000)
     guard times[slot] == Self.noTrade || offset >= times[slot] else { return }
-    if number != ring.pointee.head, times[slot] == Self.noTrade || closes[slot] != price {
+    if number != ring.pointee.head || isRestored, times[slot] == Self.noTrade || closes[slot] != price {
       ring.pointee.revision &+= 1
       changes &+= 1
     }

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Several venues' books as one: the sizes at a price added up.
+/// Several venues' books as one: the sizes at a price added up, with the venues that have them.
 package struct CompositeBook: Sendable, Equatable {
   /// One venue's levels, best first.
   package struct Part: Sendable {
@@ -18,11 +18,24 @@ package struct CompositeBook: Sendable, Equatable {
     }
   }
 
+  package struct Level: Sendable, Equatable {
+    package var price: Int64
+    /// Of all its venues.
+    package var size: Int64
+    /// In the order of the parts.
+    package var venues: [String]
+    package init(price: Int64, size: Int64, venues: [String]) {
+      self.price = price
+      self.size = size
+      self.venues = venues
+    }
+  }
+
   package var priceScale: UInt8
   package var sizeScale: UInt8
   /// Best first. The best bid may be at or above the best ask, for they are of different venues.
-  package var bids: [PriceLevel]
-  package var asks: [PriceLevel]
+  package var bids: [Level]
+  package var asks: [Level]
 
   /// Merges `parts` to at most `depth` levels a side. Each part must have its best `depth` levels, or all. A level
   /// that does not fit at the common scales is left out, and a size saturates. O(levels × parts).
@@ -36,7 +49,7 @@ package struct CompositeBook: Sendable, Equatable {
   private static func merge(
     _ parts: [Part], _ side: KeyPath<Part, [PriceLevel]>, _ priceScale: UInt8, _ sizeScale: UInt8, _ depth: Int,
     isBetter: (Int64, Int64) -> Bool
-  ) -> [PriceLevel] {
+  ) -> [Level] {
     let sides = parts.map { part in
       let prices = Int64(DecimalText.power(priceScale - part.priceScale))
       let sizes = Int64(DecimalText.power(sizeScale - part.sizeScale))
@@ -47,7 +60,7 @@ package struct CompositeBook: Sendable, Equatable {
       }
     }
     var next = [Int](repeating: 0, count: sides.count)
-    var merged: [PriceLevel] = []
+    var merged: [Level] = []
     while merged.count < depth {
       var best: Int64?
       for (index, levels) in sides.enumerated() where next[index] < levels.count {
@@ -55,10 +68,11 @@ package struct CompositeBook: Sendable, Equatable {
         if best.map({ isBetter(price, $0) }) ?? true { best = price }
       }
       guard let best else { break }
-      var level = PriceLevel(price: best, size: 0)
+      var level = Level(price: best, size: 0, venues: [])
       for (index, levels) in sides.enumerated() where next[index] < levels.count && levels[next[index]].price == best {
         let (sum, overflow) = level.size.addingReportingOverflow(levels[next[index]].size)
         level.size = overflow ? .max : sum
+        level.venues.append(parts[index].venue)
         next[index] += 1
       }
       merged.append(level)

@@ -2,20 +2,27 @@ import Bytes
 
 /// All that is known of one instrument. Belongs to the `Market` that made it and is changed by it alone.
 package final class InstrumentState {
-  package internal(set) var instrument: Instrument
+  package internal(set) var instrument: Instrument {
+    didSet {
+      revision.raise(.book)
+      revision.raise(.figures)
+    }
+  }
   package internal(set) var book: OrderBook
-  package internal(set) var bookState: BookState = .absent
+  package internal(set) var bookState: BookState = .absent { didSet { revision.raise(.book) } }
   /// The venue's time of the last book message applied.
-  package internal(set) var bookTime: Timestamp = .distantPast
+  package internal(set) var bookTime: Timestamp = .distantPast { didSet { revision.raise(.book) } }
   /// The newest trade by the venue's time, backlog included.
-  package internal(set) var lastTrade: Trade?
+  package internal(set) var lastTrade: Trade? { didSet { revision.raise(.figures) } }
   /// The best bid and ask; nil while unknown, which a quote made from a book is as soon as the book is out of sync.
-  package internal(set) var quote: Quote?
+  package internal(set) var quote: Quote? { didSet { revision.raise(.figures) } }
   /// The venue's own 24 h figures.
-  package internal(set) var ticker: Ticker?
-  /// Lines, candles and rolling figures.
+  package internal(set) var ticker: Ticker? { didSet { revision.raise(.figures) } }
+  /// Lines, candles and rolling figures. Who changes it raises the revision.
   package internal(set) var chart = Chart()
   package internal(set) var pulse: PulseMerger
+  /// Raised with every change of what is shown.
+  package let revision = ContentRevision()
 
   /// Book deltas that came while the book was not live.
   package internal(set) var ignoredDeltas = 0
@@ -41,7 +48,7 @@ package final class InstrumentState {
   /// The venue time of `lastTrade`, held near the gateway's clock.
   var lastTradeTime = Timestamp.distantPast
   /// Whether events of the instrument come: whether what it does not say did not happen.
-  var isObserved = false
+  var isObserved = false { didSet { revision.raise(.figures) } }
   /// Between the trades of an earlier run and those of this one, until they have joined.
   var bridge: TradeBridge?
   /// When the gateway's own ticker was last published.
@@ -59,7 +66,7 @@ package final class InstrumentState {
     self.pulse = PulseMerger(instrument: instrument.id)
   }
 
-  /// The price of the last trade; nil before the first.
+    /// The price of the last trade; nil before the first.
   package var lastPrice: Int64? { chart.lastPrice }
 
   /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), amortised.
@@ -69,6 +76,21 @@ package final class InstrumentState {
   package func sparkline(_ range: ChartRange = .day, points: Int, now: Timestamp) -> Sparkline {
     chart.line(range, points: points, now: now)
   }
+
+  /// From when on that line was observed, apart from gaps. O(1).
+  package func observed(
+    _ range: ChartRange, points: Int, now: Timestamp
+  ) -> (from: Timestamp?, gaps: [TimeSpan]) {
+    chart.observed(range, points: points, now: now)
+  }
+
+  /// The first moment after `now` at which that line may be another though nothing comes. O(1).
+  package func nextLineChange(_ range: ChartRange, after now: Timestamp) -> Timestamp {
+    chart.nextLineChange(range, after: now)
+  }
+
+  /// The same of the figures of the last 24 h. O(1).
+  package func nextFigureChange(after now: Timestamp) -> Timestamp { chart.nextFigureChange(after: now) }
 
   /// The newest point of that line, for updates; nil before any price. O(1).
   package func sparklineTip(_ range: ChartRange = .day, points: Int, now: Timestamp) -> SparklineTip? {

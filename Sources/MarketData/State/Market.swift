@@ -230,6 +230,7 @@ package final class Market {
     let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }
+    state.revision.raise(.figures)
     let oldChanges = state.chart.lines.changes
     if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
       scheduleReissue(state, now: now)
@@ -333,6 +334,7 @@ package final class Market {
     guard let state = state(id) else { return 0 }
     let restored = state.chart.restore(candles, of: id, now: now)
     if restored > 0 {
+      state.revision.raise(.figures)
       if nextRoll == .distantFuture { startClock(now: now) }
       changes.items.append(.past(id))
     }

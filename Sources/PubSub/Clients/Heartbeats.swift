@@ -24,8 +24,11 @@ struct Heartbeats: ~Copyable {
     didSet {
       let isNews = feeds.count != oldValue.count || zip(feeds, oldValue).contains { $0.state != $1.state }
       if isNews { isRoundDue = true }
+      if feeds.count != oldValue.count || !zip(feeds, oldValue).allSatisfy({ $0.isShownAs($1) }) { revision &+= 1 }
     }
   }
+  /// Raised when answers say something else of the feeds.
+  private(set) var revision: UInt64 = 0
   private var wheel = HeartbeatWheel()
   /// The `feeds` part of heartbeats, encoded once per advance.
   private var feedsText = ByteBuffer(capacity: 512)

@@ -1,7 +1,7 @@
 import MarketData
 
 /// A part of an instrument's data that HTTP shows.
-package enum MarketView: Sendable, Equatable {
+package enum MarketView: Sendable, Hashable {
   /// Ticker, last pulse and sparkline, with one price in all of them.
   case snapshot(points: Int)
   case ticker
@@ -92,10 +92,10 @@ struct MarketSummary {
 
 extension InstrumentState {
   /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the
-  /// newest trade. Nil before there are any.
+  /// newest trade or candle. Nil before there are any.
   func shownDay(now: Timestamp) -> DayTicker? {
     guard var shown = knownDay(now: now) else { return nil }
-    if ticker == nil, let trade = lastTrade { shown.ticker.time = trade.time }
+    if ticker == nil, let time = lastTrade?.time ?? chart.lines.lastTradeTime { shown.ticker.time = time }
     return shown
   }
 }

@@ -94,9 +94,9 @@ package enum QuoteAnswer {
     append(quote.vwap.map { Decimal64(mantissa: $0, scale: quote.priceScale) }, "vwap_24h", to: &out)
     if isComposite { appendMembers(of: quote, to: &out) }
     if depth > 0 {
-      let book = CompositeBook(live.compactMap(\.book), depth: depth)
-      append(book.bids, "bids", book, to: &out)
-      append(book.asks, "asks", book, to: &out)
+      let book = CompositeBook(live.compactMap(\.book).sorted { $0.venue < $1.venue }, depth: depth)
+      append(book.bids, "bids", book, hasVenues: isComposite, to: &out)
+      append(book.asks, "asks", book, hasVenues: isComposite, to: &out)
     }
     if quote.time != .distantPast {
       out.append(",\"time\":")
@@ -188,7 +188,8 @@ package enum QuoteAnswer {
   }
 
   private static func append(
-    _ levels: [PriceLevel], _ name: StaticString, _ book: CompositeBook, to out: inout ByteBuffer
+    _ levels: [CompositeBook.Level], _ name: StaticString, _ book: CompositeBook, hasVenues: Bool,
+    to out: inout ByteBuffer
   ) {
     out.append(",\"")
     out.append(name)
@@ -198,7 +199,15 @@ package enum QuoteAnswer {
       out.append(decimal: level.price, scale: book.priceScale)
       out.append("\",\"")
       out.append(decimal: level.size, scale: book.sizeScale)
-      out.append("\"]")
+      guard hasVenues else {
+        out.append("\"]")
+        continue
+      }
+      for (place, venue) in level.venues.enumerated() {
+        out.append(place == 0 ? "\",[" : ",")
+        out.append(json: venue)
+      }
+      out.append("]]")
     }
     out.append(UInt8(ascii: "]"))
   }

@@ -28,8 +28,7 @@ extension StreamPublisher {
       tag.add(sparkline: state, range, points: points, now: now)
     case .book(let depth):
       guard state.bookState == .live else { return nil }
-      tag.add(instrument.bookRevision)
-      tag.add(state.bookTime.microseconds)
+      tag.add(state.revision.number(of: .book))
       tag.add(UInt64(depth))
     }
     return tag.value
@@ -117,9 +116,12 @@ extension ContentTag {
   fileprivate mutating func add(sparkline state: InstrumentState, _ range: ChartRange, points: Int, now: Timestamp) {
     add(UInt64(points))
     add(UInt64(range.rawValue))
-    add(UInt64(state.chart.coverageRevision))
-    // A gap that goes on grows by whole buckets.
-    if !state.chart.isObserved { add(now.microseconds / range.bucketLength) }
+    let observed = state.observed(range, points: points, now: now)
+    add(observed.from?.microseconds)
+    for gap in observed.gaps.cut(to: range, now: now) {
+      add(gap.from.microseconds)
+      add(gap.to.microseconds)
+    }
     guard let tip = state.sparklineTip(range, points: points, now: now) else { return }
     add(tip.from.microseconds)
     add(tip.step)
@@ -130,12 +132,21 @@ extension ContentTag {
 }
 
 extension Sparkline {
-  /// The line with a gap that goes on cut to buckets that are over, so that an answer does not change while nothing
-  /// happens.
+  /// The line with a gap that goes on cut to buckets that are over.
   fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
-    guard let last = gaps.last, last.to == now else { return self }
     var line = self
-    line.gaps[gaps.count - 1].to = max(last.from, now - now.microseconds % range.bucketLength)
+    line.gaps = gaps.cut(to: range, now: now)
     return line
+  }
+}
+
+extension [TimeSpan] {
+  /// Gaps of which one that goes on is cut to buckets that are over, so that an answer does not change while nothing
+  /// happens.
+  fileprivate func cut(to range: ChartRange, now: Timestamp) -> [TimeSpan] {
+    guard let last, last.to == now else { return self }
+    return dropLast() + [
+      TimeSpan(from: last.from, to: Swift.max(last.from, now - now.microseconds % range.bucketLength))
+    ]
   }
 }

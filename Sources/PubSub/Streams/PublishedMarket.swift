@@ -34,10 +34,8 @@ final class PublishedInstrument {
   var books: [PublishedStream] = []
   var sparklines: [PublishedStream] = []
   var candles: [PublishedStream] = []
-  var recentTrades = RecentTrades()
-  var lastPulse: Pulse?
-  /// Raised by every change of the book.
-  var bookRevision: UInt64 = 0
+  var recentTrades = RecentTrades() { didSet { state.revision.raise(.figures) } }
+  var lastPulse: Pulse? { didSet { state.revision.raise(.figures) } }
   private var priceScale: UInt8
   private var sizeScale: UInt8
 

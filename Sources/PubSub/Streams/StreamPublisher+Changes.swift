@@ -39,7 +39,6 @@ extension StreamPublisher {
         changed(instrument.sparklines, now: now, into: &out)
       case .bookDelta(let id, let bids, let asks, _):
         guard let instrument = owner.instrument(id) else { continue }
-        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if stream.key.depth == 0, stream.isShown {
             stream.view.note(bids: changes.bids[bids], asks: changes.asks[asks])
@@ -48,14 +47,12 @@ extension StreamPublisher {
         }
       case .bookSnapshot(let id):
         guard let instrument = owner.instrument(id) else { continue }
-        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if stream.key.depth == 0 { stream.view.isOverflowing = true }
           bookChanged(stream, now: now)
         }
       case .bookState(let id, let state):
         guard let instrument = owner.instrument(id) else { continue }
-        instrument.bookRevision &+= 1
         for stream in instrument.books {
           if state != .live { loseSync(stream, instrument.state, now: now, into: &out) }
           bookChanged(stream, now: now)

@@ -5,7 +5,7 @@ import Testing
 @testable import MarketData
 
 @Suite struct CompositeBookTests {
-  @Test("random books merged are the sums of their levels by price", arguments: testSeeds(6))
+  @Test("random books merged are the sums of their levels by price, with the venues of each", arguments: testSeeds(6))
   func againstSums(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for step in 0..<100 {
@@ -21,15 +21,18 @@ import Testing
       let book = CompositeBook(parts, depth: depth)
       let scale = parts.map(\.priceScale).max() ?? 0
       for (side, merged) in [(\CompositeBook.Part.bids, book.bids), (\.asks, book.asks)] {
-        var sums: [Int64: Int64] = [:]
+        var sums: [Int64: CompositeBook.Level] = [:]
         for part in parts {
           let factor = Int64(DecimalText.power(scale - part.priceScale))
-          for level in part[keyPath: side] { sums[level.price * factor, default: 0] += level.size * factor }
+          for level in part[keyPath: side] {
+            let price = level.price * factor
+            sums[price, default: CompositeBook.Level(price: price, size: 0, venues: [])].size += level.size * factor
+            sums[price]?.venues.append(part.venue)
+          }
         }
         let isBids = side == \CompositeBook.Part.bids
         let prices = sums.keys.sorted(by: { isBids ? $0 > $1 : $0 < $1 }).prefix(depth)
-        #expect(
-          merged == prices.map { PriceLevel(price: $0, size: sums[$0]!) }, "seed \(seed), step \(step), depth \(depth)")
+        #expect(merged == prices.map { sums[$0]! }, "seed \(seed), step \(step), depth \(depth)")
       }
     }
   }

@@ -65,7 +65,8 @@ import Testing
     #expect(body()?.contains(#""venues":["coinbase","kraken"],"absent":[]"#) == true)
     #expect(
       body()?.contains(
-        #""bids":[["64123.0","0.00000007"],["64120.0","0.00000009"]],"asks":[["64124.0","0.00000007"]]"#) == true)
+        #""bids":[["64123.0","0.00000007",["coinbase","kraken"]],["64120.0","0.00000009",["coinbase"]]],"#
+          + #""asks":[["64124.0","0.00000007",["coinbase","kraken"]]]"#) == true)
     // A book out of sync takes its venue out with the very next answer.
     world.apply(1) { $0.events.append(.bookReset(InstrumentID(0), .gap)) }
     #expect(body()?.contains(#""state":"single""#) == true)

@@ -1,0 +1,120 @@
+import MarketData
+import PubSub
+import Synchronization
+
+/// What the markets' owners have said of views and the texts that they made of them, by place and view: another answer
+/// takes them as long as they are current. Confined to one loop.
+final class KnownParts {
+  struct Key: Hashable {
+    let loop: Int
+    let place: MarketPlace
+    let view: MarketView
+  }
+
+  private struct Part {
+    var stamp: PartStamp
+    /// Nil before it was made.
+    var text: [UInt8]?
+  }
+
+  /// Bytes of all texts.
+  static let byteLimit = 8 << 20
+  /// Views, with or without their text. What is asked for, clients choose.
+  static let countLimit = 8_192
+  private var parts: [Key: Part] = [:]
+  /// Keys in the order in which they came.
+  private var order: [Key] = []
+  private var head = 0
+  private(set) var bytes = 0
+  var count: Int { parts.count }
+  let memos = MemoCount()
+
+  /// The stamp of a view, if it is current.
+  func stamp(_ key: Key, now: Timestamp) -> PartStamp? {
+    guard let stamp = parts[key]?.stamp, stamp.isCurrent(at: now) else { return nil }
+    return stamp
+  }
+
+  /// The text that was made of a view, if it is of what `tag` says.
+  func text(_ key: Key, tag: UInt64?) -> [UInt8]? {
+    guard let part = parts[key], part.stamp.tag == tag else { return nil }
+    return part.text
+  }
+
+  /// Keeps what is known of a view in place of what was; a text of the same content stays. O(1) amortised.
+  func keep(_ stamp: PartStamp, text: [UInt8]? = nil, as key: Key) {
+    let old = parts[key]
+    let kept = text ?? (old?.stamp.tag == stamp.tag ? old?.text : nil)
+    parts[key] = Part(stamp: stamp, text: (kept?.count ?? 0) <= Self.byteLimit / 4 ? kept : nil)
+    bytes += (parts[key]?.text?.count ?? 0) - (old?.text?.count ?? 0)
+    if old == nil { order.append(key) }
+    trim()
+  }
+
+  private func trim() {
+    while bytes > Self.byteLimit || parts.count > Self.countLimit, head < order.count {
+      if let part = parts.removeValue(forKey: order[head]) { bytes -= part.text?.count ?? 0 }
+      head += 1
+    }
+    if head > 256, head * 2 > order.count {
+      order.removeFirst(head)
+      head = 0
+    }
+  }
+}
+
+/// How many memos a loop has given out that still live.
+final class MemoCount: Sendable {
+  /// Each holds up to 3 KB with the request that it stands beside, and up to 8 KB with a hundred symbols.
+  static let limit = 4_096
+
+  private let count = Atomic<Int>(0)
+
+  /// Counts one; false if there are as many as there may be.
+  fileprivate func enter() -> Bool {
+    guard count.load(ordering: .relaxed) < Self.limit else { return false }
+    count.add(1, ordering: .relaxed)
+    return true
+  }
+
+  fileprivate func leave() { count.subtract(1, ordering: .relaxed) }
+}
+
+/// What an answer was made of, for the same request when it comes again: as long as nothing of it has changed, the
+/// answer is the same, and nobody need be asked. Of use on the loop that made it alone.
+final class AnswerMemo: Sendable {
+  /// Of the plain body.
+  let tag: String
+  /// What the answer is about.
+  let venues: [String]
+  /// What a token must allow to have it, beside all symbols.
+  let channels: Set<ChannelName>
+  private let stamps: [PartStamp]
+  private let validUntil: Timestamp
+  private let listing: ListingRevision
+  private let count: MemoCount
+
+  /// Nil if as many are remembered as may be.
+  /// - Parameters:
+  ///   - listing: as it was before anything of the answer was read.
+  init?(
+    tag: String, stamps: [PartStamp], venues: [String], channels: Set<ChannelName>, listing: ListingRevision,
+    count: MemoCount
+  ) {
+    guard count.enter() else { return nil }
+    self.tag = tag
+    self.stamps = stamps
+    self.venues = venues
+    self.channels = channels
+    self.listing = listing
+    self.count = count
+    validUntil = stamps.map(\.validUntil).min() ?? .distantFuture
+  }
+
+  deinit { count.leave() }
+
+  /// Whether the answer would be the same. O(parts), some ns each.
+  func isCurrent(_ listing: ListingRevision, now: Timestamp) -> Bool {
+    now < validUntil && listing == self.listing && stamps.allSatisfy { $0.isCurrent(at: now) }
+  }
+}
