@@ -380,11 +380,11 @@ def certificate(world):
     world.cleared("TidegateCertificateExpires", shows)
 
 
-def full_disk(world, alert, flag, shows, environment=None):
+def full_disk(world, alert, flag, shows, environment=None, size="512k"):
     """A gateway that writes to a disk of its own, which something else has filled."""
     place = os.path.join(world.folder, "disk")
     os.mkdir(place)
-    script = f"mount -t tmpfs -o size=512k tmpfs {place} && exec \"$@\""
+    script = f"mount -t tmpfs -o size={size} tmpfs {place} && exec \"$@\""
     _, flags = world.venue("kraken", "BTC-USD", "/v2", rate=200)
     gateway = world.gateway(*flags, *flag(place), environment=environment and environment(place),
                             prefix=("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"))
@@ -411,7 +411,8 @@ def recording(world):
 def history(world):
     full_disk(world, "TidegateHistoryStopped", lambda place: [],
               lambda state: any("history is not written" in each for each in state["reasons"]),
-              environment=lambda place: {"TIDEGATE_DATA_DIRECTORY": place})
+              # Room for what the venue is asked for at the start, and its log.
+              environment=lambda place: {"TIDEGATE_DATA_DIRECTORY": place}, size="8m")
 
 
 @drill("TidegateSimulatedPrices")
@@ -432,11 +433,12 @@ def loop(world):
     peers = [world.websocket("kraken:*", "book") for _ in range(20)]
     over = threading.Event()
 
-    # Whatever the loop does when it is stopped takes that much longer.
+    # Whatever the loop does when it is stopped takes that much longer. It runs for so short a time that what has come
+    # meanwhile is not done by the next stop.
     def stall():
-        while not over.wait(0.02):
+        while not over.wait(0.004):
             gateway.process.send_signal(signal.SIGSTOP)
-            time.sleep(0.12)
+            time.sleep(0.08)
             gateway.process.send_signal(signal.SIGCONT)
 
     thread = threading.Thread(target=stall)
