@@ -68,10 +68,13 @@ extension Gateway {
   /// Other descriptors of the sockets of both ports, the clients' first, for the next process; the receiver closes
   /// them. Nil: there are none.
   func copySockets(_ body: @escaping @Sendable ([Int32]?) -> Void) {
-    let internalListener = internalListener
+    let (internalListener, kernel) = (internalListener, loops[0].kernel)
     publicListener.copySocket { clients in
       guard let clients else { return body(nil) }
-      internalListener.copySocket { operators in body(operators.map { [clients, $0] }) }
+      internalListener.copySocket { [kernel] operators in
+        if operators == nil { kernel.close(clients) }
+        body(operators.map { [clients, $0] })
+      }
     }
   }
 
@@ -103,7 +106,7 @@ extension Gateway {
     }
     for node in nodes {
       node.loop.execute {
-        let open = node.openClients
+        let open = node.clients.openCount
         clients.withLock { $0 += open }
         countdown.arrive()
       }
@@ -161,7 +164,7 @@ extension Gateway {
         let total = DrainProgress()
         for loop in 0..<count {
           first.ask(loop) { node in
-            (node.openClients, node.hub.evictedClients)
+            (node.clients.openCount, node.hub.evictedClients)
           } then: { open, evicted in
             total.open += open
             total.evicted += evicted

@@ -155,11 +155,11 @@ package final class Gateway: Sendable {
         if let room = permit.room {
           let node = nodes[room % nodes.count]
           let came = permit.came
-          node.loop.execute { node.makeRoom(room, hops: nodes.count, until: came) }
+          node.loop.execute { node.clients.makeRoom(room, hops: nodes.count, until: came) }
         }
         return permit
       },
-      arrived: { connection in nodes[connection.loop.index].arrived(connection) },
+      arrived: { connection in nodes[connection.loop.index].clients.arrived(connection) },
       accept: { connection in publicAPI[connection.loop.index].accept(connection) })
     self.publicListener = publicListener
     let started = startedAt
@@ -216,7 +216,7 @@ package final class Gateway: Sendable {
       let node = nodes[number % nodes.count]
       let speed = configuration.speed
       node.loop.execute {
-        node.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
+        node.feeds.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
       }
     }
   }
@@ -233,10 +233,10 @@ package final class Gateway: Sendable {
     let node = nodes[number % nodes.count]
     node.loop.execute { [feedTLS, warm] in
       if let session = warm?.take(venue.label, on: node.loop.index) {
-        return node.adopt(session, number: number, tls: feedTLS, recorder: recording, share: share)
+        return node.feeds.adopt(session, number: number, tls: feedTLS, recorder: recording, share: share)
       }
-      node.add(
-        feed: venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
+      node.feeds.add(
+        venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
         share: share)
     }
   }

@@ -34,9 +34,7 @@ extension LoopNode {
     guard !ending.isFrozen else { return }
     history?.stop()
     names?.stop()
-    for case let session as FeedSession in feeds {
-      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
-    }
+    feeds.handOver()
     keepStreams()
     ending.isFrozen = true
   }
@@ -50,7 +48,7 @@ extension LoopNode {
     ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
     hub.drain(window: window, now: clock.now(), into: &actions)
-    for session in httpSessions.sessions { session.closeForDrain(atOnce: false) }
+    for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 
   /// Closes every client: 4201 where the protocol is spoken. They have `limit` µs to answer. On the loop.
@@ -60,11 +58,11 @@ extension LoopNode {
     ending.deadline = min(ending.deadline, loop.moment + limit)
     for timer in timers { timer.cancel() }
     stopFeeds()
-    for case let session? in sessions {
-      writeControl(to: session)
+    for case let session? in clients.sessions {
+      clients.writeControl(to: session)
       session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
-    for session in httpSessions.sessions { session.closeForDrain() }
+    for session in clients.httpSessions.sessions { session.closeForDrain() }
   }
 
   /// Ends the feeds for good: the connections that go with the loops are then no failures. On the loop.
@@ -72,7 +70,7 @@ extension LoopNode {
     loop.assertOnLoop()
     history?.stop()
     names?.stop()
-    for feed in feeds { feed.stop() }
+    feeds.stop()
   }
 
   /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
@@ -84,16 +82,14 @@ extension LoopNode {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }
     ending.lookedAt = moment
-    if openClients == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
+    if clients.openCount == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
     if moment >= ending.deadline {
       if ending.isLast { return body() }
       ending.isLast = true
       ending.deadline = moment + Self.lastTime
       closeAll(within: Self.lastTime)
-      for case let session? in sessions { session.endConnection() }
+      for case let session? in clients.sessions { session.endConnection() }
     }
     loop.schedule(after: Self.lookInterval) { [self] in whenEmpty(body) }
   }
-
-  var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
 }

@@ -230,7 +230,8 @@ struct FloodTests {
     let work = (1 << 20) + seconds * (240 << 10) + (128 << 10)
     #expect(node.hub.workDone <= UInt64(attackers.count * work), "\(flood): \(node.hub.workDone)")
     // A turn's share and the one request that went over it.
-    #expect(node.inputTurn.mostWork <= (512 << 10) + (128 << 10), "\(flood): \(node.inputTurn.mostWork)")
+    #expect(
+      node.clients.inputTurn.mostWork <= (512 << 10) + (128 << 10), "\(flood): \(node.clients.inputTurn.mostWork)")
     if flood != .fragments && flood != .compressed {
       harbour.network.run(for: 6 * Self.second)
       for attacker in attackers {

@@ -76,8 +76,15 @@ func serve(
   var access: Authenticator?
   if let file = configuration.keysFile {
     access = try loadKeys(file) { origin?.fail($0) }
-    log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
+    if KeyFile.hasLines(file) {
+      log.warning(
+        "the key file has lines, which the next version no longer reads",
+        metadata: ["file": "\(file)", "hint": "tidegate key --convert \(file) writes the same as YAML"])
+    }
+  } else if let policy = configuration.access {
+    access = Authenticator(policy: policy)
   }
+  if let access { log.notice("keys read", metadata: ["holds": "\(access.description)"]) }
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let environment = ProcessInfo.processInfo.environment

@@ -111,9 +111,9 @@ final class AdminAPI: @unchecked Sendable {
         return [report]
       }
     case .feeds: feeds(reply)
-    case .reconnect: onFeed(name, reply) { $0.reconnect(feed: $1) }
-    case .resync: onFeed(name, reply) { $0.resync(feed: $1) }
-    case .stop: onFeed(name, reply) { $0.end(feed: $1) }
+    case .reconnect: onFeed(name, reply) { $0.feeds.reconnect($1) }
+    case .resync: onFeed(name, reply) { $0.feeds.resync($1) }
+    case .stop: onFeed(name, reply) { $0.feeds.end($1) }
     case .start:
       guard let control = control.current, control.start(String(name)) else { return reply(unknownFeed(name)) }
       reply(done("start", name))
@@ -266,13 +266,13 @@ final class AdminAPI: @unchecked Sendable {
 
   /// Does something with one symbol, on the loop of its feed.
   private func onSymbol(
-    _ order: LoopNode.SymbolOrder, _ symbol: Substring, of name: Substring, _ reply: @escaping Reply
+    _ order: LoopFeeds.SymbolOrder, _ symbol: Substring, of name: Substring, _ reply: @escaping Reply
   ) {
     let parts = Parts()
     let (connection, symbol) = (String(name), String(symbol))
     for loop in 0..<node.loopCount {
       node.ask(loop) {
-        $0.order(order, symbol: symbol, feed: connection)
+        $0.feeds.order(order, symbol: symbol, of: connection)
       } then: { [self] outcome in
         parts.count += 1
         parts.outcome = outcome ?? parts.outcome

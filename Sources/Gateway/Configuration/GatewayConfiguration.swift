@@ -199,6 +199,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var tlsSettings = TLSSettings()
   /// The key file, which says who may come in; anybody if nil.
   package var keysFile: String?
+  /// Who may come in, where the configuration itself says it; nil: anybody, or whom the key file lets in.
+  package var access: AccessPolicy?
   /// A file with the token that operators show on the internal port; the administration is closed if nil.
   package var adminTokenFile: String?
   /// Follow simulated venues inside this process.

@@ -53,7 +53,7 @@ final class NodePace: @unchecked Sendable {
 
   private func look() {
     node.loop.assertOnLoop()
-    for feed in node.feeds {
+    for feed in node.feeds.all {
       if feed.slot == messages.count { messages.append(SecondCounts()) }
       messages[feed.slot].note(total: UInt64(feed.pipeline.counts.messages))
     }
