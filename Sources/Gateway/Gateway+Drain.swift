@@ -125,11 +125,11 @@ extension Gateway {
     }
   }
 
-  /// Stops accepting, closes every client with 4201, and ends when they are gone or `deadline` ms have passed.
-  package func stop(deadline: UInt64 = 5_000, _ completion: @escaping @Sendable () -> Void) {
+  /// Stops accepting, closes every client with 4201, and ends when they are gone or `limit` has passed.
+  package func stop(within limit: Duration = .seconds(5), _ completion: @escaping @Sendable () -> Void) {
     publicListener.close()
     internalListener.close()
-    for node in nodes { node.loop.execute { node.closeAll(within: Int64(clamping: deadline) * 1_000) } }
+    for node in nodes { node.loop.execute { node.closeAll(within: Int64(clamping: limit.wholeNanoseconds / 1_000)) } }
     end(completion)
   }
 
@@ -160,7 +160,7 @@ extension Gateway {
     let count = nodes.count
     first.loop.execute {
       let startedAt = first.loop.moment
-      first.loop.scheduleRepeating(every: 1_000_000_000) {
+      first.loop.scheduleRepeating(every: .seconds(1)) {
         let total = DrainProgress()
         for loop in 0..<count {
           first.ask(loop) { node in

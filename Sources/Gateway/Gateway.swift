@@ -276,7 +276,7 @@ package final class Gateway: Sendable {
     let settings = nodes[0].settings
     loop.execute { [publicListener, internalListener, log, logs] in
       var report = ShedReport()
-      loop.scheduleRepeating(every: 1_000_000_000) {
+      loop.scheduleRepeating(every: .seconds(1)) {
         settings.refusalLog?.tell()
         settings.tlsLog?.tell()
         settings.accessLog?.tell()

@@ -17,8 +17,8 @@ struct NodeEnding {
 
 /// The end of a node: at leisure, or now.
 extension LoopNode {
-  /// How often a node that ends looks who is still there, ns.
-  private static let lookInterval: UInt64 = 10_000_000
+  /// How often a node that ends looks who is still there.
+  private static let lookInterval: Duration = .milliseconds(10)
   /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
   private static let stallAfter: Int64 = 250_000
   /// What those who have not answered their close frame get to read it, µs.

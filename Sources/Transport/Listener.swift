@@ -138,7 +138,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   /// Connections accepted in one turn: what is under way on the loop waits so long, 20 to 60 µs for each.
   private static let acceptsPerTurn = 16
   /// After which accepting is tried again if not even the spare descriptor was available.
-  private static let retryDelay: UInt64 = 100_000_000
+  private static let retryDelay: Duration = .milliseconds(100)
 
   init(
     descriptor: Int32, loops: [EventLoop], tls: TLSServerContext?, limits: Connection.Limits,
@@ -264,7 +264,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     guard let tls, !isMakingRoom, kernel.hasWaiting(descriptor) else { return }
     isMakingRoom = true
     let now = loops[0].uptime
-    let time = tls.configuration.crowdedHandshakeTime
+    let time = tls.configuration.crowdedHandshakeTime.wholeNanoseconds
     nextRoom = (nextRoom + 1) % loops.count
     makeRoom(on: nextRoom, hops: loops.count, before: now > time ? now - time : 0)
   }

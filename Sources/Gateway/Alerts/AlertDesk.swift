@@ -26,8 +26,8 @@ package final class AlertDesk: @unchecked Sendable {
     package var webhooksOfOwner = 5
     /// The wait after the first failure of a delivery, µs; each is twice the one before, up to an hour.
     package var webhookWait = 5 * Microseconds.second
-    /// How long a receiver may take, its name, TLS and answer together, ns.
-    package var webhookTimeout: UInt64 = 10_000_000_000
+    /// How long a receiver may take, its name, TLS and answer together.
+    package var webhookTimeout: Duration = .seconds(10)
 
     package init() {}
   }

@@ -270,7 +270,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
       certificates: zip(tlsSettings.certificates, tlsSettings.keys).map { .init(certificate: $0, key: $1) })
     server.clientCA = tlsSettings.clientCA
     server.clientAuthentication = tlsSettings.clientAuthentication
-    server.handshakeTimeout = UInt64(tlsSettings.handshakeSeconds) * 1_000_000_000
+    server.handshakeTimeout = .seconds(tlsSettings.handshakeSeconds)
     server.handshakeLimit = tlsSettings.handshakes
     server.handshakeLimitPerListener = tlsSettings.handshakes
     server.ticketCount = tlsSettings.tickets

@@ -144,7 +144,7 @@ final class FeedSession: Feed, FeedLineOwner {
     let milliseconds = delay / Microseconds.millisecond
     log.warning(
       "feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempts)", "wait_ms": "\(milliseconds)"])
-    wait = loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+    wait = loop.schedule(after: .microseconds(delay)) { [weak self] in
       guard let self else { return }
       wait = nil
       if isRunning { line.begin(self.now) }
