@@ -80,9 +80,9 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
   private var timers: [LoopTimer] = []
   private var report: ((String, FeedStatus) -> Void)?
 
-  /// How often feeds are looked at whose time has come, ns: books are crossed for up to a second.
-  private static let advanceInterval: UInt64 = 50_000_000
-  private static let tickInterval: UInt64 = 250_000_000
+  /// How often feeds are looked at whose time has come: books are crossed for up to a second.
+  private static let advanceInterval: Duration = .milliseconds(50)
+  private static let tickInterval: Duration = .milliseconds(250)
 
   init(loop: EventLoop) {
     self.loop = loop

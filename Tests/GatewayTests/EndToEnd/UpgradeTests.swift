@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import TestTraits
 import Testing
+import VenueSimulator
 import Transport
 
 @testable import Gateway
@@ -45,7 +46,7 @@ struct UpgradeTests {
   }
 
   private func stop(_ gateway: Gateway) async {
-    await withCheckedContinuation { continuation in gateway.stop(deadline: 500) { continuation.resume() } }
+    await withCheckedContinuation { continuation in gateway.stop(within: .milliseconds(500)) { continuation.resume() } }
   }
 
   @Test("the next gateway has its books at once, and a client goes on with its session and every trade")
