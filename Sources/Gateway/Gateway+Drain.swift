@@ -68,10 +68,13 @@ extension Gateway {
   /// Other descriptors of the sockets of both ports, the clients' first, for the next process; the receiver closes
   /// them. Nil: there are none.
   func copySockets(_ body: @escaping @Sendable ([Int32]?) -> Void) {
-    let internalListener = internalListener
+    let (internalListener, kernel) = (internalListener, loops[0].kernel)
     publicListener.copySocket { clients in
       guard let clients else { return body(nil) }
-      internalListener.copySocket { operators in body(operators.map { [clients, $0] }) }
+      internalListener.copySocket { [kernel] operators in
+        if operators == nil { kernel.close(clients) }
+        body(operators.map { [clients, $0] })
+      }
     }
   }
 

@@ -34,9 +34,7 @@ extension LoopNode {
     guard !ending.isFrozen else { return }
     history?.stop()
     names?.stop()
-    for case let session as FeedSession in feeds.all {
-      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
-    }
+    feeds.handOver()
     keepStreams()
     ending.isFrozen = true
   }

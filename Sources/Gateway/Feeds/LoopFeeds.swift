@@ -59,23 +59,21 @@ final class LoopFeeds: @unchecked Sendable {
   func adopt(
     _ session: FeedSession, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?, share: Int
   ) {
-    let (pipeline, configuration) = (session.pipeline, session.configured)
-    let slot = node.publisher.add(market: pipeline.market, venue: pipeline.venue.name)
+    let (market, configuration) = (session.pipeline.market, session.configured)
+    let slot = node.publisher.add(market: market, venue: session.pipeline.venue.name)
     session.move(to: node, slot: slot, recorder: recorder)
-    pipeline.market.bridgesTrades = node.history != nil
+    market.bridgesTrades = node.history != nil
     follow(session, configuration: configuration, tls: tls, share: share)
     begin(session, number: number)
     var changes = MarketChanges()
-    pipeline.market.appendPresent(to: &changes)
+    market.appendPresent(to: &changes)
     if node.history == nil {
-      for state in pipeline.market.instruments {
-        pipeline.market.beginWithoutPast(of: state.instrument.id, into: &changes)
-      }
+      for state in market.instruments { market.beginWithoutPast(of: state.instrument.id, into: &changes) }
     }
     node.feed(session, changed: changes, at: node.clock.now())
   }
 
-  /// Has history kept of a feed, and asks its venue what its assets are called.
+  /// Has history kept of a feed, and its venue asked what its assets are called.
   private func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
     node.history?.add(session, configuration: configuration, tls: tls, share: share)
     let (first, venue) = (node.nodes[0], session.pipeline.venue)
@@ -232,6 +230,13 @@ final class LoopFeeds: @unchecked Sendable {
 
   /// Ends all of them for good. On the loop.
   func stop() { for feed in all { feed.stop() } }
+
+  /// The same, where another process goes on with them.
+  func handOver() {
+    for case let session as FeedSession in all {
+      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
+    }
+  }
 
   /// Ends a feed: its venue, where it has no other connection, and its instruments are listed no more. On the loop.
   /// Returns false if it is not here.
