@@ -58,7 +58,7 @@ extension Gateway {
       }
     }
     // Each of these files is taken or left by itself.
-    let keys = reloadKeys()
+    let keys = reloadKeys(next)
     var hasFiles = keys.isThere
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
@@ -120,12 +120,12 @@ extension Gateway {
           "a feed was added",
           metadata: ["connection": "\(label)", "symbols": "\(settings.symbols.joined(separator: ","))"])
       case .end(let label):
-        onLoop(of: label) { $0.end(feed: label) }
+        onLoop(of: label) { $0.feeds.end(label) }
         changed.append("feeds: \(label) was removed")
         log.notice("a feed was removed", metadata: ["connection": "\(label)"])
       case .change(let label, let added, let removed):
         guard let settings = connections.first(where: { $0.venue.label == label })?.configuration else { continue }
-        onLoop(of: label) { $0.change(feed: label, to: settings) }
+        onLoop(of: label) { $0.feeds.change(label, to: settings) }
         changed.append("feeds: \(label) follows \(added.count) more symbols and \(removed.count) no more")
         log.notice(
           "a feed was changed",
@@ -173,7 +173,7 @@ extension Gateway {
   private func begin(again label: String, _ configuration: FeedConfiguration, new: @escaping @Sendable () -> Void) {
     guard let index = running.withLock({ $0.loops[label] }) else { return new() }
     let node = nodes[index]
-    node.loop.execute { if !node.begin(feed: label, configuration) { new() } }
+    node.loop.execute { if !node.feeds.begin(again: label, configuration) { new() } }
   }
 
   /// Begins a feed that an operator had stopped, as it is configured now; false if it is not.
@@ -183,8 +183,7 @@ extension Gateway {
       running.withLock({ $0.loops[label] }) != nil
     else { return false }
     onLoop(of: label) { node in
-      let isStopped = node.feeds.contains { $0.pipeline.venue.label == label && node.endedFeeds.contains($0.slot) }
-      if isStopped { _ = node.begin(feed: label, settings) }
+      if node.feeds.slot(of: label) == nil { _ = node.feeds.begin(again: label, settings) }
     }
     return true
   }
@@ -224,16 +223,18 @@ extension Gateway {
     return configuration.caFile != nil
   }
 
-  private func reloadKeys() -> (isThere: Bool, problems: [String]) {
+  /// - Parameter next: the configuration, if there is one: it may hold the keys itself.
+  private func reloadKeys(_ next: GatewayConfiguration?) -> (isThere: Bool, problems: [String]) {
     guard let access else { return (false, []) }
     do throws(ConfigurationProblems) {
-      try access.reload()
-      log.notice("key file read again", metadata: ["holds": "\(access.description)"])
-      for node in nodes { node.loop.execute { node.accessChanged() } }
+      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else { return (false, []) }
+      access.replace(policy)
+      log.notice("keys read again", metadata: ["holds": "\(access.description)"])
+      for node in nodes { node.loop.execute { node.clients.accessChanged() } }
       return (true, [])
     } catch {
       let problems = error.problems.map(\.description)
-      for problem in problems { log.error("key file not taken", metadata: ["reason": "\(problem)"]) }
+      for problem in problems { log.error("keys not taken", metadata: ["reason": "\(problem)"]) }
       return (true, problems)
     }
   }

@@ -3,6 +3,10 @@ import Transport
 
 /// How far the end of a node is.
 struct NodeEnding {
+  /// Whether the feeds have ended and everything has been left to the next process, while clients are still here.
+  var isFrozen = false
+  /// Whether clients that had connected before are still taken in: the next process has none of their connections.
+  var takesLatecomers = false
   /// When those who are still there are ended, monotonic µs.
   var deadline = Int64.max
   /// When the node last looked.
@@ -13,21 +17,40 @@ struct NodeEnding {
 
 /// The end of a node: at leisure, or now.
 extension LoopNode {
-  /// How often a node that ends looks who is still there, ns.
-  private static let lookInterval: UInt64 = 10_000_000
+  /// How often a node that ends looks who is still there.
+  private static let lookInterval: Duration = .milliseconds(10)
   /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
   private static let stallAfter: Int64 = 250_000
   /// What those who have not answered their close frame get to read it, µs.
   private static let lastTime: Int64 = 900_000
 
+  /// Whether who asks for a stream now is refused.
+  var isShut: Bool { isDraining && !ending.takesLatecomers }
+
+  /// Ends the feeds, and leaves streams and sessions to the next process: clients are shown that what they have stands
+  /// still, and hear nothing but heartbeats. On the loop. O(feeds + streams + clients).
+  func freeze() {
+    loop.assertOnLoop()
+    guard !ending.isFrozen else { return }
+    history?.stop()
+    names?.stop()
+    for case let session as FeedSession in feeds.all {
+      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
+    }
+    keepStreams()
+    ending.isFrozen = true
+  }
+
   /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the
   /// loop.
-  func beginDrain(window: Int64) {
+  /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
+  func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()
     isDraining = true
+    ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
     hub.drain(window: window, now: clock.now(), into: &actions)
-    for session in httpSessions.sessions { session.closeForDrain(atOnce: false) }
+    for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 
   /// Closes every client: 4201 where the protocol is spoken. They have `limit` µs to answer. On the loop.
@@ -37,11 +60,11 @@ extension LoopNode {
     ending.deadline = min(ending.deadline, loop.moment + limit)
     for timer in timers { timer.cancel() }
     stopFeeds()
-    for case let session? in sessions {
-      writeControl(to: session)
+    for case let session? in clients.sessions {
+      clients.writeControl(to: session)
       session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
     }
-    for session in httpSessions.sessions { session.closeForDrain() }
+    for session in clients.httpSessions.sessions { session.closeForDrain() }
   }
 
   /// Ends the feeds for good: the connections that go with the loops are then no failures. On the loop.
@@ -49,7 +72,7 @@ extension LoopNode {
     loop.assertOnLoop()
     history?.stop()
     names?.stop()
-    for feed in feeds { feed.stop() }
+    feeds.stop()
   }
 
   /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
@@ -61,16 +84,14 @@ extension LoopNode {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }
     ending.lookedAt = moment
-    if openClients == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
+    if clients.openCount == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
     if moment >= ending.deadline {
       if ending.isLast { return body() }
       ending.isLast = true
       ending.deadline = moment + Self.lastTime
       closeAll(within: Self.lastTime)
-      for case let session? in sessions { session.endConnection() }
+      for case let session? in clients.sessions { session.endConnection() }
     }
     loop.schedule(after: Self.lookInterval) { [self] in whenEmpty(body) }
   }
-
-  var openClients: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
 }

@@ -12,7 +12,6 @@ struct SizeTests {
   /// the limit.
   private static let pieces: [String: Int] = [
     "Alerts.AlertEngine": 5,
-    "Gateway.LoopNode": 10,
     "PubSub.StreamPublisher": 6,
     "PubSub.SubscriberHub": 13,
     "Transport.Connection": 5,
@@ -24,10 +23,7 @@ struct SizeTests {
   ]
 
   /// Source files that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.
-  private static let longFiles: [String: Int] = [
-    "Sources/Gateway/HTTP/PublicAPI.swift": 553,
-    "Sources/MarketData/State/Market.swift": 523,
-  ]
+  private static let longFiles: [String: Int] = [:]
 
   /// Lines of Swift that may still be wider, by target. An entry may only shrink.
   private static let wideLines: [String: Int] = [:]

@@ -60,7 +60,7 @@ struct FloodTests {
     }
 
     func stop() {
-      gateway.stop(deadline: 1_000, FloodCall { [unowned self] in isStopped = true }.body)
+      gateway.stop(within: .seconds(1), FloodCall { [unowned self] in isStopped = true }.body)
       #expect(network.run(atMost: 30 * FloodTests.second) { isStopped })
       for loop in strangers { loop.shutdown {} }
       network.run(for: FloodTests.second)
@@ -137,7 +137,7 @@ struct FloodTests {
         connection.flush()
       }
       if connection.isWritable {
-        connection.loop.schedule(after: 1_000_000) { [weak self] in self?.flood() }
+        connection.loop.schedule(after: .milliseconds(1)) { [weak self] in self?.flood() }
       }
     }
 
@@ -230,7 +230,8 @@ struct FloodTests {
     let work = (1 << 20) + seconds * (240 << 10) + (128 << 10)
     #expect(node.hub.workDone <= UInt64(attackers.count * work), "\(flood): \(node.hub.workDone)")
     // A turn's share and the one request that went over it.
-    #expect(node.inputTurn.mostWork <= (512 << 10) + (128 << 10), "\(flood): \(node.inputTurn.mostWork)")
+    #expect(
+      node.clients.inputTurn.mostWork <= (512 << 10) + (128 << 10), "\(flood): \(node.clients.inputTurn.mostWork)")
     if flood != .fragments && flood != .compressed {
       harbour.network.run(for: 6 * Self.second)
       for attacker in attackers {

@@ -54,14 +54,15 @@ struct ClientReport: Sendable {
   /// A page of a loop's clients, in the order of their slots. On the loop. O(slots).
   static func page(of node: LoopNode, from slot: Int, limit: Int) -> [ClientReport] {
     node.loop.assertOnLoop()
-    guard slot < node.sessions.count else { return [] }
-    return Array(node.sessions[slot...].lazy.compactMap { $0 }.compactMap { ClientReport($0, of: node) }.prefix(limit))
+    guard slot < node.clients.sessions.count else { return [] }
+    return Array(
+      node.clients.sessions[slot...].lazy.compactMap { $0 }.compactMap { ClientReport($0, of: node) }.prefix(limit))
   }
 
   /// One client; nil if it has gone. On the loop.
   static func one(_ client: ClientID, of node: LoopNode) -> ClientReport? {
     node.loop.assertOnLoop()
-    guard Int(client.slot) < node.sessions.count, let session = node.sessions[Int(client.slot)],
+    guard Int(client.slot) < node.clients.sessions.count, let session = node.clients.sessions[Int(client.slot)],
       session.client == client
     else { return nil }
     return ClientReport(session, of: node)

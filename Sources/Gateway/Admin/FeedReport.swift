@@ -22,12 +22,12 @@ struct FeedReport: Sendable {
 
   /// All of a loop's feeds, those that were stopped included. On the loop. O(instruments).
   static func all(of node: LoopNode) -> [FeedReport] {
-    node.feeds.map { feed in
+    node.feeds.all.map { feed in
       let status = feed.status
       let troubles = status.failed.merging(status.syncing) { failed, _ in failed }
       return FeedReport(
         connection: feed.pipeline.venue.label, venue: feed.pipeline.venue.name, state: status.state.rawValue,
-        reason: status.reason, isStopped: node.endedFeeds.contains(feed.slot), lastMessage: status.lastMessage,
+        reason: status.reason, isStopped: node.feeds.ended.contains(feed.slot), lastMessage: status.lastMessage,
         messages: feed.pipeline.counts.messages, connects: feed.connects, figures: FeedMetrics(feed, of: node),
         notLive: troubles.sorted { $0.key < $1.key }.prefix(symbolLimit).map { ($0.key, $0.value) })
     }

@@ -44,7 +44,7 @@ final class LoopAlerts {
   }
 
   private func follow(_ symbol: String, _ slot: Int, _ id: InstrumentID) {
-    guard slot < node.feeds.count, id.index < node.feeds[slot].pipeline.market.instruments.count else { return }
+    guard slot < node.feeds.all.count, id.index < node.feeds[slot].pipeline.market.instruments.count else { return }
     var list = watched[slot] ?? []
     while list.count <= id.index { list.append(nil) }
     let old = list[id.index]

@@ -23,7 +23,7 @@ final class StreamSession: ConnectionHandler {
   var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
   /// What the gateway closed it with; nil: it has not.
   private(set) var closeCode: UInt16?
-  private unowned let node: LoopNode
+  private unowned let clients: LoopClients
   /// What it has shown of itself; nil: nothing, or nothing is asked for.
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
@@ -84,18 +84,18 @@ final class StreamSession: ConnectionHandler {
   static let slowHandOverBytes = 4 << 10
 
   init(
-    client: ClientID, connection: Connection, node: LoopNode, limits: WebSocketLimits,
+    client: ClientID, connection: Connection, clients: LoopClients, limits: WebSocketLimits,
     deflate: PerMessageDeflate? = nil, events: EventWriter? = nil
   ) {
     self.client = client
     self.connection = connection
-    self.node = node
+    self.clients = clients
     self.deflates = deflate != nil
     self.isTLS = connection.isTLS
     self.events = events
     self.isProven = events != nil
     self.webSocket = WebSocketConnection(
-      role: .server, limits: limits, deflate: deflate, inflaters: node.compression.inflaters)
+      role: .server, limits: limits, deflate: deflate, inflaters: clients.compression.inflaters)
     self.heardAt = connection.loop.moment
     self.openedAt = heardAt
     self.pace = ClientPace(at: heardAt)
@@ -125,8 +125,8 @@ final class StreamSession: ConnectionHandler {
     if isProven || isClosing { return }
     let wasHeld = room <= 0
     isProven = true
-    node.proved(self)
-    if wasHeld, connection.isWritable { node.drained(self) }
+    clients.proved(self)
+    if wasHeld, connection.isWritable { clients.drained(self) }
   }
 
   // MARK: Input
@@ -148,7 +148,7 @@ final class StreamSession: ConnectionHandler {
   func waitForTurn() {
     guard hold != .turn else { return }
     hold = .turn
-    node.waitForTurn(self)
+    clients.waitForTurn(self)
   }
 
   /// Whether input is held until something of the client's is answered or written.
@@ -179,11 +179,11 @@ final class StreamSession: ConnectionHandler {
         let (bytes, frames, inflated) = (input.count, webSocket.framesBegun, webSocket.inflatedBytes)
         let event = try webSocket.next(&input)
         let work = bytes - input.count + Int(webSocket.inflatedBytes &- inflated)
-        node.charge(bytes: work, frames: Int(webSocket.framesBegun &- frames), to: self)
+        clients.charge(bytes: work, frames: Int(webSocket.framesBegun &- frames), to: self)
         if let event { take(event) }
       }
     } catch {
-      node.metrics.protocolErrors += 1
+      clients.node.metrics.protocolErrors += 1
       if !isClosing { sendClose(error.code, error.reason) }
       connection.close()
     }
@@ -200,19 +200,19 @@ final class StreamSession: ConnectionHandler {
       connection.close()
       return false
     }
-    guard node.mayTakeInput(of: self, isNext: isNext) else {
+    guard clients.mayTakeInput(of: self, isNext: isNext) else {
       connection.pauseReading()
       waitForTurn()
       return false
     }
-    let delay = node.inputDelay(of: self)
+    let delay = clients.inputDelay(of: self)
     guard delay > 0 else { return true }
     connection.pauseReading()
     if delay == .max {
       hold = .replies
     } else {
       hold = .time
-      connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+      connection.loop.schedule(after: .microseconds(delay)) { [weak self] in
         if let self, hold == .time { takeHeldInput() }
       }
     }
@@ -221,16 +221,16 @@ final class StreamSession: ConnectionHandler {
 
   private func take(_ event: WebSocketEvent) {
     switch event {
-    case .text(let payload): if !isClosing { node.receive(payload.bytes, from: self) }
+    case .text(let payload): if !isClosing { clients.receive(payload.bytes, from: self) }
     case .binary:
       close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
     case .ping(let payload):
       if isClosing { break }
-      node.receiveControlFrame(from: self)
+      clients.receiveControlFrame(from: self)
       if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
     case .pong:
       if isClosing { break }
-      node.receiveControlFrame(from: self)
+      clients.receiveControlFrame(from: self)
       prove()
     case .close(let code, _, let mustReply):
       if mustReply {
@@ -249,12 +249,12 @@ final class StreamSession: ConnectionHandler {
       owedPong = nil
       send(.pong, pong.span.bytes)
     }
-    node.drained(self)
+    clients.drained(self)
   }
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
     held.release()
-    node.closed(self)
+    clients.closed(self)
   }
 
   /// Begins the closing handshake; what is queued goes out before it.
@@ -274,7 +274,7 @@ final class StreamSession: ConnectionHandler {
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
   func watch(at moment: Int64) {
     if pace.isDue(at: moment) {
-      pace.look(messages: node.hub.messagesSent(to: client), bytes: connection.bytesWritten, at: moment)
+      pace.look(messages: clients.hub.messagesSent(to: client), bytes: connection.bytesWritten, at: moment)
     }
     if isClosing {
       if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
@@ -345,6 +345,6 @@ final class StreamSession: ConnectionHandler {
   /// Nothing follows a close frame (RFC 6455 section 5.5.1), whatever the hub still holds for the client.
   private func beginClosing() {
     isClosing = true
-    node.willClose(self)
+    clients.willClose(self)
   }
 }

@@ -60,11 +60,11 @@ struct DeckAnswer {
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) { return .unchanged(held) }
     guard route == .deckCard else {
-      api.node.responses.keep(body, as: text)
+      api.node.compressor.cache.keep(body, as: text)
       return .json(body, tag: text)
     }
-    let drawn = api.node.responses.body(text) ?? picture()
-    api.node.responses.keep(drawn, as: text)
+    let drawn = api.node.compressor.cache.body(text) ?? picture()
+    api.node.compressor.cache.keep(drawn, as: text)
     var response = HTTPResponse.json(drawn, tag: text)
     response.contentType = "image/svg+xml"
     return response
@@ -88,7 +88,7 @@ struct DeckAnswer {
     tag.add(body)
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) { return .unchanged(held) }
-    api.node.responses.keep(body, as: text)
+    api.node.compressor.cache.keep(body, as: text)
     return .json(body, tag: text)
   }
 }

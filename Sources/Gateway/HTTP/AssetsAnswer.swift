@@ -25,11 +25,11 @@ struct AssetsAnswer {
     tag.add(names.revision)
     let text = EntityTag.text(tag)
     if let held = EntityTag.match(known, text) { return reply(.unchanged(held)) }
-    if let body = api.node.responses.body(text) { return reply(.json(body, tag: text)) }
+    if let body = api.node.compressor.cache.body(text) { return reply(.json(body, tag: text)) }
     let looked = wanted.isEmpty ? limit : names.assets.count
     if let refusal = charge(limit + looked / Self.assetsPerPoint) { return reply(refusal) }
     let body = Self.body(names, containing: wanted, after: after, limit: limit)
-    api.node.responses.keep(body, as: text)
+    api.node.compressor.cache.keep(body, as: text)
     reply(.json(body, tag: text))
   }
 

@@ -17,7 +17,7 @@ enum AsyncAPIDocument {
   static func answer(_ request: HTTPRequestHead, _ node: LoopNode) -> HTTPResponse {
     let (bytes, tag) = body
     if let held = EntityTag.match(request.fields.values("If-None-Match"), tag) { return .unchanged(held) }
-    node.responses.keep(bytes, as: tag)
+    node.compressor.cache.keep(bytes, as: tag)
     return .json(bytes, tag: tag)
   }
 

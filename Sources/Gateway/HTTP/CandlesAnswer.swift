@@ -62,7 +62,7 @@ struct CandlesAnswer {
     if let held = EntityTag.match(known, text) {
       return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
-    if let made = api.node.responses.body(text) {
+    if let made = api.node.compressor.cache.body(text) {
       return api.response(to: .body(made, tag: text), venues: [venue], nothing: "")
     }
     var out = ByteBuffer(capacity: 256 + page.candles.count * 220)
@@ -70,7 +70,7 @@ struct CandlesAnswer {
     body.append(to: &out)
     out.append("}\n")
     let bytes = out.takeBytes()
-    api.node.responses.keep(bytes, as: text)
+    api.node.compressor.cache.keep(bytes, as: text)
     return api.response(to: .body(bytes, tag: text), venues: [venue], nothing: "")
   }
 }

@@ -27,7 +27,7 @@ final class InstrumentsAnswer {
   /// - Parameter known: the values of `If-None-Match`.
   func begin(known: [String]) {
     if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held)) }
-    if let body = node.responses.body(tag) { return completion(.body(body, tag: tag)) }
+    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag)) }
     list.sort()
     out.append("{\"instruments\":[")
     advance()
@@ -45,7 +45,7 @@ final class InstrumentsAnswer {
     out.append("]}\n")
     let body = out.takeBytes()
     out.release()
-    node.responses.keep(body, as: tag)
+    node.compressor.cache.keep(body, as: tag)
     completion(.body(body, tag: tag))
   }
 }

@@ -50,7 +50,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
     connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
-    node.register(session, for: connection)
+    node.clients.add(session, for: connection)
     return session
   }
 
@@ -62,7 +62,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   func ended(_ connection: Connection) {
     connections -= 1
-    node.forget(connection)
+    node.clients.remove(connection)
   }
 
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool {
@@ -98,7 +98,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
     let path = request.path
     if let admin, path.hasPrefix(AdminRoute.prefix) {
-      return admin.respond(to: request, on: connection, reply: node.compressing(reply, request))
+      return admin.respond(to: request, on: connection, reply: node.compressor.compressing(reply, request))
     }
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD"]) { return reply(refusal) }
     if let file = ConsoleFiles.operations[path] {
@@ -107,7 +107,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       } catch {
         return reply(error.response)
       }
-      return node.compressing(reply, request)(file)
+      return node.compressor.compressing(reply, request)(file)
     }
     guard let (route, venue) = InternalRoute.find(path) else {
       return reply(
@@ -120,7 +120,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     } catch {
       return reply(error.response)
     }
-    let reply = node.compressing(reply, request)
+    let reply = node.compressor.compressing(reply, request)
     switch route {
     case .alive: alive(reply)
     case .ready: reply(ready())
@@ -136,7 +136,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private var health: Health {
     Health(
-      feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining,
+      feeds: node.hub.feeds, required: node.settings.readyFeeds, isDraining: node.isDraining,
       historyFailure: history?.figures.failure)
   }
 
@@ -191,11 +191,13 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
               + RecordingMetricsText.render(recorders())
               + HistoryMetricsText.render(history?.figures, total.backfill)
-              + AlertMetricsText.render(node.settings.alerts.figures) + processFigures,
+              + AlertMetricsText.render(node.settings.alerts.figures) + upgradeMetrics + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
   }
+
+  private var upgradeMetrics: String { (admin?.upgradeReport ?? UpgradeReport()).metrics }
 
   /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same
   /// each time.
@@ -209,7 +211,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     let count = node.loopCount
     for loop in 0..<count {
       node.ask(loop) {
-        $0.feedErrors(of: name)
+        $0.feeds.errors(of: name)
       } then: { [unowned self] part in
         total.reports += part
         total.parts += 1

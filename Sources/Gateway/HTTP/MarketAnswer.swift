@@ -112,7 +112,7 @@ final class MarketAnswer {
     if !isList, tags[0] == nil { return completion(.nothing) }
     let tag = entityTag
     if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held)) }
-    if let body = node.responses.body(tag) { return completion(.body(body, tag: tag)) }
+    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag)) }
     let pieces = Self.pieces(items.map(\.content), cost: view.cost)
     if let refusal = charge(pieces.reduce(0) { $0 + $1.indices.count } * view.cost) {
       return completion(.refused(refusal))
@@ -176,7 +176,7 @@ final class MarketAnswer {
     out.append(UInt8(ascii: "\n"))
     let tag = entityTag
     let body = out.takeBytes()
-    node.responses.keep(body, as: tag)
+    node.compressor.cache.keep(body, as: tag)
     completion(.body(body, tag: tag))
   }
 

@@ -81,14 +81,14 @@ struct PictureAnswer {
       return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
     let body =
-      api.node.responses.body(text)
+      api.node.compressor.cache.body(text)
       ?? {
         switch picture {
         case .card: card.svg()
         case .line(let width, let height): LinePicture(card, width: width, height: height).svg()
         }
       }()
-    api.node.responses.keep(body, as: text)
+    api.node.compressor.cache.keep(body, as: text)
     var response = api.response(to: .body(body, tag: text), venues: [venue], nothing: "")
     response.contentType = "image/svg+xml"
     return response

@@ -24,13 +24,13 @@ extension PublicAPI {
   private func startEvents(
     _ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer
   ) throws(RequestProblem) {
-    if node.isDraining { throw RequestProblem(response: admission.refuse(.draining).response) }
+    if node.isShut { throw RequestProblem(response: admission.refuse(.draining).response) }
     let address = client(of: connection, request)
     let permit = connection.permit as? AdmissionPermit
     if let permit, let rejection = admission.handshake(permit, from: address, now: moment) {
       throw RequestProblem(response: rejection.response)
     }
-    if let address, !node.admits(address) {
+    if let address, !node.clients.admits(address) {
       throw RequestProblem(response: admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response)
     }
     let caller = try identify(request).get()
@@ -44,10 +44,10 @@ extension PublicAPI {
     }
     writeHead(to: connection, request)
     node.metrics.http.record(request.path, status: 200)
-    let session = node.admit(
+    let session = node.clients.admit(
       connection, deflate: nil, events: EventWriter(events), credential: caller.credential,
       grant: grant, address: address, rest: rest)
-    for message in events.messages { node.receive(message.span.bytes, from: session) }
+    for message in events.messages { node.clients.receive(message.span.bytes, from: session) }
   }
 
   private func events(

@@ -10,14 +10,12 @@ import WebSocket
 final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // `@unchecked`: used on its node's loop only; the listener's `accept` runs there.
 
-  /// Symbols of one `/v1/snapshot`.
-  static let snapshotLimit = 100
   private static let subprotocols = ["tidegate.v1.json"]
 
   unowned let node: LoopNode
-  private var origins: Set<String>? { node.settings.origins }
+  var origins: Set<String>? { node.settings.origins }
   let admission: Admission
-  private let rateBook: RateBook
+  let rateBook: RateBook
 
   init(node: LoopNode) {
     self.node = node
@@ -29,10 +27,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let rejection = (connection.permit as? AdmissionPermit)?.rejection {
       return RefusalSession(connection, rejection.response, date: httpDate)
     }
-    if node.isDraining { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
+    if node.isShut { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
-    node.register(session, for: connection)
+    node.clients.add(session, for: connection)
     return session
   }
 
@@ -40,7 +38,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   func ended(_ connection: Connection) {
     node.metrics.connections -= 1
-    node.forget(connection)
+    node.clients.remove(connection)
   }
 
   var httpDate: String { node.httpDate }
@@ -62,7 +60,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.path == Route.events.path, request.method == "GET" {
       return beginEvents(request, on: connection, rest: rest)
     }
-    guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == "/v1/stream", !node.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
@@ -71,7 +69,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       refused = rejection.response
       return false
     }
-    if let address, !node.admits(address) {
+    if let address, !node.clients.admits(address) {
       refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
       return false
     }
@@ -108,7 +106,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return false
     }
     node.metrics.http.record(request.path, status: 101)
-    node.admit(
+    node.clients.admit(
       connection, deflate: deflate, credential: caller.credential, grant: caller.grant, address: address, rest: rest)
     return true
   }
@@ -166,10 +164,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       // What a token in the URL is answered with is more to the point than that the parameter is not known.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(Route.welcomeText(node.feedStatuses))) }
+      if route == .welcome { return reply(.text(Route.welcomeText(node.hub.feeds))) }
       if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
       if route == .asyncapi { return reply(AsyncAPIDocument.answer(request, node)) }
-      return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
+      return reply(node.isShut ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
     switch identify(request) {
@@ -196,24 +194,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .instruments: try instruments(query, grant, known, reply)
     case .assets: try AssetsAnswer(api: self).answer(query, known, reply, charge)
     case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
-    case .snapshot: try snapshot(query, grant, known, reply, charge)
-    case .ticker: try market(symbol, .ticker, .ticker, "nothing has come for it yet", grant, known, reply, charge)
-    case .trades:
-      let limit = try query.number("limit", 1...50, default: 50)
-      try market(symbol, .trades, .trades(limit: limit), "it has not traded yet", grant, known, reply, charge)
-    case .sparkline:
-      let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
-      let points = try query.number("points", 2...1440, default: 96)
-      try market(
-        symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", grant, known, reply, charge)
+    case .snapshot: try SymbolAnswer(api: self, grant: grant, known: known).snapshot(query, reply, charge)
+    case .ticker, .trades, .sparkline, .book:
+      try SymbolAnswer(api: self, grant: grant, known: known).one(symbol, route, query, reply, charge)
     case .linePicture: try PictureAnswer(api: self).line(symbol, query, grant, known, reply, charge)
     case .card: try PictureAnswer(api: self).card(symbol, query, grant, known, reply, charge)
     case .candles: try CandlesAnswer(api: self).answer(symbol, query, grant, known, reply, charge)
-    case .quote: try quote(symbol, query, grant, reply, charge)
-    case .rates: try rates(query, grant, reply, charge)
-    case .book:
-      let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
-      try market(symbol, .book, .book(depth: depth), "its book is not in sync", grant, known, reply, charge)
+    case .quote: try ComparisonAnswer(api: self, grant: grant).quote(symbol, query, reply, charge)
+    case .rates: try ComparisonAnswer(api: self, grant: grant).rate(query, reply, charge)
     case .decks, .deck, .deckCard:
       try DeckAnswer(api: self, route: route, name: symbol).answer(query, grant, known, reply, charge)
     case .topics: TopicAnswer(api: self, name: "", grant: grant).list(query, reply)
@@ -250,62 +238,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(500, code: "internal", message: "the upgrade failed", retry: true)
   }
 
-  // MARK: Who asks
-
-  struct Caller {
-    /// Nil: nobody has said.
-    var grant: Grant?
-    var credential: AccessPolicy.Credential?
-  }
-
-  func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
-    guard let access = node.settings.access else {
-      let hosts = InternalHosts(names: node.settings.internalHosts)
-      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
-    }
-    let token: String?
-    do throws(BearerToken.Problem) {
-      token = try BearerToken.read(request)
-    } catch {
-      switch error {
-      case .inURL:
-        return .failure(
-          RequestProblem(
-            response: .error(
-              400, code: "token_in_url", message: "a token must not stand in a URL, where logs and histories keep it",
-              hint: "send Authorization: Bearer, or say it in hello; take this one out of use")))
-      case .malformed(let what): return .failure(RequestProblem(response: unauthorized(what, error: "invalid_request")))
-      }
-    }
-    guard let token else { return .success(Caller(grant: access.policy.anonymous)) }
-    switch access.authenticate(token, now: node.clock.now()) {
-    case .success(let credential): return .success(Caller(grant: credential.grant, credential: credential))
-    case .failure(let error):
-      return .failure(RequestProblem(response: unauthorized(error.description, error: "invalid_token")))
-    }
-  }
-
-  /// RFC 6750 section 3: `error` is left out where the request had no token.
-  func unauthorized(_ message: String, error: String?) -> HTTPResponse {
-    admission.count(.unauthorized)
-    var challenge = "Bearer realm=\"tidegate\""
-    if let error { challenge += ", error=\"\(error)\", error_description=\"\(message)\"" }
-    return .error(
-      401, code: "unauthorized", message: message, hint: "send Authorization: Bearer and a key or a token",
-      fields: [HTTPField("WWW-Authenticate", challenge)])
-  }
-
-  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
-    admission.count(.forbidden)
-    return .error(
-      403, code: "forbidden", message: "your token does not allow \(what)",
-      hint: "it allows the channels \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))",
-      fields: [PublicAPI.insufficientScope])
-  }
-
-  private static let insufficientScope = HTTPField(
-    "WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")
-
   /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how
   /// it is encoded.
   func finishing(
@@ -314,7 +246,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let isPrivate = node.settings.access != nil
     let origin = request.fields["Origin"]
     let origins = origins
-    let reply = node.compressing(reply, request)
+    let reply = node.compressor.compressing(reply, request)
     let route = Route.find(request.path)?.route
     guard isPrivate || origins != nil || route?.freshness != nil else { return reply }
     return { response in
@@ -353,7 +285,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
           hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
     }
     let list = InstrumentList(
-      node.hub.directory, node.feedStatuses, venue: venue, query: query.text("q"), grant: grant)
+      node.hub.directory, node.hub.feeds, venue: venue, query: query.text("q"), grant: grant)
     let venues = list.venues
     InstrumentsAnswer(list, node: node) { [unowned self] outcome in
       reply(response(to: outcome, venues: venues, nothing: ""))
@@ -363,129 +295,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   /// The feeds that a grant covers, as the stream's channel `status` shows them.
   private func status(_ grant: Grant) -> HTTPResponse {
     var out = ByteBuffer(capacity: 1024)
-    HTTPBodies.status(node.feedStatuses.visible(to: grant.symbols), now: node.clock.now(), into: &out)
+    HTTPBodies.status(node.hub.feeds.visible(to: grant.symbols), now: node.clock.now(), into: &out)
     return .json(out.takeBytes())
-  }
-
-  /// One symbol's data.
-  /// - Parameter why: what to say if there is nothing to show of it.
-  private func market(
-    _ symbol: String, _ channel: ChannelName, _ view: MarketView, _ why: String, _ grant: Grant, _ known: [String],
-    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    guard grant.channels.contains(channel) else {
-      throw RequestProblem(response: forbidden("the channel \(channel.rawValue)", grant))
-    }
-    var lookup = SymbolLookup()
-    let item = item(symbol, grant, &lookup)
-    if case .failed(let error) = item.content { throw RequestProblem(response: response(to: error)) }
-    answer([item], view, isList: false, why, known, reply, charge)
-  }
-
-  private func snapshot(
-    _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    for channel in [ChannelName.ticker, .pulse, .sparkline] where !grant.channels.contains(channel) {
-      throw RequestProblem(response: forbidden("the channel \(channel.rawValue), which is part of a snapshot", grant))
-    }
-    var seen: Set<Substring> = []
-    let given = query.texts("symbols")
-    let symbols = given.flatMap { $0.split(separator: ",") }.filter { seen.insert($0).inserted }
-    guard !symbols.isEmpty else {
-      throw RequestQuery.problem("symbols is missing", hint: "/v1/snapshot?symbols=kraken:BTC-USD,…")
-    }
-    guard symbols.count <= PublicAPI.snapshotLimit else {
-      throw RequestQuery.problem(
-        "\(symbols.count) symbols; the limit is \(PublicAPI.snapshotLimit)", hint: "ask in parts")
-    }
-    let points = try query.number("points", 2...1440, default: 96)
-    guard symbols.count * points <= MarketAnswer.pointLimit else {
-      throw RequestQuery.problem(
-        "\(symbols.count) symbols of \(points) points are more than \(MarketAnswer.pointLimit) points",
-        hint: "ask for at most \(MarketAnswer.pointLimit / symbols.count) points, or in parts")
-    }
-    var lookup = SymbolLookup()
-    let items = symbols.map { item(String($0), grant, &lookup) }
-    answer(items, .snapshot(points: points), isList: true, "", known, reply, charge)
-  }
-
-  /// The quote of a symbol, or of all venues together (`composite:BTC-USD`).
-  private func quote(
-    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    for channel in [ChannelName.quote, .ticker] where !grant.channels.contains(channel) {
-      throw RequestProblem(response: forbidden("the channel \(channel.rawValue), which is part of a quote", grant))
-    }
-    let depth = try query.number("depth", 1...QuoteAnswer.depthLimit, default: 0)
-    guard depth == 0 || grant.channels.contains(.book) else {
-      throw RequestProblem(response: forbidden("the channel book, which `depth` shows", grant))
-    }
-    var entries = node.hub.members(ofComposite: symbol)
-    let isComposite = !entries.isEmpty
-    entries.removeAll { !grant.allows($0.instrument.symbol) }
-    if !isComposite {
-      var lookup = SymbolLookup()
-      if case .failed(let error) = item(symbol, grant, &lookup).content {
-        throw RequestProblem(response: response(to: error))
-      }
-      if let entry = node.hub.directory.entries[symbol] { entries = [entry] }
-    }
-    guard !entries.isEmpty else {
-      throw RequestProblem(response: forbidden("any market of \(symbol.prefix(80))", grant))
-    }
-    if let refusal = charge(entries.count * (32 + 4 * depth)) { return reply(refusal) }
-    QuoteGathering(node: node, depth: depth, hasFigures: true).gather(entries) { parts in
-      guard let body = QuoteAnswer.quote(symbol, parts, depth: depth, isComposite: isComposite) else {
-        let reasons = parts.map { "\($0.market.instrument.venue) \($0.market.reason)" }.sorted()
-        return reply(
-          .error(
-            503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
-            hint: reasons.joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000))
-      }
-      reply(.json(body))
-    }
-  }
-
-  /// What one asset is worth in another, through live markets.
-  private func rates(
-    _ query: RequestQuery, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    guard grant.channels.contains(.quote) else {
-      throw RequestProblem(response: forbidden("the channel quote", grant))
-    }
-    guard let base = query.text("base"), let quote = query.text("quote") else {
-      throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
-    }
-    // A table takes a few ns a market to search; one of a token's own must be made.
-    let markets = node.hub.directory.entries.count
-    if let refusal = charge(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets) { return reply(refusal) }
-    rateBook.table(now: node.clock.now()) { [unowned self] table, parts in
-      let allowed = grant.allowsAllSymbols ? parts : parts.filter { grant.allows($0.market.instrument.symbol) }
-      let table = grant.allowsAllSymbols ? table : ConversionTable(allowed.map(\.market))
-      guard let conversion = table.convert(base, to: quote) else {
-        let names = table.assetNames
-        for asset in [base, quote] where !names.contains(asset) {
-          return reply(
-            .error(
-              404, code: "not_found",
-              message: "no live market has the asset \(asset.prefix(20))\(NearNames.question(asset, among: names))",
-              hint: "assets are written as in symbols: ZEC, USD"))
-        }
-        return reply(
-          .error(
-            503, code: "not_ready",
-            message: "at most \(ConversionTable.longest) live markets do not lead from \(base) to \(quote)",
-            retry: true, retryAfterMilliseconds: 1_000))
-      }
-      let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }
-      reply(
-        .json(
-          QuoteAnswer.rate(
-            conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs), now: node.clock.now())))
-    }
   }
 
   /// Where a symbol's data is, and its state; or why it cannot be had.
@@ -507,19 +318,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
         node.hub.dataState(of: symbol, entry)))
   }
 
-  private func answer(
-    _ items: [MarketAnswer.Item], _ view: MarketView, isList: Bool, _ nothing: String, _ known: [String],
-    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) {
-    var venues: [String] = []
-    for case .market(_, _, let state) in items.map(\.content) where !venues.contains(state.venue) {
-      venues.append(state.venue)
-    }
-    MarketAnswer(items, view, isList: isList, known: known, node: node, charge: charge) { [unowned self] outcome in
-      reply(response(to: outcome, venues: venues, nothing: "\(items[0].symbol): \(nothing)"))
-    }.begin()
-  }
-
   func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {
     var response: HTTPResponse
     switch outcome {
@@ -531,7 +329,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
         503, code: "not_ready", message: nothing, hint: "GET /v1/status says why; try again",
         retryAfterMilliseconds: 1_000)
     }
-    if let ages = FeedAges.value(of: venues, node.feedStatuses, now: node.clock.now()) {
+    if let ages = FeedAges.value(of: venues, node.hub.feeds, now: node.clock.now()) {
       response.fields.append(HTTPField(FeedAges.name, ages))
     }
     return response

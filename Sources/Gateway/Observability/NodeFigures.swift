@@ -25,7 +25,7 @@ struct NodeFigures: Sendable {
     metrics.replayBytes = node.publisher.ringBytes
     metrics.delivery = node.delivery.toSocket
     metrics.hub = HubFigures(node.hub)
-    feeds = node.feeds.filter { !node.endedFeeds.contains($0.slot) }.map { FeedMetrics($0, of: node) }
+    feeds = node.feeds.running.map { FeedMetrics($0, of: node) }
     loop = LoopMetrics(index: node.loop.index, times: node.loop.times)
     backfill = node.history?.backfillFigures ?? .init()
   }
@@ -43,7 +43,7 @@ extension FeedMetrics {
       connects: feed.connects,
       instruments: pipeline.market.instruments.count - (session?.leftOut.count ?? 0),
       gaps: symbols.reduce(0) { $0 + $1.gaps }, trades: symbols.reduce(0) { $0 + $1.trades },
-      startedAt: node.feedStarts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
+      startedAt: node.feeds.starts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
       errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
       handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)

@@ -35,7 +35,7 @@ final class NodePace: @unchecked Sendable {
   func start() {
     node.loop.execute { [self] in
       look()
-      node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in look() }
+      node.loop.scheduleRepeating(every: .seconds(1)) { [self] in look() }
     }
   }
 
@@ -53,7 +53,7 @@ final class NodePace: @unchecked Sendable {
 
   private func look() {
     node.loop.assertOnLoop()
-    for feed in node.feeds {
+    for feed in node.feeds.all {
       if feed.slot == messages.count { messages.append(SecondCounts()) }
       messages[feed.slot].note(total: UInt64(feed.pipeline.counts.messages))
     }

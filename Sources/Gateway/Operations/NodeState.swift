@@ -58,7 +58,7 @@ struct NodeState: Sendable {
   init(_ node: LoopNode, _ pace: NodePace) {
     node.loop.assertOnLoop()
     let reports = FeedReport.all(of: node)
-    feeds = zip(node.feeds, reports).map { feed, report in
+    feeds = zip(node.feeds.all, reports).map { feed, report in
       FeedState(
         report: report, indicator: report.isStopped ? "disconnected" : feed.status.state.indicator,
         since: feed.status.since, source: feed.status.source,
@@ -66,7 +66,7 @@ struct NodeState: Sendable {
         arrival: pace.arrival(of: feed.slot))
     }
     var books: [BookState] = []
-    for (feed, report) in zip(node.feeds, reports) where !report.isStopped {
+    for (feed, report) in zip(node.feeds.all, reports) where !report.isStopped {
       var reasons = feed.status.failed.merging(feed.status.syncing) { failed, _ in failed }
       for state in feed.pipeline.market.instruments where state.isCrossedForNow {
         reasons[state.instrument.symbol] = "bids and asks overlap"
@@ -75,8 +75,10 @@ struct NodeState: Sendable {
     }
     booksNotLive = books.count
     self.books = Array(books.sorted { $0.symbol < $1.symbol }.prefix(Self.bookLimit))
-    let slow = node.sessions.lazy.compactMap { $0?.client }.filter { node.hub.isWatched($0) || node.hub.isDegraded($0) }
-      .compactMap { ClientReport.one($0, of: node) }
+    let slow = node.clients.sessions.lazy.compactMap { $0?.client }.filter {
+      node.hub.isWatched($0) || node.hub.isDegraded($0)
+    }
+    .compactMap { ClientReport.one($0, of: node) }
     slowCount = slow.count
     self.slow = Array(slow.sorted(by: ClientReport.isSlower).prefix(Self.slowLimit))
     metrics = node.metrics
@@ -84,7 +86,7 @@ struct NodeState: Sendable {
     frames = pace.frames
     delivery = pace.delivery
     loop = Loop(
-      index: node.loop.index, clients: node.openClients, feeds: node.feeds.count - node.endedFeeds.count,
+      index: node.loop.index, clients: node.clients.openCount, feeds: node.feeds.running.count,
       busy: pace.busy, turn: pace.turns.quantile(0.99), lag: pace.lag.quantile(0.99))
   }
 }

@@ -57,7 +57,7 @@ final class StateDesk: @unchecked Sendable {
     guard node.loop.kernel is SystemKernel else { return }
     node.loop.execute { [self] in
       lookAtProcessor()
-      node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in lookAtProcessor() }
+      node.loop.scheduleRepeating(every: .seconds(1)) { [self] in lookAtProcessor() }
     }
   }
 
@@ -76,7 +76,7 @@ final class StateDesk: @unchecked Sendable {
   func admit(_ connection: Connection, ended: @escaping () -> Void) -> Bool {
     node.loop.assertOnLoop()
     guard viewers.count < Self.viewerLimit else { return false }
-    node.forget(connection)
+    node.clients.remove(connection)
     let viewer = StateViewer(connection, date: node.httpDate) { [self] viewer in
       viewers.removeAll { $0 === viewer }
       if viewers.isEmpty {
@@ -89,7 +89,7 @@ final class StateDesk: @unchecked Sendable {
     viewers.append(viewer)
     line { [weak viewer] in viewer?.show($0) }
     if timer == nil {
-      timer = node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in
+      timer = node.loop.scheduleRepeating(every: .seconds(1)) { [self] in
         line { [self] document in for viewer in viewers { viewer.show(document) } }
       }
     }
@@ -149,7 +149,7 @@ final class StateDesk: @unchecked Sendable {
       now: node.clock.now(), node: node.settings.node, epoch: node.settings.epoch,
       uptimeSeconds: (node.loop.moment - startedAt) / Microseconds.second,
       health: Health(
-        feeds: node.feedStatuses, required: node.settings.readyFeeds, isDraining: node.isDraining,
+        feeds: node.hub.feeds, required: node.settings.readyFeeds, isDraining: node.isDraining,
         historyFailure: history?.figures.failure),
       limits: limits, certificateExpiry: tls?.certificates.map(\.expiry).min(),
       recordingFailure: recorders().lazy.compactMap(\.pausedBy).first,

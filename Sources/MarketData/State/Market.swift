@@ -57,13 +57,13 @@ package final class Market {
   package private(set) var ignoredEvents = 0
   /// Trades and quotes at prices or sizes that cannot be, and quotes whose bid is not below their ask; they have no
   /// effect.
-  package private(set) var refusedValues = 0
+  package internal(set) var refusedValues = 0
 
   /// Whether trades of a new instrument wait for `bridge(after:)` or `beginWithoutPast`. Set before the first one.
   package var bridgesTrades = false
 
-  private let configuration: Configuration
-  private var deadlines = DeadlineHeap()
+  let configuration: Configuration
+  var deadlines = DeadlineHeap()
   /// When windows roll next; `distantFuture` before the first price.
   private var nextRoll = Timestamp.distantFuture
   /// When candles close next; `distantFuture` before the first price.
@@ -352,172 +352,5 @@ package final class Market {
 
   private func nextMinute(after now: Timestamp) -> Timestamp {
     Timestamp(microseconds: (floorDivide(now.rawValue, Microseconds.minute) + 1) * Microseconds.minute)
-  }
-
-  // MARK: Quotes and books
-
-  /// Whether a quote can be one: each side without orders, or with a price and a size, and the bid below the ask.
-  private func isPossible(_ quote: Quote) -> Bool {
-    let hasBid = quote.bidSize != 0
-    let hasAsk = quote.askSize != 0
-    let isPossible =
-      (!hasBid || (quote.bidSize > 0 && quote.bid > 0)) && (!hasAsk || (quote.askSize > 0 && quote.ask > 0))
-      && !(hasBid && hasAsk && quote.bid >= quote.ask)
-    if !isPossible { refusedValues += 1 }
-    return isPossible
-  }
-
-  private func publish(_ quote: Quote, of state: InstrumentState, into changes: inout MarketChanges) {
-    if let old = state.quote, old.bid == quote.bid, old.ask == quote.ask, old.bidSize == quote.bidSize,
-      old.askSize == quote.askSize
-    {
-      state.quote?.time = quote.time
-      return
-    }
-    state.quote = quote
-    changes.items.append(.quote(quote))
-  }
-
-  private func apply(
-    _ event: BookEvent, of batch: borrowing EventBatch, to state: InstrumentState, now: Timestamp,
-    into changes: inout MarketChanges
-  ) {
-    let id = event.instrument
-    guard event.kind == .snapshot || state.isKept else {
-      state.ignoredDeltas += 1
-      return
-    }
-    let bids = batch.bids[event.bidRange]
-    let asks = batch.asks[event.askRange]
-    guard bids.allSatisfy({ $0.price > 0 }), asks.allSatisfy({ $0.price > 0 }) else {
-      return loseSync(state, .malformed, detected: true, into: &changes)
-    }
-    let bidStart = changes.bids.count
-    let askStart = changes.asks.count
-    switch event.kind {
-    case .snapshot:
-      state.book.replace(bids: bids, asks: asks)
-      state.checksumMisses = 0
-    case .delta:
-      changes.bids.append(contentsOf: bids)
-      changes.asks.append(contentsOf: asks)
-      state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
-    }
-    state.bookTime = event.time
-    state.frozen.bookChanged()
-    if let expected = event.checksum, !passes(expected, state) {
-      changes.bids.removeSubrange(bidStart...)
-      changes.asks.removeSubrange(askStart...)
-      return loseSync(state, .checksum, detected: true, into: &changes)
-    }
-    if state.book.isCrossed {
-      if state.crossedSince == nil { state.crossedSince = now }
-      changes.bids.removeSubrange(bidStart...)
-      changes.asks.removeSubrange(askStart...)
-      if !loseSyncIfCrossed(state, now: now, into: &changes) { hide(state, into: &changes) }
-      return
-    }
-    state.crossedSince = nil
-    // What was hidden is shown whole: nobody has seen the changes since.
-    switch state.bookState == .live ? event.kind : .snapshot {
-    case .snapshot:
-      changes.bids.removeSubrange(bidStart...)
-      changes.asks.removeSubrange(askStart...)
-      if state.bookState != .live {
-        state.bookState = .live
-        changes.items.append(.bookState(id, .live))
-      }
-      changes.items.append(.bookSnapshot(id))
-    case .delta:
-      let bidRange = bidStart..<changes.bids.count
-      let askRange = askStart..<changes.asks.count
-      if !bidRange.isEmpty || !askRange.isEmpty {
-        changes.items.append(.bookDelta(id, bids: bidRange, asks: askRange, time: event.time))
-      }
-    }
-    guard configuration.quotesFromBook else { return }
-    let bid = state.book.bestBid ?? PriceLevel(price: 0, size: 0)
-    let ask = state.book.bestAsk ?? PriceLevel(price: 0, size: 0)
-    let quote = Quote(
-      instrument: id, bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size, time: event.time)
-    publish(quote, of: state, into: &changes)
-  }
-
-  /// Whether the book goes on after its venue said what its checksum is.
-  private func passes(_ expected: UInt32, _ state: InstrumentState) -> Bool {
-    guard let rule = configuration.checksum,
-      let checksum = rule(state.book, state.instrument.priceScale, state.instrument.sizeScale)
-    else { return true }
-    guard checksum != expected else {
-      state.checksumsOK += 1
-      state.checksumMisses = 0
-      return true
-    }
-    state.checksumMisses += 1
-    return state.checksumMisses < configuration.checksumPatience
-  }
-
-  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is
-  /// published even if the book never got live since the last one, because the code that asks the venue for a new
-  /// snapshot waits for it.
-  private func loseSync(
-    _ state: InstrumentState, _ reason: ResyncReason, detected: Bool = false, into changes: inout MarketChanges
-  ) {
-    state.book.removeAll()
-    state.crossedSince = nil
-    state.frozen.bookChanged()
-    state.checksumMisses = 0
-    if configuration.quotesFromBook { state.quote = nil }
-    guard detected || state.bookState != .syncing(reason) else { return }
-    state.bookState = .syncing(reason)
-    changes.items.append(.bookState(state.instrument.id, .syncing(reason)))
-  }
-
-  /// Takes a book that is crossed out of sight, and gives it the tolerance to come back by itself.
-  private func hide(_ state: InstrumentState, into changes: inout MarketChanges) {
-    scheduleCrossed(state)
-    state.frozen.bookChanged()
-    if configuration.quotesFromBook { state.quote = nil }
-    guard state.bookState != .syncing(.crossed) else { return }
-    state.bookState = .syncing(.crossed)
-    changes.items.append(.bookState(state.instrument.id, .syncing(.crossed)))
-  }
-
-  /// Takes the book out of sync if it has been crossed for the tolerance. Returns whether it did.
-  private func loseSyncIfCrossed(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) -> Bool {
-    guard let since = state.crossedSince, now - since >= configuration.crossedTolerance else { return false }
-    loseSync(state, .crossed, detected: true, into: &changes)
-    return true
-  }
-
-  /// Notes whether a quote of a channel of its own has gone through the book's best, or come back.
-  private func compare(_ quote: Quote, with state: InstrumentState, now: Timestamp) {
-    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk else { return }
-    let isThrough = (quote.bidSize > 0 && quote.bid >= ask.price) || (quote.askSize > 0 && quote.ask <= bid.price)
-    guard isThrough, quote.time >= state.bookTime else { return state.frozen.quoteReturned() }
-    state.frozen.quoteWentThrough(now: now)
-    if let since = state.frozen.quoteSince { scheduleFrozen(state, since) }
-  }
-
-  /// Notes whether a trade has gone through the book's best; true if too many have.
-  private func isFrozen(_ state: InstrumentState, by trade: Trade, now: Timestamp) -> Bool {
-    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk,
-      trade.price > ask.price || trade.price < bid.price, trade.time > state.bookTime
-    else { return false }
-    return state.frozen.tradeWentThrough(now: now)
-  }
-
-  private func scheduleFrozen(_ state: InstrumentState, _ since: Timestamp) {
-    guard !state.isFrozenScheduled else { return }
-    state.isFrozenScheduled = true
-    deadlines.insert(
-      .init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
-  }
-
-  private func scheduleCrossed(_ state: InstrumentState) {
-    guard !state.isCrossedScheduled, let since = state.crossedSince else { return }
-    state.isCrossedScheduled = true
-    deadlines.insert(
-      .init(time: since + configuration.crossedTolerance, instrument: state.instrument.id, kind: .crossed))
   }
 }

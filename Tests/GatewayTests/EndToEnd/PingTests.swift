@@ -73,7 +73,7 @@ struct PingTests {
     try await quiet.first("a trade") { $0.type == "update" }
     let node = try #require(harness.gateway.nodes.first)
     // What a client is closed with that answers no ping, without the minute that it has for it.
-    node.loop.execute { for session in node.sessions { session?.close(code: 4110, reason: "no pong") } }
+    node.loop.execute { for session in node.clients.sessions { session?.close(code: 4110, reason: "no pong") } }
     #expect(try await quiet.closeCode() == 4110)
     let good = try await harness.probe()
     good.send(wish)

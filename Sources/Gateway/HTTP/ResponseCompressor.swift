@@ -1,7 +1,16 @@
 import HTTP1
 import Transport
 
-extension LoopNode {
+/// The compressed answers of one loop: those that may be asked for again, and those that are being made.
+final class ResponseCompressor {
+  /// Answers by their entity tags, plain and compressed.
+  var cache = ResponseCache()
+  private let loop: EventLoop
+  /// Bodies that are being compressed.
+  private var encoders = 0
+
+  init(loop: EventLoop) { self.loop = loop }
+
   /// Gives `reply` the answer as gzip where the client takes it and gains by it. A body with an entity tag is
   /// compressed once for all; a long one in pieces, a turn each. On the loop.
   func compressing(
@@ -14,14 +23,14 @@ extension LoopNode {
       guard isAccepted, response.status == 200, response.body.count >= GzipEncoder.leastBytes else {
         return reply(response)
       }
-      if let tag = response.entityTag, let compressed = responses.compressed(tag) {
+      if let tag = response.entityTag, let compressed = cache.compressed(tag) {
         return reply(response.compressed(compressed))
       }
-      guard gzipEncoders < GzipEncoder.limit, let encoder = GzipEncoder(response.body) else { return reply(response) }
-      gzipEncoders += 1
+      guard encoders < GzipEncoder.limit, let encoder = GzipEncoder(response.body) else { return reply(response) }
+      encoders += 1
       advance(encoder) { [unowned self] compressed in
-        gzipEncoders -= 1
-        if let tag = response.entityTag { responses.keep(compressed: compressed, as: tag) }
+        encoders -= 1
+        if let tag = response.entityTag { cache.keep(compressed: compressed, as: tag) }
         reply(response.compressed(compressed))
       }
     }

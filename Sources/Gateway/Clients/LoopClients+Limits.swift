@@ -15,12 +15,12 @@ struct ExcessState {
 /// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together
 /// are overdue together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms
 /// and more.
-extension LoopNode {
+extension LoopClients {
   /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1
   /// µs, an end 40.
   private static let looksPerTurn = 256
   private static let endsPerTurn = 16
-  private static let looksInterval: UInt64 = 5_000_000
+  private static let looksInterval: Duration = .milliseconds(5)
   /// Clients closed in one turn for the budget of all; there are ten such turns a second.
   private static let shedPerTurn = 256
 
@@ -66,11 +66,11 @@ extension LoopNode {
       return connection.isHandshaking && time < came + Self.handshakePatience ? .keep : .take
     }
     if let found {
-      metrics.endedForRoom += 1
+      node.metrics.endedForRoom += 1
       found.abort()
     } else if hops > 1 {
-      let next = nodes[(loop.index + 1) % nodes.count]
-      next.loop.execute { next.makeRoom(room, hops: hops - 1, until: time) }
+      let next = node.nodes[(loop.index + 1) % node.nodes.count]
+      next.loop.execute { next.clients.makeRoom(room, hops: hops - 1, until: time) }
     }
   }
 
@@ -81,10 +81,10 @@ extension LoopNode {
 
   /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
   func keepWithinBudget() {
-    let budget = settings.admission.budget
+    let budget = node.settings.admission.budget
     let tooMuch = budget.book(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     if tooMuch > 0 {
-      let shed = hub.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &actions)
+      let shed = hub.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &node.actions)
       var freed = shed.bytes
       var closed = shed.clients
       if freed < tooMuch, closed < Self.shedPerTurn {
@@ -97,12 +97,12 @@ extension LoopNode {
         httpSessions.recount()
       }
       excess.closed += closed
-      metrics.closedOverBudget += UInt64(closed)
+      node.metrics.closedOverBudget += UInt64(closed)
       budget.rebook(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     }
     let moment = loop.moment
     if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {
-      settings.log.of(.clients).warning(
+      node.settings.log.of(.clients).warning(
         "too much waits for slow clients: those with the most are closed",
         metadata: ["closed": "\(excess.closed)", "limit_bytes": "\(budget.limit)"])
       excess.noticeAt = moment

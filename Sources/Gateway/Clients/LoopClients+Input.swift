@@ -3,39 +3,39 @@ import PubSub
 import Transport
 
 /// From clients' connections to the hub: how much of it in one turn, and who is next.
-extension LoopNode {
+extension LoopClients {
   /// Whether a session's input may be taken in this turn.
   /// - Parameter isNext: whether it has waited and its turn has come.
   func mayTakeInput(of session: StreamSession, isNext: Bool) -> Bool {
-    let isAhead = hub.isAheadOfRate(session.client, now: clock.now())
+    let isAhead = hub.isAheadOfRate(session.client, now: node.clock.now())
     return isNext
       ? inputTurn.hasTime(isAhead: isAhead, work: hub.workDone)
       : inputTurn.mayTake(isAhead: isAhead, work: hub.workDone)
   }
 
   /// How long a session's next bytes have to wait, µs; see `SubscriberHub.inputDelay`.
-  func inputDelay(of session: StreamSession) -> Int64 { hub.inputDelay(of: session.client, now: clock.now()) }
+  func inputDelay(of session: StreamSession) -> Int64 { hub.inputDelay(of: session.client, now: node.clock.now()) }
 
   /// Books what was read from a session's client.
   func charge(bytes: Int, frames: Int, to session: StreamSession) {
-    hub.charge(bytes: bytes, frames: frames, to: session.client, now: clock.now())
+    hub.charge(bytes: bytes, frames: frames, to: session.client, now: node.clock.now())
   }
 
   /// Whether an address may open another stream on this loop.
-  func admits(_ address: IPAddress) -> Bool { hub.admits(ClientAddress(address.subscriber), now: clock.now()) }
+  func admits(_ address: IPAddress) -> Bool { hub.admits(ClientAddress(address.subscriber), now: node.clock.now()) }
 
   func receive(_ message: RawSpan, from session: StreamSession) {
-    metrics.requests += 1
-    hub.receive(message, from: session.client, now: clock.now(), into: &actions)
+    node.metrics.requests += 1
+    hub.receive(message, from: session.client, now: node.clock.now(), into: &node.actions)
   }
 
   func receiveControlFrame(from session: StreamSession) {
-    hub.receiveControlFrame(from: session.client, now: clock.now(), into: &actions)
+    hub.receiveControlFrame(from: session.client, now: node.clock.now(), into: &node.actions)
   }
 
   /// Has the session take its input in the next turn, behind those of its kind that wait already.
   func waitForTurn(_ session: StreamSession) {
-    inputTurn.wait(session, isAhead: hub.isAheadOfRate(session.client, now: clock.now()))
+    inputTurn.wait(session, isAhead: hub.isAheadOfRate(session.client, now: node.clock.now()))
     scheduleInput()
   }
 

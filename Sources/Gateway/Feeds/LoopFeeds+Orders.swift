@@ -1,0 +1,56 @@
+import MarketData
+import PubSub
+import Transport
+import Venues
+
+/// What operators ask of feeds, and what a reload changes.
+extension LoopFeeds {
+  /// The reports of this loop's feeds, with entries where the venue or the connection is called `name`. On the loop.
+  func errors(of name: String) -> [FeedErrorReport] {
+    node.loop.assertOnLoop()
+    return all.map { feed in
+      let venue = feed.pipeline.venue
+      let isAsked = venue.name == name || venue.label == name
+      return FeedErrorReport(
+        venue: venue.name, connection: venue.label, counts: isAsked ? feed.pipeline.errors.counts : [],
+        entries: isAsked ? feed.pipeline.errors.entries : [])
+    }
+  }
+
+  private func session(of connection: String) -> FeedSession? {
+    slot(of: connection).flatMap { self[$0] as? FeedSession }
+  }
+
+  /// Has a feed follow other symbols, or another endpoint. On the loop.
+  func change(_ connection: String, to configuration: FeedConfiguration) {
+    session(of: connection)?.follow(configuration)
+  }
+
+  /// Ends a feed's connection and makes another; false if it is not here. On the loop.
+  func reconnect(_ connection: String) -> Bool {
+    guard let session = session(of: connection) else { return false }
+    session.lost("an operator asked for another connection", node.clock.now())
+    return true
+  }
+
+  /// Has every book of a feed rebuilt; false if it is not here. On the loop.
+  func resync(_ connection: String) -> Bool {
+    guard let session = session(of: connection) else { return false }
+    session.pipeline.lostTrack(now: node.clock.now())
+    session.settle(node.clock.now())
+    return true
+  }
+
+  /// What may be asked of a single symbol.
+  enum SymbolOrder: Sendable { case stop, start, resync }
+
+  /// Does something with one symbol of a feed; nil if the feed is not here. On the loop.
+  func order(_ order: SymbolOrder, symbol: String, of connection: String) -> FeedSession.SymbolOutcome? {
+    guard let session = session(of: connection) else { return nil }
+    switch order {
+    case .stop: return session.stop(symbol: symbol)
+    case .start: return session.start(symbol: symbol)
+    case .resync: return session.resync(symbol: symbol, node.clock.now())
+    }
+  }
+}

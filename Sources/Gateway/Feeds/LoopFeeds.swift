@@ -1,0 +1,271 @@
+import MarketData
+import PubSub
+import Recordings
+import Transport
+import Venues
+
+/// The feeds of one loop, each with its place, and what it says of them to every loop: their states, and instruments
+/// that came or changed.
+final class LoopFeeds: @unchecked Sendable {
+  // `@unchecked`: a part of its node, which alone holds it and is used on its own loop.
+
+  unowned let node: LoopNode
+  /// By slot: a feed's place here is that of its market in the publisher. Those that have ended keep theirs.
+  private(set) var all: [any Feed] = []
+  /// By slot: the feed's number among all of the gateway's.
+  private var numbers: [Int] = []
+  /// By slot.
+  private(set) var starts: [Timestamp] = []
+  /// Slots of feeds that a change of the configuration, or an operator, has ended.
+  private(set) var ended: Set<Int> = []
+  /// Slots of feeds of which the loops are to be told.
+  private var dirty: Set<Int> = []
+  /// Slots of feeds of which some loop could not be told: all of their instruments are announced again.
+  private var untold: Set<Int> = []
+  /// The present state of every feed of the gateway, by its number.
+  private var statuses: [Int: FeedStatus] = [:]
+
+  init(node: LoopNode) { self.node = node }
+
+  subscript(slot: Int) -> any Feed { all[slot] }
+
+  /// Those that run.
+  var running: [any Feed] { all.filter { !ended.contains($0.slot) } }
+
+  // MARK: Their beginning
+
+  /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
+  /// - Parameter share: connections to the venue, this one included.
+  func add(
+    _ venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
+    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, share: Int = 1
+  ) {
+    let pipeline = FeedPipeline(venue: venue, configuration: configuration)
+    pipeline.market.bridgesTrades = node.history != nil
+    let slot = node.publisher.add(market: pipeline.market, venue: venue.name)
+    let settings = node.settings
+    let session = FeedSession(
+      pipeline: pipeline, slot: slot, owner: node, loop: node.loop,
+      parts: FeedParts(
+        tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
+        source: settings.source, log: settings.log.of(.feeds)), now: node.clock.now())
+    follow(session, configuration: configuration, tls: tls, share: share)
+    begin(session, number: number)
+  }
+
+  /// Goes on with a feed that ran before its node was there; `number` is its place among all feeds of the gateway. On
+  /// the loop. O(instruments).
+  /// - Parameter share: connections to the venue, this one included.
+  func adopt(
+    _ session: FeedSession, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?, share: Int
+  ) {
+    let (pipeline, configuration) = (session.pipeline, session.configured)
+    let slot = node.publisher.add(market: pipeline.market, venue: pipeline.venue.name)
+    session.move(to: node, slot: slot, recorder: recorder)
+    pipeline.market.bridgesTrades = node.history != nil
+    follow(session, configuration: configuration, tls: tls, share: share)
+    begin(session, number: number)
+    var changes = MarketChanges()
+    pipeline.market.appendPresent(to: &changes)
+    if node.history == nil {
+      for state in pipeline.market.instruments {
+        pipeline.market.beginWithoutPast(of: state.instrument.id, into: &changes)
+      }
+    }
+    node.feed(session, changed: changes, at: node.clock.now())
+  }
+
+  /// Has history kept of a feed, and asks its venue what its assets are called.
+  private func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
+    node.history?.add(session, configuration: configuration, tls: tls, share: share)
+    let (first, venue) = (node.nodes[0], session.pipeline.venue)
+    first.loop.execute { first.names?.add(venue, configuration: configuration, tls: tls) }
+  }
+
+  /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
+  func add(replay replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, number: Int) {
+    let slot = node.publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
+    begin(
+      ReplaySession(
+        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: node, loop: node.loop,
+        log: node.settings.log.of(.feeds),
+        now: node.clock.now()),
+      number: number)
+  }
+
+  private func begin(_ feed: any Feed, number: Int) {
+    node.loop.assertOnLoop()
+    precondition(feed.slot == all.count, "a feed's slot is its place")
+    all.append(feed)
+    numbers.append(number)
+    starts.append(node.clock.now())
+    changed(feed)
+    feed.start()
+  }
+
+  // MARK: To the loops
+
+  /// Has the loops told of a feed at the end of the turn.
+  func changed(_ feed: any Feed) {
+    dirty.insert(feed.slot)
+    node.alerts.feedChanged(feed.slot)
+  }
+
+  /// Tells every loop when its feeds last heard something, so that heartbeats have their ages; within 100 ms.
+  func announceAges() {
+    guard !all.isEmpty else { return }
+    let heard = zip(numbers, all).map { ($0, $1.status.lastMessage) }
+    for other in node.nodes {
+      if other === node {
+        update(ages: heard)
+      } else {
+        // Those that find no room are followed by newer ones.
+        _ = other.loop.offer(bytes: heard.count * MemoryLayout<(Int, Timestamp?)>.stride) {
+          other.feeds.update(ages: heard)
+        }
+      }
+    }
+  }
+
+  /// Tells every loop what changed about this loop's feeds: their states, and the instruments whose description or book
+  /// did. A loop that cannot take it now gets all of it later. O(changed).
+  func announceChanges() {
+    guard !dirty.isEmpty else { return }
+    let now = node.clock.now()
+    // In their order, so that a seed makes the same world each time.
+    let slots = dirty.subtracting(ended).sorted()
+    dirty.removeAll(keepingCapacity: true)
+    for slot in slots {
+      let entries = takeChangedEntries(of: slot)
+      node.metrics.entriesAnnounced += entries.count
+      let (status, number) = (all[slot].status, numbers[slot])
+      for other in node.nodes {
+        if other === node {
+          update(status, number: number, entries: entries, now)
+        } else if !other.loop.offer(
+          bytes: entries.count * MemoryLayout<DirectoryEntry>.stride,
+          { other.feeds.update(status, number: number, entries: entries, other.clock.now()) })
+        {
+          announceAll(of: slot)
+        }
+      }
+    }
+  }
+
+  /// All of a feed's instruments are announced with its next state.
+  private func announceAll(of slot: Int) {
+    untold.insert(slot)
+    dirty.insert(slot)
+  }
+
+  private func takeChangedEntries(of slot: Int) -> [DirectoryEntry] {
+    let feed = all[slot]
+    let changed = feed.takeChangedInstruments()
+    let ids: [InstrumentID]
+    if node.history?.isHolding(slot) ?? false {
+      // Clients hear of an instrument when its past is there.
+      untold.insert(slot)
+      ids = []
+    } else if untold.remove(slot) == nil {
+      ids = changed.sorted { $0.index < $1.index }
+    } else {
+      ids = feed.pipeline.market.instruments.map(\.instrument.id)
+    }
+    return ids.map { id in
+      let state = feed.pipeline.market[id]
+      return DirectoryEntry(
+        loop: node.loop.index, market: slot, instrument: state.instrument, bookState: state.bookState)
+    }
+  }
+
+  // MARK: From the loops
+
+  private func update(ages: [(Int, Timestamp?)]) {
+    for (number, heard) in ages { statuses[number]?.lastMessage = heard }
+    showStatuses(now: node.clock.now())
+  }
+
+  private func update(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
+    node.loop.assertOnLoop()
+    statuses[number] = status
+    for entry in entries { node.hub.directory.update(entry) }
+    if !node.hub.directory.venues.contains(status.venue) { node.hub.directory.venues.append(status.venue) }
+    showStatuses(now: now)
+    node.composites.feedsChanged()
+  }
+
+  /// Lists symbols no more, and a feed's state, where it has ended.
+  private func forget(_ symbols: [String], feed number: Int? = nil) {
+    for symbol in symbols { node.hub.directory.entries[symbol] = nil }
+    node.alerts.forget(symbols)
+    guard let number else { return }
+    statuses[number] = nil
+    showStatuses(now: node.clock.now())
+    let shown = node.hub.feeds
+    node.hub.directory.venues.removeAll { venue in !shown.contains { $0.venue == venue } }
+  }
+
+  private func showStatuses(now: Timestamp) {
+    let all = FeedStatus.byVenue(statuses.sorted { $0.key < $1.key }.map(\.value))
+    node.hub.feeds = all
+    if node.loop.index == 0 { node.publisher.publish(status: all, now: now, into: &node.outgoing) }
+  }
+
+  // MARK: Time
+
+  /// About four times a second.
+  func tick(_ now: Timestamp) { for feed in all { feed.tick(now) } }
+
+  /// The clock has jumped forward by `jump` µs: no venue has been silent for that long.
+  func timeJumped(by jump: Int64) { for feed in all { feed.timeJumped(by: jump) } }
+
+  /// Moves on what is due by the clock.
+  func advance(_ now: Timestamp) { for feed in all where feed.nextDeadline <= now { feed.advance(now) } }
+
+  var nextDeadline: Timestamp {
+    var next = Timestamp.distantFuture
+    for feed in all { next = min(next, feed.nextDeadline) }
+    return next
+  }
+
+  // MARK: Their end
+
+  /// Ends all of them for good. On the loop.
+  func stop() { for feed in all { feed.stop() } }
+
+  /// Ends a feed: its venue, where it has no other connection, and its instruments are listed no more. On the loop.
+  /// Returns false if it is not here.
+  @discardableResult
+  func end(_ connection: String) -> Bool {
+    guard let slot = slot(of: connection) else { return false }
+    let feed = all[slot]
+    feed.stop()
+    ended.insert(slot)
+    forgetEverywhere(feed.pipeline.market.instruments.map(\.instrument.symbol), feed: numbers[slot])
+    return true
+  }
+
+  /// Begins a feed again that was ended, with what it is to follow now; false if there is none. On the loop.
+  func begin(again connection: String, _ configuration: FeedConfiguration) -> Bool {
+    node.loop.assertOnLoop()
+    guard let slot = all.indices.first(where: { all[$0].pipeline.venue.label == connection }),
+      let session = all[slot] as? FeedSession
+    else { return false }
+    ended.remove(slot)
+    session.start()
+    session.follow(configuration)
+    announceAll(of: slot)
+    return true
+  }
+
+  /// Has every loop list these symbols no more, and the feed of this number.
+  func forgetEverywhere(_ symbols: [String], feed number: Int? = nil) {
+    for other in node.nodes { other.loop.execute { other.feeds.forget(symbols, feed: number) } }
+  }
+
+  /// The slot of the feed of a connection; nil if it is not on this loop, or was ended.
+  func slot(of connection: String) -> Int? {
+    node.loop.assertOnLoop()
+    return all.indices.first { all[$0].pipeline.venue.label == connection && !ended.contains($0) }
+  }
+}

@@ -1,0 +1,87 @@
+import Access
+import MarketData
+import PubSub
+
+/// What venues say together: `/v1/quote` of a symbol or a composite, and `/v1/rates` between two assets.
+struct ComparisonAnswer {
+  let api: PublicAPI
+  let grant: Grant
+
+  /// The quote of a symbol, or of all venues together (`composite:BTC-USD`).
+  func quote(
+    _ symbol: String, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    for channel in [ChannelName.quote, .ticker] where !grant.channels.contains(channel) {
+      throw RequestProblem(response: api.forbidden("the channel \(channel.rawValue), which is part of a quote", grant))
+    }
+    let depth = try query.number("depth", 1...QuoteAnswer.depthLimit, default: 0)
+    guard depth == 0 || grant.channels.contains(.book) else {
+      throw RequestProblem(response: api.forbidden("the channel book, which `depth` shows", grant))
+    }
+    var entries = api.node.hub.members(ofComposite: symbol)
+    let isComposite = !entries.isEmpty
+    entries.removeAll { !grant.allows($0.instrument.symbol) }
+    if !isComposite {
+      var lookup = SymbolLookup()
+      if case .failed(let error) = api.item(symbol, grant, &lookup).content {
+        throw RequestProblem(response: api.response(to: error))
+      }
+      if let entry = api.node.hub.directory.entries[symbol] { entries = [entry] }
+    }
+    guard !entries.isEmpty else {
+      throw RequestProblem(response: api.forbidden("any market of \(symbol.prefix(80))", grant))
+    }
+    if let refusal = charge(entries.count * (32 + 4 * depth)) { return reply(refusal) }
+    QuoteGathering(node: api.node, depth: depth, hasFigures: true).gather(entries) { parts in
+      guard let body = QuoteAnswer.quote(symbol, parts, depth: depth, isComposite: isComposite) else {
+        let reasons = parts.map { "\($0.market.instrument.venue) \($0.market.reason)" }.sorted()
+        return reply(
+          .error(
+            503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
+            hint: reasons.joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000))
+      }
+      reply(.json(body))
+    }
+  }
+
+  /// What one asset is worth in another, through live markets.
+  func rate(
+    _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
+    _ charge: @escaping (Int) -> HTTPResponse?
+  ) throws(RequestProblem) {
+    guard grant.channels.contains(.quote) else {
+      throw RequestProblem(response: api.forbidden("the channel quote", grant))
+    }
+    guard let base = query.text("base"), let quote = query.text("quote") else {
+      throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
+    }
+    // A table takes a few ns a market to search; one of a token's own must be made.
+    let markets = api.node.hub.directory.entries.count
+    if let refusal = charge(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets) { return reply(refusal) }
+    api.rateBook.table(now: api.node.clock.now()) { table, parts in
+      let allowed = grant.allowsAllSymbols ? parts : parts.filter { grant.allows($0.market.instrument.symbol) }
+      let table = grant.allowsAllSymbols ? table : ConversionTable(allowed.map(\.market))
+      guard let conversion = table.convert(base, to: quote) else {
+        let names = table.assetNames
+        for asset in [base, quote] where !names.contains(asset) {
+          return reply(
+            .error(
+              404, code: "not_found",
+              message: "no live market has the asset \(asset.prefix(20))\(NearNames.question(asset, among: names))",
+              hint: "assets are written as in symbols: ZEC, USD"))
+        }
+        return reply(
+          .error(
+            503, code: "not_ready",
+            message: "at most \(ConversionTable.longest) live markets do not lead from \(base) to \(quote)",
+            retry: true, retryAfterMilliseconds: 1_000))
+      }
+      let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }
+      reply(
+        .json(
+          QuoteAnswer.rate(
+            conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs), now: api.node.clock.now())))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Access
+import HTTP1
+import PubSub
+import Transport
+
+/// Who asks, what that one may not, and what is written down of it.
+extension PublicAPI {
+  struct Caller {
+    /// Nil: nobody has said.
+    var grant: Grant?
+    var credential: AccessPolicy.Credential?
+  }
+
+  func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
+    guard let access = node.settings.access else {
+      let hosts = InternalHosts(names: node.settings.internalHosts)
+      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
+    }
+    let token: String?
+    do throws(BearerToken.Problem) {
+      token = try BearerToken.read(request)
+    } catch {
+      switch error {
+      case .inURL:
+        return .failure(
+          RequestProblem(
+            response: .error(
+              400, code: "token_in_url", message: "a token must not stand in a URL, where logs and histories keep it",
+              hint: "send Authorization: Bearer, or say it in hello; take this one out of use")))
+      case .malformed(let what): return .failure(RequestProblem(response: unauthorized(what, error: "invalid_request")))
+      }
+    }
+    guard let token else { return .success(Caller(grant: access.policy.anonymous)) }
+    switch access.authenticate(token, now: node.clock.now()) {
+    case .success(let credential): return .success(Caller(grant: credential.grant, credential: credential))
+    case .failure(let error):
+      return .failure(RequestProblem(response: unauthorized(error.description, error: "invalid_token")))
+    }
+  }
+
+  /// RFC 6750 section 3: `error` is left out where the request had no token.
+  func unauthorized(_ message: String, error: String?) -> HTTPResponse {
+    admission.count(.unauthorized)
+    var challenge = "Bearer realm=\"tidegate\""
+    if let error { challenge += ", error=\"\(error)\", error_description=\"\(message)\"" }
+    return .error(
+      401, code: "unauthorized", message: message, hint: "send Authorization: Bearer and a key or a token",
+      fields: [HTTPField("WWW-Authenticate", challenge)])
+  }
+
+  func forbidden(_ what: String, _ grant: Grant) -> HTTPResponse {
+    admission.count(.forbidden)
+    return .error(
+      403, code: "forbidden", message: "your token does not allow \(what)",
+      hint: "it allows the channels \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))",
+      fields: [PublicAPI.insufficientScope])
+  }
+
+  static let insufficientScope = HTTPField(
+    "WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")
+
+  // MARK: What becomes of an answer
+
+  /// It is counted, and logged where that is wanted.
+  func answered(
+    _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
+  ) {
+    node.metrics.http.record(request?.path, status: status, nanoseconds: request == nil ? nil : nanoseconds)
+    node.settings.accessLog?.request(
+      caller(request, on: connection), method: request?.method, path: request?.path, status: status, bytes: bytes,
+      nanoseconds: nanoseconds)
+  }
+
+  /// Who asked, as far as is known: a token that is not good has no name.
+  private func caller(_ request: HTTPRequestHead?, on connection: Connection) -> AccessLog.Client {
+    guard let request else { return AccessLog.Client(peer: IPAddress(connection.peer.host)) }
+    var subject: String?
+    if let access = node.settings.access, let token = try? BearerToken.read(request),
+      case .success(let credential) = access.authenticate(token, now: node.clock.now())
+    {
+      subject = credential.grant.subject
+    }
+    return AccessLog.Client(peer: client(of: connection, request), subject: subject)
+  }
+}

@@ -1,0 +1,169 @@
+import Bytes
+
+/// Quotes and books: what is published of them, when a book is out of sync, and when it is hidden.
+extension Market {
+  /// Whether a quote can be one: each side without orders, or with a price and a size, and the bid below the ask.
+  func isPossible(_ quote: Quote) -> Bool {
+    let hasBid = quote.bidSize != 0
+    let hasAsk = quote.askSize != 0
+    let isPossible =
+      (!hasBid || (quote.bidSize > 0 && quote.bid > 0)) && (!hasAsk || (quote.askSize > 0 && quote.ask > 0))
+      && !(hasBid && hasAsk && quote.bid >= quote.ask)
+    if !isPossible { refusedValues += 1 }
+    return isPossible
+  }
+
+  func publish(_ quote: Quote, of state: InstrumentState, into changes: inout MarketChanges) {
+    if let old = state.quote, old.bid == quote.bid, old.ask == quote.ask, old.bidSize == quote.bidSize,
+      old.askSize == quote.askSize
+    {
+      state.quote?.time = quote.time
+      return
+    }
+    state.quote = quote
+    changes.items.append(.quote(quote))
+  }
+
+  func apply(
+    _ event: BookEvent, of batch: borrowing EventBatch, to state: InstrumentState, now: Timestamp,
+    into changes: inout MarketChanges
+  ) {
+    let id = event.instrument
+    guard event.kind == .snapshot || state.isKept else {
+      state.ignoredDeltas += 1
+      return
+    }
+    let bids = batch.bids[event.bidRange]
+    let asks = batch.asks[event.askRange]
+    guard bids.allSatisfy({ $0.price > 0 }), asks.allSatisfy({ $0.price > 0 }) else {
+      return loseSync(state, .malformed, detected: true, into: &changes)
+    }
+    let bidStart = changes.bids.count
+    let askStart = changes.asks.count
+    switch event.kind {
+    case .snapshot:
+      state.book.replace(bids: bids, asks: asks)
+      state.checksumMisses = 0
+    case .delta:
+      changes.bids.append(contentsOf: bids)
+      changes.asks.append(contentsOf: asks)
+      state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
+    }
+    state.bookTime = event.time
+    state.frozen.bookChanged()
+    if let expected = event.checksum, !passes(expected, state) {
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
+      return loseSync(state, .checksum, detected: true, into: &changes)
+    }
+    if state.book.isCrossed {
+      if state.crossedSince == nil { state.crossedSince = now }
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
+      if !loseSyncIfCrossed(state, now: now, into: &changes) { hide(state, into: &changes) }
+      return
+    }
+    state.crossedSince = nil
+    // What was hidden is shown whole: nobody has seen the changes since.
+    switch state.bookState == .live ? event.kind : .snapshot {
+    case .snapshot:
+      changes.bids.removeSubrange(bidStart...)
+      changes.asks.removeSubrange(askStart...)
+      if state.bookState != .live {
+        state.bookState = .live
+        changes.items.append(.bookState(id, .live))
+      }
+      changes.items.append(.bookSnapshot(id))
+    case .delta:
+      let bidRange = bidStart..<changes.bids.count
+      let askRange = askStart..<changes.asks.count
+      if !bidRange.isEmpty || !askRange.isEmpty {
+        changes.items.append(.bookDelta(id, bids: bidRange, asks: askRange, time: event.time))
+      }
+    }
+    guard configuration.quotesFromBook else { return }
+    let bid = state.book.bestBid ?? PriceLevel(price: 0, size: 0)
+    let ask = state.book.bestAsk ?? PriceLevel(price: 0, size: 0)
+    let quote = Quote(
+      instrument: id, bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size, time: event.time)
+    publish(quote, of: state, into: &changes)
+  }
+
+  /// Whether the book goes on after its venue said what its checksum is.
+  private func passes(_ expected: UInt32, _ state: InstrumentState) -> Bool {
+    guard let rule = configuration.checksum,
+      let checksum = rule(state.book, state.instrument.priceScale, state.instrument.sizeScale)
+    else { return true }
+    guard checksum != expected else {
+      state.checksumsOK += 1
+      state.checksumMisses = 0
+      return true
+    }
+    state.checksumMisses += 1
+    return state.checksumMisses < configuration.checksumPatience
+  }
+
+  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is
+  /// published even if the book never got live since the last one, because the code that asks the venue for a new
+  /// snapshot waits for it.
+  func loseSync(
+    _ state: InstrumentState, _ reason: ResyncReason, detected: Bool = false, into changes: inout MarketChanges
+  ) {
+    state.book.removeAll()
+    state.crossedSince = nil
+    state.frozen.bookChanged()
+    state.checksumMisses = 0
+    if configuration.quotesFromBook { state.quote = nil }
+    guard detected || state.bookState != .syncing(reason) else { return }
+    state.bookState = .syncing(reason)
+    changes.items.append(.bookState(state.instrument.id, .syncing(reason)))
+  }
+
+  /// Takes a book that is crossed out of sight, and gives it the tolerance to come back by itself.
+  private func hide(_ state: InstrumentState, into changes: inout MarketChanges) {
+    scheduleCrossed(state)
+    state.frozen.bookChanged()
+    if configuration.quotesFromBook { state.quote = nil }
+    guard state.bookState != .syncing(.crossed) else { return }
+    state.bookState = .syncing(.crossed)
+    changes.items.append(.bookState(state.instrument.id, .syncing(.crossed)))
+  }
+
+  /// Takes the book out of sync if it has been crossed for the tolerance. Returns whether it did.
+  func loseSyncIfCrossed(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) -> Bool {
+    guard let since = state.crossedSince, now - since >= configuration.crossedTolerance else { return false }
+    loseSync(state, .crossed, detected: true, into: &changes)
+    return true
+  }
+
+  /// Notes whether a quote of a channel of its own has gone through the book's best, or come back.
+  func compare(_ quote: Quote, with state: InstrumentState, now: Timestamp) {
+    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk else { return }
+    let isThrough = (quote.bidSize > 0 && quote.bid >= ask.price) || (quote.askSize > 0 && quote.ask <= bid.price)
+    guard isThrough, quote.time >= state.bookTime else { return state.frozen.quoteReturned() }
+    state.frozen.quoteWentThrough(now: now)
+    if let since = state.frozen.quoteSince { scheduleFrozen(state, since) }
+  }
+
+  /// Notes whether a trade has gone through the book's best; true if too many have.
+  func isFrozen(_ state: InstrumentState, by trade: Trade, now: Timestamp) -> Bool {
+    guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk,
+      trade.price > ask.price || trade.price < bid.price, trade.time > state.bookTime
+    else { return false }
+    return state.frozen.tradeWentThrough(now: now)
+  }
+
+  func scheduleFrozen(_ state: InstrumentState, _ since: Timestamp) {
+    guard !state.isFrozenScheduled else { return }
+    state.isFrozenScheduled = true
+    deadlines.insert(
+      .init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
+  }
+
+  func scheduleCrossed(_ state: InstrumentState) {
+    guard !state.isCrossedScheduled, let since = state.crossedSince else { return }
+    state.isCrossedScheduled = true
+    deadlines.insert(
+      .init(time: since + configuration.crossedTolerance, instrument: state.instrument.id, kind: .crossed))
+  }
+}
