@@ -188,7 +188,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
       b = byte(position)
     }
     guard b == UInt8(ascii: "\"") else { throw failure(position) }
-    let key = try string()
+    let key = try quoted()
     try expect(UInt8(ascii: ":"))
     return key
   }
@@ -220,6 +220,17 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     skipWhitespace()
     guard position < length, byte(position) != UInt8(ascii: "]") else { throw failure(position) }
     return true
+  }
+
+  /// Reads the string whose first quote is next; one without escapes at once.
+  @inlinable @inline(__always)
+  mutating func quoted() throws(JSONError) -> JSONSlice {
+    let begin = position &+ 1
+    let end = SWAR.endOfPlainText(start, from: begin, to: length)
+    guard end < length, byte(end) == UInt8(ascii: "\"") else { return try string() }
+    position = end &+ 1
+    isFirst = false
+    return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
   }
 
   /// Reads a string; the slice is what stands between its quotes. O(length), eight bytes at a time.
@@ -405,37 +416,6 @@ package struct JSONScanner: ~Copyable, ~Escapable {
       position &+= 1
     }
     isFirst = false
-  }
-
-  /// Reads a value of any kind and forgets it. Nesting beyond `depthLimit` is an error.
-  @inlinable
-  package mutating func skipValue() throws(JSONError) { try skipValue(depth: 0) }
-
-  @usableFromInline
-  mutating func skipValue(depth: Int) throws(JSONError) {
-    guard depth < Self.depthLimit else { throw JSONError(reason: .tooDeep, offset: position) }
-    switch peek() {
-    case .object:
-      try objectStart()
-      while try nextKey() != nil { try skipValue(depth: depth + 1) }
-    case .array:
-      try arrayStart()
-      while try nextElement() { try skipValue(depth: depth + 1) }
-    case .string: _ = try string()
-    case .number: _ = try number()
-    case .bool: _ = try bool()
-    case .null: _ = try null()
-    case nil: throw failure(position)
-    }
-  }
-
-  /// Reads a value of any kind and returns where its text stands, to scan it again later.
-  @inlinable
-  package mutating func rawValue() throws(JSONError) -> JSONSlice {
-    skipWhitespace()
-    let begin = position
-    try skipValue()
-    return JSONSlice(offset: begin, count: position - begin, isEscaped: false)
   }
 
   /// Checks that nothing but white space follows.

@@ -136,9 +136,7 @@ package final class Bitfinex: Dialect {
 
   /// The topic of a channel number, nil if it has none. At most 24 comparisons.
   func topic(of number: Int64) -> Topic? {
-    guard number != 0 else { return nil }
-    for index in numbers.indices where numbers[index] == number { return topic(index) }
-    return nil
+    number == 0 ? nil : numbers.firstIndex(of: number).map(topic)
   }
 
   // MARK: Messages

@@ -35,53 +35,25 @@ package struct BitfinexPair {
 
   /// The names that most depends on, for where the venue's own list of them is missing.
   private static let names = ["UST": "USDT", "UDC": "USDC", "DSH": "DASH"]
-  /// More pairs than this are no list.
-  private static let limit = 20_000
 
   /// Reads `[["BTCUSD","BTCUST",…],[["UST","USDt"],…]]`: the pairs, and if it is there the names of currencies.
   package static func list(_ body: RawSpan) throws(FeedError) -> [BitfinexPair] {
-    var pairs: [String] = []
-    var names: [String: String] = [:]
     var reader = FieldReader(body)
     reader.field = "list"
     try reader.arrayStart()
-    var part = 0
-    while try reader.nextElement() {
-      guard part < 2, reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        if part == 0 {
-          pairs.append(try reader.decodedString("pair"))
-        } else {
-          let (currency, name) = try readName(&reader)
-          names[currency] = name.uppercased()
-        }
-        guard pairs.count <= limit, names.count <= limit else {
-          throw FeedError(.shape, "list of more than \(limit) pairs or currencies")
-        }
-      }
-      part += 1
+    guard try reader.nextElement() else { throw FeedError.missing("pairs", in: "list") }
+    let pairs = try reader.list { (reader, _) throws(FeedError) -> String? in try reader.decodedString("pair") }
+    var names: [String: String] = [:]
+    if try reader.nextElement() {
+      names = Dictionary(try reader.textPairs()) { _, last in last }
+      while try reader.nextElement() { try reader.skipValue() }
     }
-    guard part > 0 else { throw FeedError.missing("pairs", in: "list") }
     let all = pairs.compactMap { BitfinexPair(pair: $0, names: names) }
     // Of two currencies with one name, the one that is called so by the venue comes first.
     return all.filter { $0.isPlain } + all.filter { !$0.isPlain }
   }
 
   private var isPlain: Bool { symbol.base == base && symbol.quote == quote }
-
-  private static func readName(_ reader: inout FieldReader) throws(FeedError) -> (String, String) {
-    try reader.arrayStart()
-    guard try reader.nextElement() else { throw FeedError.missing("currency", in: "name") }
-    let currency = try reader.decodedString("currency")
-    guard try reader.nextElement() else { throw FeedError.missing("name", in: "name") }
-    let name = try reader.decodedString("name")
-    while try reader.nextElement() { try reader.skipValue() }
-    return (currency, name)
-  }
 }
 
 extension Bitfinex {
@@ -106,24 +78,18 @@ extension Bitfinex {
   static let volumes = VolumeListing("/v2/tickers?symbols=ALL") { (body, volumes) throws(FeedError) in
     var reader = FieldReader(body)
     reader.field = "tickers"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var name = ""
-      var last: Decimal64?
-      var volume: Decimal64?
-      try reader.arrayStart()
-      var index = 0
-      while try reader.nextElement() {
-        switch index {
-        case 0: name = try reader.decodedString("symbol")
-        case 7: last = try reader.statistic("LAST_PRICE")
-        case 8: volume = try reader.statistic("VOLUME")
-        default: try reader.skipValue()
-        }
-        index += 1
-      }
-      guard name.hasPrefix("t"), let last, let volume else { continue }
-      try volumes.note(volume.product(with: last), of: name)
+    _ = try reader.list { (reader, _) throws(FeedError) -> Bool? in
+      let fields = try reader.list { (reader, _) throws(FeedError) -> FieldSlice? in try reader.rawValue("tickers") }
+      guard fields.count > 8 else { return nil }
+      var field = reader.reader(fields[0])
+      let name = try field.decodedString("symbol")
+      guard name.hasPrefix("t") else { return nil }
+      field = reader.reader(fields[7])
+      let last = try field.statistic("LAST_PRICE")
+      field = reader.reader(fields[8])
+      let volume = try field.statistic("VOLUME")
+      try volumes.note(volume.flatMap { volume in last.flatMap { volume.product(with: $0) } }, of: name)
+      return nil
     }
   }
 }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Reading Bitfinex' messages: events are objects (`BitfinexEvent`), data are arrays `[channel, payload…, count,
+/// Reading Bitfinex' messages: events are objects `{"event":…}`, data are arrays `[channel, payload…, count,
 /// time]`.
 ///
 /// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is
@@ -12,7 +12,9 @@ extension Bitfinex {
   ) throws(FeedError) {
     var reader = FieldReader(message)
     if reader.peek() == .array { return try readData(&reader, &instruments, &hearing, into: &batch) }
-    heard(try BitfinexEvent(&reader), instruments, &hearing, into: &batch)
+    let event = try FieldObject(&reader, "message")
+    try reader.end()
+    try heard(event, instruments, &hearing, into: &batch)
   }
 
   // MARK: Data
@@ -260,61 +262,67 @@ extension Bitfinex {
 /// What events come to.
 extension Bitfinex {
   func heard(
-    _ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) {
+    _ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     hearing.isAnswer = true
-    switch event.name {
-    case "info": informed(event, &hearing)
+    switch try event.name("event") {
+    case "info": try informed(event, &hearing)
     case "subscribed": subscribed(event, instruments, &hearing)
     case "unsubscribed": unsubscribed(event, &hearing)
     case "pong": batch.events.append(.heartbeat)
     case "conf":
       hearing.report(.greeted)
-      guard event.status != "OK" else { return }
-      let reason = "\(event.status) \(event.message); books go without their count and checksum"
+      guard event.says("status", "OK") != true else { return }
+      let reason = "\(event.text("status") ?? "") \(event.text("msg") ?? ""); books go without their count and checksum"
       hearing.report(.refused(Hearing.Refusal(reason: reason, what: "conf")))
     case "error": failed(event, instruments, &hearing)
     default: hearing.ignored += 1
     }
   }
 
-  private func informed(_ event: BitfinexEvent, _ hearing: inout Hearing) {
-    switch event.code {
+  private func informed(_ event: borrowing FieldObject, _ hearing: inout Hearing) throws(FeedError) {
+    switch event.integer("code") {
     case 20_051:
       hearing.report(
         .leave("the venue restarts its server and asks to connect again", within: Self.restartNotice))
     case 20_060: hearing.report(.maintenance(true))
     case 20_061: hearing.report(.maintenance(false))
-    default: if let isWorking = event.isWorking { hearing.report(.maintenance(!isWorking)) }
+    default:
+      guard let isWorking = try event.object("platform")?.integer("status") else { return }
+      hearing.report(.maintenance(isWorking == 0))
     }
   }
 
-  private func topic(of event: BitfinexEvent, _ instruments: InstrumentTable) -> Topic? {
-    guard let channel = Self.channels.firstIndex(of: event.channel) else { return nil }
-    return instruments.place(named: event.symbol).map { Topic(place: $0, channel: channel) }
+  private func topic(of event: borrowing FieldObject, _ instruments: InstrumentTable) -> Topic? {
+    guard let name = event.text("channel"), let channel = Self.channels.firstIndex(of: name),
+      let place = event.text("symbol").flatMap(instruments.place(named:))
+    else { return nil }
+    return Topic(place: place, channel: channel)
   }
 
-  private func subscribed(_ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     let topic = topic(of: event, instruments)
+    let number = event.integer("chanId") ?? 0
     // A number may come again for something else; then it is no longer what it was.
-    if let former = self.topic(of: event.number), former != topic { ended(former, &hearing) }
-    guard let topic, event.number != 0,
-      topic.channel != Self.book || event.precision.isEmpty || event.precision == "P0"
+    if let former = self.topic(of: number), former != topic { ended(former, &hearing) }
+    guard let topic, number != 0, topic.channel != Self.book || event.says("prec", "P0") ?? true
     else {
       hearing.ignored += 1
       return
     }
     let code = code(topic)
     grow(to: code)
-    if leaving[code] == event.number { leaving[code] = 0 }
-    numbers[code] = event.number
+    if leaving[code] == number { leaving[code] = 0 }
+    numbers[code] = number
     hearing.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
   }
 
-  private func unsubscribed(_ event: BitfinexEvent, _ hearing: inout Hearing) {
-    if event.number != 0, let code = leaving.firstIndex(of: event.number) {
+  private func unsubscribed(_ event: borrowing FieldObject, _ hearing: inout Hearing) {
+    let number = event.integer("chanId") ?? 0
+    if number != 0, let code = leaving.firstIndex(of: number) {
       leaving[code] = 0
-    } else if let topic = topic(of: event.number) {
+    } else if let topic = topic(of: number) {
       ended(topic, &hearing)
     }
   }
@@ -325,23 +333,25 @@ extension Bitfinex {
     hearing.report(.ended(topic))
   }
 
-  private func failed(_ event: BitfinexEvent, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  private func failed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     let topic = topic(of: event, instruments)
-    var refusal = Hearing.Refusal(reason: "\(event.message) (code \(event.code))")
-    if !event.symbol.isEmpty { refusal.what = "\(event.channel) \(event.symbol)" }
-    switch (event.code, topic) {
+    let (number, code) = (event.integer("chanId") ?? 0, event.integer("code") ?? 0)
+    let message = event.text("msg") ?? ""
+    var refusal = Hearing.Refusal(reason: "\(message) (code \(code))")
+    if let symbol = event.text("symbol") { refusal.what = "\(event.text("channel") ?? "") \(symbol)" }
+    switch (code, topic) {
     // It is subscribed, or about to be: the acknowledgement is on its way, or the request is sent again.
     case (10_301, _): return
     case (10_300, let topic?), (10_001, let topic?):
       (refusal.place, refusal.channel) = (topic.place, topic.channel)
-      refusal.reason = "Bitfinex refused \(instruments[topic.place].venueSymbol): \(event.message)"
+      refusal.reason = "Bitfinex refused \(instruments[topic.place].venueSymbol): \(message)"
     // One channel too many.
     case (10_305, let topic?):
       (refusal.place, refusal.channel) = (topic.place, topic.channel)
       refusal.effect = .again(after: Microseconds.minute)
     // What was to be given up is not there.
     case (10_400, _):
-      for code in leaving.indices where event.number == 0 || leaving[code] == event.number { leaving[code] = 0 }
+      for code in leaving.indices where number == 0 || leaving[code] == number { leaving[code] = 0 }
     default: break
     }
     hearing.report(.refused(refusal))

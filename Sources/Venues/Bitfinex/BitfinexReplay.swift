@@ -15,13 +15,7 @@ extension Bitfinex {
       guard let pair else { throw RecordedNameError("\(name) cannot be taken apart into base and quote") }
       return NamedMarket(name: pair.name, symbol: pair.symbol)
     }
-    var list = ByteBuffer()
-    list.append("[[")
-    for (index, market) in markets.found.enumerated() {
-      if index > 0 { list.append(",") }
-      list.append(json: String(market.name.dropFirst()))
-    }
-    list.append("]]")
-    return ReplayStart(markets, instruments: start.list ?? [UInt8](list.unsafeBytes))
+    let names = JSONText.array(markets.found.map { String($0.name.dropFirst()) })
+    return ReplayStart(markets, instruments: start.list ?? Array("[\(names)]".utf8))
   }
 }

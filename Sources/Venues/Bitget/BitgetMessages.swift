@@ -108,40 +108,8 @@ extension Bitget {
   /// A side that is missing has no orders, or has not changed: no such message has been seen.
   private static let bookFormat = BookFormat(title: "books", needsBothSides: false)
 
-  private struct BookFields {
-    var bids: FieldSlice?
-    var asks: FieldSlice?
-    var number: Int64?
-    var previous: Int64?
-    var checksum: UInt32?
-    var time: Timestamp
-  }
-
   /// `{"asks":[["price","size"],…],"bids":[…],"ts":"…","seq":…,"pseq":…}`, with `checksum` until May 2026.
-  private func readBookFields(_ reader: inout FieldReader, _ now: Timestamp) throws(FeedError) -> BookFields {
-    var fields = BookFields(time: now)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "asks") {
-        fields.asks = try reader.rawValue("asks")
-      } else if reader.equals(key, "bids") {
-        fields.bids = try reader.rawValue("bids")
-      } else if reader.equals(key, "seq") {
-        fields.number = try reader.int64("seq")
-      } else if reader.equals(key, "pseq") {
-        fields.previous = try reader.int64("pseq")
-      } else if reader.equals(key, "ts") {
-        fields.time = try reader.time("ts", .epoch) ?? now
-      } else if reader.equals(key, "checksum") {
-        // Signed, in 32 bits; 0 stands for none.
-        let value = try reader.int64("checksum")
-        fields.checksum = value == 0 ? nil : UInt32(truncatingIfNeeded: value)
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return fields
-  }
+  private static let updateFormat = UpdateFormat(last: "seq", previous: "pseq", time: "ts")
 
   /// A message of a book has one entry; were it to have more, they would have to be applied together or not at all.
   /// Before 2026 updates named no number before theirs: those are as good as their checksum.
@@ -150,23 +118,31 @@ extension Bitget {
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
-    let fields = try readBookFields(&entries, hearing.now)
+    var fields = UpdateFields()
+    var checksum: UInt32?
+    try entries.objectStart()
+    while let key = try entries.nextKey() {
+      if try instruments.take(key, of: &entries, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
+      if entries.equals(key, "checksum") {
+        // Signed, in 32 bits; 0 stands for none.
+        let value = try entries.int64("checksum")
+        checksum = value == 0 ? nil : UInt32(truncatingIfNeeded: value)
+      } else {
+        try entries.skipValue()
+      }
+    }
     guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
-    let isLinked = fields.number != nil && (isSnapshot || fields.previous != nil)
-    guard isLinked || fields.checksum != nil else { throw FeedError.missing("seq or pseq", in: "books") }
+    let isLinked = fields.last != nil && (isSnapshot || fields.previous != nil)
+    guard isLinked || checksum != nil else { throw FeedError.missing("seq or pseq", in: "books") }
     let mark = BatchMark(batch)
     try instruments.readSides(fields.bids, fields.asks, of: entries, place, Self.bookFormat, into: &batch)
-    let (bids, asks) = (mark.bids..<batch.bids.count, mark.asks..<batch.asks.count)
     if isSnapshot {
-      batch.events.append(
-        .bookDepth(InstrumentID(place), levels: Self.window(bids: bids.count, asks: asks.count)))
+      let levels = Self.window(bids: batch.bids.count - mark.bids, asks: batch.asks.count - mark.asks)
+      batch.events.append(.bookDepth(InstrumentID(place), levels: levels))
     }
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: bids, askRange: asks,
-          time: fields.time, checksum: fields.checksum)))
-    guard isLinked, let number = fields.number else { return }
+    batch.appendBook(
+      isSnapshot ? .snapshot : .delta, place, since: mark, time: fields.time ?? hearing.now, checksum: checksum)
+    guard isLinked, let number = fields.last else { return }
     hearing.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
   }
 
@@ -185,9 +161,9 @@ extension Bitget {
     into batch: inout EventBatch
   ) throws(FeedError) {
     while try entries.nextElement() {
-      let fields = try readBookFields(&entries, now)
+      let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
       let quote = try instruments.readQuote(
-        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time)
+        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time ?? now)
       batch.events.append(.quote(quote))
     }
   }

@@ -78,47 +78,20 @@ extension Bybit {
 
   private static let bookFormat = BookFormat(title: "orderbook", bids: "b", asks: "a")
 
-  private struct BookFields {
-    var place: Int?
-    var bids: FieldSlice?
-    var asks: FieldSlice?
-    var number: Int64?
-  }
-
   /// `{"s":…,"b":[["price","size"],…],"a":[…],"u":…,"seq":…}`
-  private func readBookFields(
-    _ reader: inout FieldReader, _ instruments: InstrumentTable
-  ) throws(FeedError) -> BookFields {
-    var fields = BookFields()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "s") {
-        let slice = try reader.string("s")
-        fields.place = try instruments.place(reader.text(slice))
-      } else if reader.equals(key, "b") {
-        fields.bids = try reader.rawValue("b")
-      } else if reader.equals(key, "a") {
-        fields.asks = try reader.rawValue("a")
-      } else if reader.equals(key, "u") {
-        fields.number = try reader.int64("u")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return fields
-  }
+  private static let updateFormat = UpdateFormat(symbol: "s", last: "u")
 
   /// A snapshot, or a change with `u` = 1 (the service began anew), replaces the book; a change must follow by one.
   private func readBook(
     _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let fields = try readBookFields(&reader, instruments)
+    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
     guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook") }
-    guard let number = fields.number else { throw FeedError.missing("u", in: "orderbook") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, place, since: mark, time: time)
+    guard let number = fields.last else { throw FeedError.missing("u", in: "orderbook") }
+    try instruments.append(
+      fields, isSnapshot || number == 1 ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: time,
+      into: &batch)
     hearing.number(UpdateNumbers(first: number, last: number))
   }
 
@@ -128,7 +101,7 @@ extension Bybit {
     _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let fields = try readBookFields(&reader, instruments)
+    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
     guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook.1") }
     var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
     if !isSnapshot, place < quotes.count, let old = quotes[place] {

@@ -107,51 +107,37 @@ extension Deribit {
   ///
   /// A snapshot names no number before it, or null, or any: older ones have had 0 and 20. Grouped books have no
   /// `type` and are not subscribed.
+  private static let updateFormat = UpdateFormat(
+    symbol: "instrument_name", last: "change_id", previous: "prev_change_id", time: "timestamp")
+
   private func readBook(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
+    var fields = UpdateFields()
     var isSnapshot: Bool?
-    var number: Int64?
-    var previous: Int64?
-    var time = hearing.now
-    var bids: FieldSlice?
-    var asks: FieldSlice?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "bids") {
-        bids = try reader.rawValue("bids")
-      } else if reader.equals(key, "asks") {
-        asks = try reader.rawValue("asks")
-      } else if reader.equals(key, "instrument_name") {
-        let slice = try reader.string("instrument_name")
-        place = try instruments.place(reader.text(slice))
-      } else if reader.equals(key, "type") {
+      if try instruments.take(key, of: &reader, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
+      if reader.equals(key, "type") {
         let slice = try reader.string("type")
         isSnapshot = reader.equals(slice, "snapshot") ? true : reader.equals(slice, "change") ? false : nil
-      } else if reader.equals(key, "change_id") {
-        number = try reader.int64("change_id")
-      } else if reader.equals(key, "prev_change_id"), reader.peek() == .number {
-        previous = try reader.int64("prev_change_id")
-      } else if reader.equals(key, "timestamp") {
-        time = try reader.time("timestamp", .epoch) ?? hearing.now
       } else {
         try reader.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("instrument_name", in: "book") }
+    guard let place = fields.place else { throw FeedError.missing("instrument_name", in: "book") }
     guard let isSnapshot else {
       hearing.ignored += 1
       return
     }
-    guard let number else { throw FeedError.missing("change_id", in: "book") }
-    guard isSnapshot || previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time)
+    guard let number = fields.last else { throw FeedError.missing("change_id", in: "book") }
+    guard isSnapshot || fields.previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
+    try instruments.append(
+      fields, isSnapshot ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: fields.time ?? hearing.now,
+      into: &batch)
     // What a snapshot says came before it is nothing that a change could repeat.
-    hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : previous ?? 0))
+    hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
     lines[line(place)].leading = nil
   }
 

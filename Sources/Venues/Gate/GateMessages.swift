@@ -99,25 +99,18 @@ extension Gate {
 
   private static let bookFormat = BookFormat(title: "order book", bids: "b", asks: "a", needsBothSides: false)
 
-  private struct BookFields {
-    var place: Int?
-    var isFull = false
-    var first: Int64?
-    var last: Int64?
-    var bids: FieldSlice?
-    var asks: FieldSlice?
-    var time: Timestamp?
-  }
+  private static let updateFormat = UpdateFormat(first: "U", last: "u", time: "t")
 
   /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where
   /// `full` is there, and a side, or both, where nothing changed. Nil if the stream is of another depth.
   private func readBookFields(
     _ reader: inout FieldReader, isStream: Bool, _ instruments: InstrumentTable
-  ) throws(FeedError) -> BookFields? {
-    var fields = BookFields()
-    var isOther = false
+  ) throws(FeedError) -> (UpdateFields, isFull: Bool)? {
+    var fields = UpdateFields()
+    var (isFull, isOther) = (false, false)
     try reader.objectStart()
     while let key = try reader.nextKey() {
+      if try instruments.take(key, of: &reader, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
       if reader.equals(key, "s") {
         let slice = try reader.string("s")
         if isStream {
@@ -133,40 +126,30 @@ extension Gate {
           fields.place = try instruments.place(reader.text(slice))
         }
       } else if reader.equals(key, "full"), reader.peek() == .bool {
-        fields.isFull = try reader.bool("full")
-      } else if reader.equals(key, "U") {
-        fields.first = try reader.int64("U")
-      } else if reader.equals(key, "u") {
-        fields.last = try reader.int64("u")
-      } else if reader.equals(key, "b") {
-        fields.bids = try reader.rawValue("b")
-      } else if reader.equals(key, "a") {
-        fields.asks = try reader.rawValue("a")
-      } else if reader.equals(key, "t"), reader.peek() == .number {
-        fields.time = VenueTime.epoch(try reader.int64("t"))
+        isFull = try reader.bool("full")
       } else {
         try reader.skipValue()
       }
     }
-    return isOther ? nil : fields
+    return isOther ? nil : (fields, isFull)
   }
 
   private func readBook(
     _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp?, _ instruments: inout InstrumentTable,
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let fields = try readBookFields(&reader, isStream: isStream, instruments) else {
+    guard let (fields, isFull) = try readBookFields(&reader, isStream: isStream, instruments) else {
       hearing.ignored += 1
       return
     }
     guard let place = fields.place else { throw FeedError.missing("s", in: "order book") }
     guard let last = fields.last, last >= 0 else { throw FeedError.missing("u", in: "order book") }
-    guard fields.isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
-    let first = fields.isFull ? last : fields.first ?? last
+    guard isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
+    let first = isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.appendBook(fields.isFull ? .snapshot : .delta, place, since: mark, time: fields.time ?? time ?? hearing.now)
+    try instruments.append(
+      fields, isFull ? .snapshot : .delta, of: reader, place, Self.bookFormat,
+      time: fields.time ?? time ?? hearing.now, into: &batch)
     hearing.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
   }
 

@@ -19,14 +19,8 @@ extension Gemini {
       }
       return NamedMarket(name: name, symbol: symbol)
     }
-    var list = ByteBuffer()
-    list.append("[")
-    for (index, market) in markets.found.enumerated() {
-      if index > 0 { list.append(",") }
-      list.append(json: GeminiName.text(of: market.symbol))
-    }
-    list.append("]")
-    return ReplayStart(markets, instruments: start.list ?? [UInt8](list.unsafeBytes))
+    let names = JSONText.array(markets.found.map { GeminiName.text(of: $0.symbol) })
+    return ReplayStart(markets, instruments: start.list ?? Array(names.utf8))
   }
 
   private static func quoteCurrency(_ details: [UInt8]) -> String? {

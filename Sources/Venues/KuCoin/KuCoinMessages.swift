@@ -96,42 +96,20 @@ extension KuCoin {
   private static let bookFormat = BookFormat(title: "obu", bids: "b", asks: "a", needsBothSides: false)
 
   /// `{"s":"BTC-USDT","O":…,"C":…,"M":ns,"a":[["price","size"],…],"b":[…]}`
+  private static let updateFormat = UpdateFormat(symbol: "s", first: "O", last: "C", time: "M", clock: .nanoseconds)
+
   private func readBook(
     _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var first: Int64?
-    var last: Int64?
-    var time = hearing.now
-    var bids: FieldSlice?
-    var asks: FieldSlice?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "s") {
-        let slice = try reader.string("s")
-        place = try instruments.place(reader.text(slice))
-      } else if reader.equals(key, "O") {
-        first = try reader.int64("O")
-      } else if reader.equals(key, "C") {
-        last = try reader.int64("C")
-      } else if reader.equals(key, "M") {
-        time = try reader.time("M", .nanoseconds) ?? hearing.now
-      } else if reader.equals(key, "a") {
-        asks = try reader.rawValue("a")
-      } else if reader.equals(key, "b") {
-        bids = try reader.rawValue("b")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let place else { throw FeedError.missing("s", in: "obu") }
-    guard let last, last >= 0 else { throw FeedError.missing("C", in: "obu") }
-    guard let first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
+    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
+    guard let place = fields.place else { throw FeedError.missing("s", in: "obu") }
+    guard let last = fields.last, last >= 0 else { throw FeedError.missing("C", in: "obu") }
+    guard let first = fields.first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time)
+    try instruments.append(
+      fields, isSnapshot ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: fields.time ?? hearing.now,
+      into: &batch)
     hearing.number(UpdateNumbers(first: first, last: last))
   }
 

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Where the rows of an answer by REST stand, and what says that it is none. A value per list.
+/// Where the rows of an answer by REST stand, and what says that the request was refused. A value per list.
 struct ListFormat: Sendable {
   /// What says whether a request was carried out, beside its status.
   struct Code: Sendable {
@@ -121,7 +121,7 @@ struct MarketListing: Sendable {
     self.init(path: { $0.part == 0 ? path : nil }, read: read)
   }
 
-  /// The same, or one whose parts are told by a cursor.
+  /// The same, or one in which each part says where the next begins.
   init(
     _ path: String, _ format: ListFormat,
     _ read: @escaping @Sendable (borrowing FieldObject) throws(FeedError) -> ListedMarket?

@@ -86,7 +86,7 @@ package struct AssetNameFormat: Sendable {
   /// `[[["BTC","Bitcoin"],["UST","Tether USDt"],…],[["UST","USDt"],…]]`
   private static func readPairs(_ reader: inout FieldReader) throws(FeedError) -> [String: String] {
     guard reader.peek() == .array else { throw FeedError(.shape, "no array of assets") }
-    var lists: [[(code: String, text: String)]] = []
+    var lists: [[(String, String)]] = []
     try reader.arrayStart()
     while try reader.nextElement() {
       guard lists.count < 2, reader.peek() == .array else {
@@ -95,10 +95,10 @@ package struct AssetNameFormat: Sendable {
         try reader.skipValue()
         continue
       }
-      lists.append(try readPairList(&reader))
+      lists.append(try reader.textPairs())
     }
     guard let labels = lists.first else { throw FeedError(.shape, "no list of assets") }
-    let common = Dictionary((lists.count > 1 ? lists[1] : []).map { ($0.code, $0.text) }) { first, _ in first }
+    let common = Dictionary(lists.count > 1 ? lists[1] : []) { first, _ in first }
     var names: [String: String] = [:]
     for isOwn in [true, false] {
       for (code, name) in labels {
@@ -109,29 +109,5 @@ package struct AssetNameFormat: Sendable {
       }
     }
     return names
-  }
-
-  private static func readPairList(_ reader: inout FieldReader) throws(FeedError) -> [(code: String, text: String)] {
-    var pairs: [(code: String, text: String)] = []
-    var rows = 0
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try count(&rows)
-      guard reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      var texts: [String] = []
-      try reader.arrayStart()
-      while try reader.nextElement() {
-        guard reader.peek() == .string, texts.count < 2 else {
-          try reader.skipValue()
-          continue
-        }
-        texts.append(try reader.decodedString("name"))
-      }
-      if texts.count == 2 { pairs.append((texts[0], texts[1])) }
-    }
-    return pairs
   }
 }

@@ -89,35 +89,8 @@ extension OKX {
 
   private static let bookFormat = BookFormat(title: "books")
 
-  private struct BookFields {
-    var bids: FieldSlice?
-    var asks: FieldSlice?
-    var number: Int64?
-    var previous: Int64?
-    var time: Timestamp
-  }
-
   /// `{"asks":[["price","size","0","orders"],…],"bids":[…],"ts":…,"checksum":0,"seqId":…,"prevSeqId":…}`
-  private func readBookFields(_ reader: inout FieldReader, _ now: Timestamp) throws(FeedError) -> BookFields {
-    var fields = BookFields(time: now)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "bids") {
-        fields.bids = try reader.rawValue("bids")
-      } else if reader.equals(key, "asks") {
-        fields.asks = try reader.rawValue("asks")
-      } else if reader.equals(key, "seqId") {
-        fields.number = try reader.int64("seqId")
-      } else if reader.equals(key, "prevSeqId") {
-        fields.previous = try reader.int64("prevSeqId")
-      } else if reader.equals(key, "ts") {
-        fields.time = try reader.time("ts", .epoch) ?? now
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return fields
-  }
+  private static let updateFormat = UpdateFormat(last: "seqId", previous: "prevSeqId", time: "ts")
 
   /// A message of a book has one entry; were it to have more, they would have to be applied together or not at all.
   ///
@@ -128,19 +101,16 @@ extension OKX {
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
-    let fields = try readBookFields(&entries, hearing.now)
+    let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
     guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
-    guard let number = fields.number else { throw FeedError.missing("seqId", in: "books") }
+    guard let number = fields.last else { throw FeedError.missing("seqId", in: "books") }
     guard let previous = fields.previous ?? (isSnapshot ? -1 : nil) else {
       throw FeedError.missing("prevSeqId", in: "books update")
     }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: entries, place, Self.bookFormat, into: &batch)
-    guard isSnapshot || number >= previous else {
-      mark.dropLevels(&batch)
-      return hearing.report(.lost(place: place, .venueReset))
-    }
-    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: fields.time)
+    guard isSnapshot || number >= previous else { return hearing.report(.lost(place: place, .venueReset)) }
+    try instruments.append(
+      fields, isSnapshot ? .snapshot : .delta, of: entries, place, Self.bookFormat, time: fields.time ?? hearing.now,
+      into: &batch)
     hearing.number(UpdateNumbers(first: number, last: number, previous: previous))
   }
 
@@ -150,9 +120,9 @@ extension OKX {
     into batch: inout EventBatch
   ) throws(FeedError) {
     while try entries.nextElement() {
-      let fields = try readBookFields(&entries, now)
+      let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
       let quote = try instruments.readQuote(
-        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time)
+        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time ?? now)
       batch.events.append(.quote(quote))
     }
   }

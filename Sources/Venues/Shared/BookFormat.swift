@@ -61,6 +61,31 @@ struct BookFormat {
   }
 }
 
+/// How a venue names what a book's message says beside its levels, where that is one object.
+struct UpdateFormat {
+  /// Nil where the symbol stands outside the object.
+  var symbol: StaticString?
+  /// The number of the first change in it; nil where there is one number.
+  var first: StaticString?
+  var last: StaticString
+  /// The number before its own.
+  var previous: StaticString?
+  /// Nil where the handler reads the time itself.
+  var time: StaticString?
+  var clock = VenueClock.epoch
+}
+
+/// The fields of one message of a book, as far as they have been met.
+struct UpdateFields {
+  var place: Int?
+  var first: Int64?
+  var last: Int64?
+  var previous: Int64?
+  var time: Timestamp?
+  var bids: FieldSlice?
+  var asks: FieldSlice?
+}
+
 extension InstrumentTable {
   /// Appends the levels of the sides that were passed over in `reader` before. O(levels).
   mutating func readSides(
@@ -337,5 +362,55 @@ extension InstrumentTable {
     note(place, batch.bids[mark.bids...])
     note(place, batch.asks[mark.asks...])
     batch.appendBook(kind, place, since: mark, time: time, checksum: checksum)
+  }
+}
+
+extension InstrumentTable {
+  /// Takes the value of `key` if it is one of the message's fields or sides; false, and nothing is read, if it is not.
+  func take(
+    _ key: JSONSlice, of reader: inout FieldReader, _ format: UpdateFormat, _ book: BookFormat,
+    into fields: inout UpdateFields
+  ) throws(FeedError) -> Bool {
+    if reader.equals(key, book.bids) {
+      fields.bids = try reader.rawValue(book.bids)
+    } else if reader.equals(key, book.asks) {
+      fields.asks = try reader.rawValue(book.asks)
+    } else if reader.equals(key, format.last) {
+      fields.last = try reader.int64(format.last)
+    } else if let first = format.first, reader.equals(key, first) {
+      fields.first = try reader.int64(first)
+    } else if let previous = format.previous, reader.equals(key, previous) {
+      fields.previous = try reader.null() ? nil : try reader.int64(previous)
+    } else if let time = format.time, reader.equals(key, time) {
+      fields.time = try reader.time(time, format.clock)
+    } else if let symbol = format.symbol, reader.equals(key, symbol) {
+      let name = try reader.string(symbol)
+      fields.place = try place(reader.text(name))
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// Reads an object that is a book's message; its other fields are passed over.
+  func readUpdate(
+    _ reader: inout FieldReader, _ format: UpdateFormat, _ book: BookFormat
+  ) throws(FeedError) -> UpdateFields {
+    var fields = UpdateFields()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if try !take(key, of: &reader, format, book, into: &fields) { try reader.skipValue() }
+    }
+    return fields
+  }
+
+  /// Appends the levels and the event of a message whose fields were met in `reader`. O(levels).
+  mutating func append(
+    _ fields: UpdateFields, _ kind: BookEvent.Kind, of reader: borrowing FieldReader, _ place: Int, _ book: BookFormat,
+    time: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let mark = BatchMark(batch)
+    try readSides(fields.bids, fields.asks, of: reader, place, book, into: &batch)
+    batch.appendBook(kind, place, since: mark, time: time)
   }
 }

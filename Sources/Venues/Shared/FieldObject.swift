@@ -1,11 +1,11 @@
 import Bytes
 import MarketData
 
-/// An object of which each field is read by its name when it is asked for, wherever it stands. Of a field that
-/// stands twice the last one counts.
+/// An object of which each field is read by its name when it is asked for, wherever it stands. Of a field that stands
+/// twice the last one counts.
 ///
-/// For lists and answers, which are read now and then: a field is looked for among all of them. A value is nil where the
-/// field is missing, or none of that kind.
+/// For lists and answers, which are read now and then: a field is looked for among all of them. A value is nil where
+/// the field is missing, or not of that kind.
 struct FieldObject: ~Copyable, ~Escapable {
   private let reader: FieldReader
   private let fields: [(key: JSONSlice, value: FieldSlice)]
@@ -47,7 +47,7 @@ struct FieldObject: ~Copyable, ~Escapable {
     return text == "" ? nil : text
   }
 
-  /// A text without which the object is none.
+  /// A text that the object must have.
   func name(_ field: StaticString) throws(FeedError) -> String {
     guard let text = text(field) else { throw FeedError.missing(field, in: title) }
     return text

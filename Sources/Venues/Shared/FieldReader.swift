@@ -186,6 +186,22 @@ struct FieldReader: ~Copyable, ~Escapable {
   @_lifetime(copy self)
   func again() -> FieldReader { FieldReader(again: self) }
 
+  /// Reads an array of arrays that begin with two texts each; what is none is left out. O(bytes).
+  mutating func textPairs() throws(FeedError) -> [(String, String)] {
+    try list { (reader, _) throws(FeedError) -> (String, String)? in
+      guard reader.peek() == .array else {
+        try reader.skipValue()
+        return nil
+      }
+      let texts = try reader.list { (reader, _) throws(FeedError) -> String? in
+        if reader.peek() == .string { return try reader.decodedString("name") }
+        try reader.skipValue()
+        return nil
+      }
+      return texts.count > 1 ? (texts[0], texts[1]) : nil
+    }
+  }
+
   func failure(_ error: JSONError) -> FeedError { FeedError(error, field: field, base: base) }
 }
 

@@ -127,6 +127,47 @@ private enum Grammar {
     }
   }
 
+  /// Reads a value part by part, as one does who wants all of it.
+  private static func read(_ json: inout JSONScanner, depth: Int = 0) throws(JSONError) {
+    guard depth < JSONScanner.depthLimit else { throw JSONError(reason: .tooDeep, offset: json.offset) }
+    switch json.peek() {
+    case .object:
+      try json.objectStart()
+      while try json.nextKey() != nil { try read(&json, depth: depth + 1) }
+    case .array:
+      try json.arrayStart()
+      while try json.nextElement() { try read(&json, depth: depth + 1) }
+    case .string: _ = try json.string()
+    case .number: _ = try json.number()
+    case .bool: _ = try json.bool()
+    case .null: _ = try json.null()
+    case nil: throw json.failure(json.offset)
+    }
+  }
+
+  @Test("what is passed over ends, or fails, where reading it does", arguments: testSeeds(4))
+  func skipped(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let parts = [
+      "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\\\"\"", "\"0.00008036\"", "1", "-2.5e3", "true", "null", " ", "x",
+      "\"",
+      "[[\"1\",\"2\"]]", "{\"k\":[]}", "{\"k\":{}}",
+    ]
+    for round in 0..<20_000 {
+      let depth = round % 50 == 0 ? Int.random(in: 60...66, using: &random) : 0
+      var text = String(repeating: Bool.random(using: &random) ? "[" : "{\"k\":", count: depth)
+      for _ in 0..<Int.random(in: 1...12, using: &random) { text += parts.randomElement(using: &random) ?? "" }
+      let bytes = Array(text.utf8)
+      var passed = JSONScanner(bytes.span.bytes)
+      var wanted = JSONScanner(bytes.span.bytes)
+      var errors: (JSONError?, JSONError?)
+      do throws(JSONError) { try passed.skipValue() } catch { errors.0 = error }
+      do throws(JSONError) { try Self.read(&wanted) } catch { errors.1 = error }
+      #expect(errors.0 == errors.1, "seed \(seed): \(text)")
+      if errors.0 == nil { #expect(passed.offset == wanted.offset, "seed \(seed): \(text)") }
+    }
+  }
+
   @Test("nesting beyond the limit is refused, not followed")
   func depth() {
     let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)

@@ -1,0 +1,74 @@
+/// Values that are passed over, to be read later or not at all.
+extension JSONScanner {
+  /// Reads a value of any kind and forgets it. Nesting beyond `depthLimit` is an error. O(length), without recursion:
+  /// much of a feed is passed over once before it is read.
+  @inlinable
+  package mutating func skipValue() throws(JSONError) {
+    // What is open, the innermost lowest: 1 for an object, 0 for an array.
+    var open: UInt64 = 0
+    var depth = 0
+    while true {
+      guard depth < Self.depthLimit else { throw JSONError(reason: .tooDeep, offset: position) }
+      skipWhitespace()
+      guard position < length else { throw failure(position) }
+      let first = byte(position)
+      switch first {
+      case UInt8(ascii: "\""): _ = try quoted()
+      case UInt8(ascii: "["), UInt8(ascii: "{"):
+        position &+= 1
+        skipWhitespace()
+        guard position < length else { throw failure(position) }
+        // `]` and `}` are two above what they close.
+        if byte(position) == first &+ 2 {
+          position &+= 1
+        } else {
+          let isObject = first == UInt8(ascii: "{")
+          open = open &<< 1 | (isObject ? 1 : 0)
+          depth &+= 1
+          if isObject { try skipKey() }
+          continue
+        }
+      case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try number()
+      case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try bool()
+      case UInt8(ascii: "n"): _ = try null()
+      default: throw failure(position)
+      }
+      while depth > 0 {
+        skipWhitespace()
+        guard position < length else { throw failure(position) }
+        let next = byte(position)
+        if next == UInt8(ascii: ",") {
+          position &+= 1
+          if open & 1 == 1 { try skipKey() }
+          break
+        }
+        guard next == (open & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw failure(position) }
+        position &+= 1
+        open &>>= 1
+        depth &-= 1
+      }
+      guard depth > 0 else {
+        isFirst = false
+        return
+      }
+    }
+  }
+
+  /// Reads a key and its colon.
+  @inlinable @inline(__always)
+  mutating func skipKey() throws(JSONError) {
+    skipWhitespace()
+    guard position < length, byte(position) == UInt8(ascii: "\"") else { throw failure(position) }
+    _ = try quoted()
+    try expect(UInt8(ascii: ":"))
+  }
+
+  /// Reads a value of any kind and returns where its text stands, to scan it again later.
+  @inlinable
+  package mutating func rawValue() throws(JSONError) -> JSONSlice {
+    skipWhitespace()
+    let begin = position
+    try skipValue()
+    return JSONSlice(offset: begin, count: position - begin, isEscaped: false)
+  }
+}
