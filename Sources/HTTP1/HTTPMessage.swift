@@ -3,7 +3,11 @@ package struct HTTPRequestHead: Sendable {
   /// A token, upper case where registered: `GET`.
   package var method: String
   /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`, or in absolute form `http://host/v1/…`.
-  package var target: String
+  package var target: String { didSet { path = Self.path(of: target) } }
+  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a
+  /// path. The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are.
+  /// Made once, for every request is asked several times.
+  package private(set) var path: String
   package var fields: HTTPFields
   /// HTTP/1.0 when false.
   package var isHTTP11: Bool
@@ -12,14 +16,14 @@ package struct HTTPRequestHead: Sendable {
   package init(method: String, target: String, fields: HTTPFields, isHTTP11: Bool = true) {
     self.method = method
     self.target = target
+    path = Self.path(of: target)
     self.fields = fields
     self.isHTTP11 = isHTTP11
   }
 
-  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a
-  /// path. The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are.
-  /// O(length).
-  package var path: String { HTTPTarget.decode(HTTPTarget.split(target).path, plusIsSpace: false) }
+  private static func path(of target: String) -> String {
+    HTTPTarget.decode(HTTPTarget.split(target).path, plusIsSpace: false)
+  }
 
   /// The query's names and values, percent-decoded and with `+` read as space, in order; a name without `=` has the
   /// value `""`. O(length).

@@ -105,6 +105,7 @@ package struct Chart: ~Copyable {
   /// The line of a range that ends at `now`. O(buckets).
   /// - Parameter points: at most; 1 or more, held within the range's buckets.
   package mutating func line(_ range: ChartRange, points: Int, now: Timestamp) -> Sparkline {
+    look(at: now)
     var line = lines.line(range, points: points, now: now)
     (line.coveredFrom, line.gaps) = observed(range, points: points, now: now)
     return line
@@ -123,8 +124,13 @@ package struct Chart: ~Copyable {
 
   /// The newest point of that line; nil before any price. O(1).
   package mutating func tip(_ range: ChartRange, points: Int, now: Timestamp) -> SparklineTip? {
-    lines.tip(range, points: points, now: now)
+    look(at: now)
+    return lines.tip(range, points: points, now: now)
   }
+
+  /// Before a line is shown: a trade that comes later and is of a bucket before that of `now` then raises the line's
+  /// revision, as it must, for the point of that bucket has been shown.
+  private mutating func look(at now: Timestamp) { lines.advance(to: now) }
 
   /// The gateway's own figures of the last 24 h. O(1), amortised.
   package mutating func figures(now: Timestamp) -> WindowFigures { minutes.figures(now: now) }
