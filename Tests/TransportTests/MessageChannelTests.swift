@@ -30,6 +30,8 @@ struct MessageChannelTests {
   @Test("each message arrives whole and in order, then the end, once")
   func order() async throws {
     let (one, descriptor) = try MessageChannel.pair()
+    // It is held to the end, not to its last use.
+    defer { one.close() }
     let heard = listening(one)
     let other = try #require(MessageChannel(inherited: descriptor))
     for number in 1...50 { #expect(other.send(Array("message \(number)".utf8))) }
@@ -42,6 +44,8 @@ struct MessageChannelTests {
   @Test("a message that is too long arrives cut off, and is longer than any may be")
   func long() async throws {
     let (one, descriptor) = try MessageChannel.pair()
+    // It is held to the end, not to its last use.
+    defer { one.close() }
     let heard = listening(one)
     let bytes = [UInt8](repeating: 120, count: 5_000)
     #expect(send(descriptor, bytes, bytes.count, 0) == 5_000)
