@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import TestTraits
 import Testing
+import VenueSimulator
 import Transport
 
 @testable import Gateway
