@@ -53,15 +53,7 @@ package final class MessageChannel: Sendable {
   ) {
     guard let descriptor = descriptor.withLock({ $0 }) else { return }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-    source.setEventHandler { @Sendable [weak self] in
-      guard let self, let bytes = receive() else { return }
-      if bytes.isEmpty {
-        close()
-        ended()
-      } else {
-        message(bytes)
-      }
-    }
+    source.setEventHandler { @Sendable [weak self] in self?.drain(on: queue, message, ended) }
     // A descriptor may be closed only when its source is done with it (dispatch_source_create(3)).
     source.setCancelHandler { @Sendable in Glibc.close(descriptor) }
     let own = Reading(source: source)
@@ -69,13 +61,34 @@ package final class MessageChannel: Sendable {
     source.activate()
   }
 
+  /// Messages that are taken before others of the queue have their turn.
+  private static let portion = 64
+
+  /// Takes all that is there: once the other end is closed libdispatch says so a single time, whatever is left to read.
+  private func drain(
+    on queue: DispatchQueue, _ message: @escaping @Sendable ([UInt8]) -> Void, _ ended: @escaping @Sendable () -> Void
+  ) {
+    for _ in 0..<Self.portion {
+      guard let bytes = receive() else { return }
+      guard !bytes.isEmpty else {
+        close()
+        return ended()
+      }
+      message(bytes)
+    }
+    queue.async { @Sendable [weak self] in self?.drain(on: queue, message, ended) }
+  }
+
   /// The next message; empty: there is no other end any more; nil: nothing has come.
   private func receive() -> [UInt8]? {
     descriptor.withLock { descriptor in
       guard let descriptor else { return nil }
       var buffer = [UInt8](repeating: 0, count: Self.limit + 1)
-      let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-      if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : [] }
+      var count = -1
+      repeat {
+        count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+      } while count < 0 && errno == EINTR
+      if count < 0 { return errno == EAGAIN ? nil : [] }
       return Array(buffer[..<count])
     }
   }
