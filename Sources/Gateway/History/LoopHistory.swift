@@ -48,10 +48,13 @@ final class LoopHistory {
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
   private var isStopped = false
+  /// Until when streams of the run before are left to the next one if nothing went on with them.
+  private let awaitedUntil: Timestamp
 
   init(node: LoopNode, keeper: HistoryKeeper) {
     self.node = node
     self.keeper = keeper
+    awaitedUntil = node.clock.now() + StoredStreams.patience
   }
 
   /// Whether the instruments of a feed are not to be announced yet, as their past is on its way.
@@ -297,6 +300,12 @@ final class LoopHistory {
     keeper.add(batch, now: now)
   }
 
+  /// The streams of the run before that instruments may still go on with, in the order of their numbers.
+  func awaited(now: Timestamp) -> [StoredStreams.Stream] {
+    guard now < awaitedUntil, let kept = node.settings.kept else { return [] }
+    return kept.streams.values.joined().sorted { $0.number < $1.number }
+  }
+
   /// Hands over what is new for the last time, and ends all requests.
   func stop() {
     guard !isStopped else { return }
@@ -345,11 +354,14 @@ extension LoopNode {
           .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
         })
     }
+    // A run that ends soon after it began has not taken up all of the one before.
+    let awaited = history.awaited(now: now).filter { publisher.isAwaited($0.number) }
     let sessions = hub.keepSessions(now: now).map {
       StoredStreams.Session(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)
     }
     keeper.keep(
       StoredStreams(
-        epoch: publisher.epoch, highest: publisher.highestSeq, loops: loopCount, streams: streams, sessions: sessions))
+        epoch: publisher.epoch, highest: publisher.highestSeq, loops: loopCount, streams: streams + awaited,
+        sessions: sessions))
   }
 }

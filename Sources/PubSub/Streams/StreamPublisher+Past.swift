@@ -96,6 +96,9 @@ extension StreamPublisher {
     return true
   }
 
+  /// Whether a stream of an earlier run may still be taken up: its instrument has not come yet.
+  package func isAwaited(_ number: UInt32) -> Bool { reserved.contains(number) }
+
   /// Ends the streams that were held for clients of an earlier run and have nobody. Once a second. O(held) at most.
   package func releaseHeld(now: Timestamp) {
     guard let first = held.first, first.until <= steady(now) else { return }

@@ -45,6 +45,16 @@ struct UpgradeTests {
     return zip(KeptPorts.Name.allCases, try #require(copies)).map { .init(name: $0.rawValue, descriptor: $1) }
   }
 
+  /// Where the trades stopped, as a `hello` that resumes.
+  private func resume(_ messages: [Message]) throws -> String {
+    let session = try #require(messages.first { $0.type == "welcome" }?["session"] as? String)
+    let item = try #require((messages.first { $0.type == "subscribed" }?["ok"] as? [[String: Any]])?.first)
+    let (stream, epoch) = (try #require(item["stream"] as? Int), try #require(item["epoch"] as? String))
+    let last = try #require(messages.last { $0.stream == stream && $0.seq >= 0 })
+    return #"{"op":"hello","id":9,"resume":{"session":"\#(session)","streams":[{"channel":"trades","#
+      + #""symbol":"kraken:BTC-USD","interval_ms":0,"stream":\#(stream),"epoch":"\#(epoch)","seq":\#(last.seq)}]}}"#
+  }
+
   private func stop(_ gateway: Gateway) async {
     await withCheckedContinuation { continuation in gateway.stop(within: .milliseconds(500)) { continuation.resume() } }
   }
@@ -80,26 +90,50 @@ struct UpgradeTests {
     #expect(try await probe.closeCode() == 4201)
     #expect(!probe.messages[frozen...].contains { $0.type == "update" && $0.channel == "trades" })
 
-    let messages = probe.messages
-    let session = try #require(messages.first { $0.type == "welcome" }?["session"] as? String)
-    let item = try #require((messages.first { $0.type == "subscribed" }?["ok"] as? [[String: Any]])?.first)
-    let (stream, epoch) = (try #require(item["stream"] as? Int), try #require(item["epoch"] as? String))
-    let last = try #require(messages.last { $0.stream == stream && $0.seq >= 0 })
     let again = try await harness.probe()
-    again.send(
-      #"{"op":"hello","id":9,"resume":{"session":"\#(session)","streams":[{"channel":"trades","#
-        + #""symbol":"kraken:BTC-USD","interval_ms":0,"stream":\#(stream),"epoch":"\#(epoch)","seq":\#(last.seq)}]}}"#)
+    again.send(try resume(probe.messages))
     let welcome = try await again.first("the welcome") { $0.type == "welcome" }
     #expect(welcome["resumed"] as? Bool == true)
     #expect((welcome["ok"] as? [[String: Any]])?.first?["recovered"] as? Bool == true)
-    var trades = last
+    var last = try #require(probe.messages.last { $0.channel == "trades" && $0.seq >= 0 })
     for _ in 0..<3 {
-      let position = trades.seq
-      trades = try await again.first("trades") { $0.type == "update" && $0.stream == stream && $0.seq > position }
-      #expect(trades.prev == position)
+      let position = last
+      last = try await again.first("trades") { message in
+        message.type == "update" && message.stream == position.stream && message.seq > position.seq
+      }
+      #expect(last.prev == position.seq)
     }
     var patience = Patience()
     while !ended.withLock({ $0 }) { try await patience.wait(for: "the end of the gateway before") }
+    await stop(next)
+    await harness.stop()
+  }
+
+  @Test("a gateway that is replaced before its instruments came leaves their streams to the next as it found them")
+  func twice() async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let harness = try await makeHarness(history: try keeper())
+    let probe = try await harness.probe()
+    probe.send(#"{"op":"hello","id":1}"#)
+    probe.send(Self.subscribe)
+    try await probe.first("a trade") { $0.type == "update" && $0.channel == "trades" }
+    let warm = try await warmed(harness)
+    await withCheckedContinuation { continuation in harness.gateway.handOver { continuation.resume() } }
+    // Its own feed has had no time for an instrument.
+    var configuration = harness.gateway.configuration
+    configuration.feeds[0].endpoint = "ws://127.0.0.1:9"
+    let between = try Gateway(configuration: configuration, history: try keeper(), log: log)
+    try between.start()
+    await withCheckedContinuation { continuation in between.handOver { continuation.resume() } }
+    configuration.feeds = harness.gateway.configuration.feeds
+    let next = try Gateway(configuration: configuration, history: try keeper(), log: log, warm: warm)
+    try next.start()
+    let again = try await StreamProbe(next.address, loop: harness.clientLoop)
+    again.send(try resume(probe.messages))
+    let welcome = try await again.first("the welcome") { $0.type == "welcome" }
+    #expect(welcome["resumed"] as? Bool == true)
+    #expect((welcome["ok"] as? [[String: Any]])?.first?["recovered"] as? Bool == true, "\(welcome)")
+    await stop(between)
     await stop(next)
     await harness.stop()
   }
