@@ -1,10 +1,10 @@
 import Bytes
 import HTTP1
-import Synchronization
 import TestSupport
 import TestTraits
 import Testing
 import Transport
+import VenueSimulator
 
 @testable import Gateway
 
