@@ -16,12 +16,19 @@ machine=$(uname -m)
 say "Building $version ${commit:+($commit)}, the Swift runtime linked in"
 export TIDEGATE_COMMIT=$commit TIDEGATE_BUILD_DATE=${SOURCE_DATE_EPOCH:+$(date -u -d "@$SOURCE_DATE_EPOCH" +%F)}
 [ -n "$TIDEGATE_BUILD_DATE" ] || TIDEGATE_BUILD_DATE=$(date -u +%F)
-build=(-c release --scratch-path .build-package --product tidegate --static-swift-stdlib -Xlinker -s)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# The C++ runtime, which Swift's Foundation needs, is linked in as well: a linker takes it from a folder that has no
+# shared one.
+mkdir "$work/archives"
+archive=$(cc -print-file-name=libstdc++.a)
+[ -e "$archive" ] || fail "libstdc++.a is missing: install g++, as root: apt-get install g++"
+ln -s "$archive" "$work/archives/"
+build=(-c release --scratch-path .build-package --product tidegate --static-swift-stdlib -Xlinker -s
+  -Xlinker "-L$work/archives" -Xswiftc -Xclang-linker -Xswiftc -static-libgcc)
 swift build "${build[@]}"
 binary="$(swift build "${build[@]}" --show-bin-path)/tidegate"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 tree="$work/tidegate-$version-$machine"
 mkdir -p "$tree/bin" "$tree/etc" "$tree/share/bash-completion" "$tree/share/zsh" "$tree/share/fish" "$tree/systemd"
 install -m 755 "$binary" "$tree/bin/tidegate"
@@ -73,6 +80,9 @@ END
   dpkg-deb --root-owner-group --build "$root" "$folder/tidegate_${version}_$architecture.deb" >/dev/null
 fi
 
+if ldd "$binary" | grep -E 'libswift|libFoundation|libstdc|libgcc_s' >&2; then
+  fail "these should have been linked in"
+fi
 say "Left to the system"
 ldd "$binary" | sed 's/ (0x.*//; s/^\t/  /' >&2
 ls -l "$folder" >&2

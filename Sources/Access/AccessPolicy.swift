@@ -2,9 +2,9 @@ import MarketData
 import PubSub
 import Transport
 
-/// What the key file says: who may come in, and what each may have. A plain value.
-package struct AccessPolicy: Sendable {
-  /// The least of a line of the key file and what a token adds.
+/// Who may come in, and what each may have, as a configuration or a key file says it. A plain value.
+package struct AccessPolicy: Sendable, Equatable {
+  /// The least of an entry and what a token adds.
   package struct Rules: Sendable, Equatable {
     package var channels = Set(ChannelName.allCases)
     package var symbols = SymbolRules.all
@@ -34,7 +34,7 @@ package struct AccessPolicy: Sendable {
   }
 
   /// Somebody whose tokens are believed. The algorithm belongs to the key: what a token says of it must be the same.
-  package struct Issuer: Sendable {
+  package struct Issuer: Sendable, Equatable {
     package enum Key: Sendable {
       case secret([UInt8])
       case publicKey(SignatureKey)
@@ -92,6 +92,12 @@ package struct AccessPolicy: Sendable {
       Identity(name: name, fingerprint: fingerprint, keyID: keyID, issuer: issuer, audience: audience)
     }
 
+    /// Keys are the same where their fingerprints are.
+    package static func == (one: Issuer, other: Issuer) -> Bool {
+      one.identity == other.identity && one.algorithm == other.algorithm && one.leeway == other.leeway
+        && one.rules == other.rules
+    }
+
     fileprivate func verifies(_ token: JSONWebToken) -> Bool {
       switch key {
       case .secret(let secret):
@@ -128,6 +134,11 @@ package struct AccessPolicy: Sendable {
   package var anonymous: Grant?
 
   package init() {}
+
+  /// The number of entries, for the log.
+  package var summary: String {
+    "\(keys.count) keys, \(issuers.count) issuers\(anonymous == nil ? "" : ", anonymous")"
+  }
 
   /// Finds out whose token this is. `now` is UTC.
   package func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {

@@ -14,10 +14,7 @@ package final class Authenticator: Sendable {
   }
 
   /// The number of entries, for the log.
-  package var description: String {
-    let policy = policy
-    return "\(policy.keys.count) keys, \(policy.issuers.count) issuers\(policy.anonymous == nil ? "" : ", anonymous")"
-  }
+  package var description: String { policy.summary }
 
   /// Puts another policy in force. Sessions keep their old grants until `AccessPolicy.renew`.
   package func replace(_ policy: AccessPolicy) { current.withLock { $0 = policy } }

@@ -23,6 +23,14 @@ struct clinux_heap {
 extern struct clinux_heap clinux_mallinfo(void) __asm__("mallinfo2");
 extern int clinux_malloc_trim(size_t pad) __asm__("malloc_trim");
 
+// The path that execve(2) was given: AT_EXECFN of getauxval(3), whose header brings types that are to stay Glibc's.
+extern unsigned long clinux_auxiliary_value(unsigned long type) __asm__("getauxval");
+static inline const char *clinux_program_path(void) { return (const char *)clinux_auxiliary_value(31); }
+
+// Has a new process close all descriptors from one on (posix_spawn_file_actions_addclosefrom_np, glibc 2.34): under
+// _GNU_SOURCE only, and its header is to stay Glibc's.
+extern int clinux_spawn_close_from(void *actions, int from) __asm__("posix_spawn_file_actions_addclosefrom_np");
+
 // The interest set every socket is registered with, once: both directions, edge-triggered.
 static inline uint32_t clinux_epoll_interest(void) {
   return EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;

@@ -58,7 +58,7 @@ extension Gateway {
       }
     }
     // Each of these files is taken or left by itself.
-    let keys = reloadKeys()
+    let keys = reloadKeys(next)
     var hasFiles = keys.isThere
     if readAdminToken() { hasFiles = true }
     if reloadCertificates() { hasFiles = true }
@@ -223,16 +223,18 @@ extension Gateway {
     return configuration.caFile != nil
   }
 
-  private func reloadKeys() -> (isThere: Bool, problems: [String]) {
+  /// - Parameter next: the configuration, if there is one: it may hold the keys itself.
+  private func reloadKeys(_ next: GatewayConfiguration?) -> (isThere: Bool, problems: [String]) {
     guard let access else { return (false, []) }
     do throws(ConfigurationProblems) {
-      try access.reload()
-      log.notice("key file read again", metadata: ["holds": "\(access.description)"])
+      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else { return (false, []) }
+      access.replace(policy)
+      log.notice("keys read again", metadata: ["holds": "\(access.description)"])
       for node in nodes { node.loop.execute { node.clients.accessChanged() } }
       return (true, [])
     } catch {
       let problems = error.problems.map(\.description)
-      for problem in problems { log.error("key file not taken", metadata: ["reason": "\(problem)"]) }
+      for problem in problems { log.error("keys not taken", metadata: ["reason": "\(problem)"]) }
       return (true, problems)
     }
   }

@@ -32,6 +32,8 @@ package final class Gateway: Sendable {
   /// For connections to venues.
   let feedTLS: TLSClientContext
   let ending = GatewayEnd()
+  /// Of what is in the data file.
+  let storeEnd = GatewayEnd()
   private let startedAt: Int64
   let access: Authenticator?
   let history: HistoryKeeper?
@@ -44,6 +46,7 @@ package final class Gateway: Sendable {
   let adminToken: AdminToken
   let adminControl = AdminControl()
   private let desk: StateDesk
+  private let warm: WarmFeeds?
   /// Reads files: one reload after the other, away from the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
@@ -53,25 +56,29 @@ package final class Gateway: Sendable {
   ///   - history: what survives a restart; nil: nothing does.
   ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
   ///   - sockets: that listen already, from an earlier process of the service; `KeptPorts` says which are of use.
+  ///   - warm: feeds that run already, with the gateway's loops; `start` goes on with them.
   /// - Throws: `TransportError` with the address, file or limit that could not be had.
   package convenience init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = []
+    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], warm: WarmFeeds? = nil
   ) throws(TransportError) {
-    var loops: [EventLoop] = []
-    for index in 0..<configuration.loops {
-      loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)"))
-    }
+    let loops = if let warm { warm.loops } else { try Self.makeLoops(configuration.loops) }
     try self.init(
       configuration: configuration, access: access, history: history, log: log, logs: logs, sockets: sockets,
-      loops: loops)
+      loops: loops, warm: warm)
+  }
+
+  static func makeLoops(_ count: Int) throws(TransportError) -> [EventLoop] {
+    var loops: [EventLoop] = []
+    for index in 0..<count { loops.append(try EventLoop(index: index, label: "tidegate.loop.\(index)")) }
+    return loops
   }
 
   /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
   /// order, and `configuration.loops` does not count. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
-    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], loops: [EventLoop]
+    logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], loops: [EventLoop], warm: WarmFeeds? = nil
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a gateway needs a loop")
     let kernel = loops[0].kernel
@@ -114,7 +121,8 @@ package final class Gateway: Sendable {
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
-    running = Mutex(RunningConfiguration(configuration))
+    running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))
+    self.warm = warm
     let nodes = loops.map { LoopNode(loop: $0, loops: loops.count, settings: settings) }
     for node in nodes {
       node.connect(to: nodes)
@@ -130,7 +138,7 @@ package final class Gateway: Sendable {
       }
     }
     self.serverTLS = tls
-    self.feedTLS = try TLSClientContext(caFile: configuration.caFile)
+    self.feedTLS = if let warm { warm.tls } else { try TLSClientContext(caFile: configuration.caFile) }
     // Room for the largest snapshot beyond what may wait; the hub's own limits end a slow client long before.
     // A client that is over its rates has what was read of it kept: 40 MB of ten thousand such clients.
     // Clients send little. A larger window would let each hostile one fill it.
@@ -223,7 +231,10 @@ package final class Gateway: Sendable {
     let recording = recorder(venue, settings)
     if let recording { recordings.append(recording) }
     let node = nodes[number % nodes.count]
-    node.loop.execute { [feedTLS] in
+    node.loop.execute { [feedTLS, warm] in
+      if let session = warm?.take(venue.label, on: node.loop.index) {
+        return node.feeds.adopt(session, number: number, tls: feedTLS, recorder: recording, share: share)
+      }
       node.feeds.add(
         venue, configuration: settings, number: number, tls: feedTLS, schedule: schedule, recorder: recording,
         share: share)
@@ -232,6 +243,8 @@ package final class Gateway: Sendable {
 
   /// Says how the process ends when an operator asks for it over HTTP; after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
+  /// Says who replaces the process by another when an operator asks for it over HTTP; after `start`.
+  package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
 
   /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
   /// day of each other keep their distance, others begin at once.
@@ -263,7 +276,7 @@ package final class Gateway: Sendable {
     let settings = nodes[0].settings
     loop.execute { [publicListener, internalListener, log, logs] in
       var report = ShedReport()
-      loop.scheduleRepeating(every: 1_000_000_000) {
+      loop.scheduleRepeating(every: .seconds(1)) {
         settings.refusalLog?.tell()
         settings.tlsLog?.tell()
         settings.accessLog?.tell()

@@ -3,6 +3,10 @@ import Transport
 
 /// How far the end of a node is.
 struct NodeEnding {
+  /// Whether the feeds have ended and everything has been left to the next process, while clients are still here.
+  var isFrozen = false
+  /// Whether clients that had connected before are still taken in: the next process has none of their connections.
+  var takesLatecomers = false
   /// When those who are still there are ended, monotonic µs.
   var deadline = Int64.max
   /// When the node last looked.
@@ -13,18 +17,37 @@ struct NodeEnding {
 
 /// The end of a node: at leisure, or now.
 extension LoopNode {
-  /// How often a node that ends looks who is still there, ns.
-  private static let lookInterval: UInt64 = 10_000_000
+  /// How often a node that ends looks who is still there.
+  private static let lookInterval: Duration = .milliseconds(10)
   /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
   private static let stallAfter: Int64 = 250_000
   /// What those who have not answered their close frame get to read it, µs.
   private static let lastTime: Int64 = 900_000
 
+  /// Whether who asks for a stream now is refused.
+  var isShut: Bool { isDraining && !ending.takesLatecomers }
+
+  /// Ends the feeds, and leaves streams and sessions to the next process: clients are shown that what they have stands
+  /// still, and hear nothing but heartbeats. On the loop. O(feeds + streams + clients).
+  func freeze() {
+    loop.assertOnLoop()
+    guard !ending.isFrozen else { return }
+    history?.stop()
+    names?.stop()
+    for case let session as FeedSession in feeds.all {
+      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
+    }
+    keepStreams()
+    ending.isFrozen = true
+  }
+
   /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the
   /// loop.
-  func beginDrain(window: Int64) {
+  /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
+  func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()
     isDraining = true
+    ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
     hub.drain(window: window, now: clock.now(), into: &actions)
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }

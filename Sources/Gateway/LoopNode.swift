@@ -89,9 +89,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func start() {
     loop.execute { [self] in
       loop.onTurnEnd { [unowned self] in endTurn() }
-      timers.append(loop.scheduleRepeating(every: 100_000_000) { [unowned self] in everyTick() })
-      timers.append(loop.scheduleRepeating(every: 250_000_000) { [unowned self] in feeds.tick(clock.now()) })
-      timers.append(loop.scheduleRepeating(every: 1_000_000_000) { [unowned self] in everySecond() })
+      timers.append(loop.scheduleRepeating(every: .milliseconds(100)) { [unowned self] in everyTick() })
+      timers.append(loop.scheduleRepeating(every: .milliseconds(250)) { [unowned self] in feeds.tick(clock.now()) })
+      timers.append(loop.scheduleRepeating(every: .seconds(1)) { [unowned self] in everySecond() })
       everySecond()
     }
   }
@@ -179,6 +179,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   }
 
   private func advanceMarkets(_ now: Timestamp) {
+    guard !ending.isFrozen else { return }
     isAdvancing = true
     feeds.advance(now)
     isAdvancing = false
@@ -322,7 +323,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     deadlineTimer = nil
     deadline = next
     guard next < Timestamp.distantFuture else { return }
-    let wait = UInt64(max(0, next - now)) * 1_000
+    let wait = Duration.microseconds(max(0, next - now))
     deadlineTimer = loop.schedule(after: wait) { [unowned self] in
       // The turn that this begins ends in `endTurn`, which does the work.
       deadlineTimer = nil

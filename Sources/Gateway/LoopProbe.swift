@@ -4,7 +4,7 @@ import Transport
 /// Asks every loop of a gateway for a sign of life: a turn within a second.
 enum LoopProbe {
   /// How long a loop may take to answer, ns. A turn takes 1 to 5 ms at the most.
-  static let limit: UInt64 = 1_000_000_000
+  static let limit: Duration = .seconds(1)
 
   private final class Round: Sendable {
     /// Loops that have not answered; nil once the round is over.

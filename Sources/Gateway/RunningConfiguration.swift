@@ -10,10 +10,14 @@ struct RunningConfiguration: Sendable {
   /// The loop of every connection that there was, by its label.
   private(set) var loops: [String: Int] = [:]
   /// Venues count connections by address, whatever they are for.
-  private var schedules: [String: ConnectSchedule] = [:]
+  private var schedules: [String: ConnectSchedule]
   private var feeds = 0
 
-  init(_ configuration: GatewayConfiguration) { self.configuration = configuration }
+  /// - Parameter schedules: of venues to which there are connections already.
+  init(_ configuration: GatewayConfiguration, schedules: [String: ConnectSchedule] = [:]) {
+    self.configuration = configuration
+    self.schedules = schedules
+  }
 
   /// A new feed's number among all of the gateway's, which also says its loop; with its venue's schedule.
   mutating func place(

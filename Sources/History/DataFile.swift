@@ -187,27 +187,49 @@ package final class DataFile: Sendable {
   private static func open(_ path: String, _ parts: [SchemaPart]) throws(DataFileError) -> DatabasePool {
     do {
       let pool = try DatabasePool(path: path, configuration: configuration())
-      var migrator = DatabaseMigrator()
-      for part in parts {
-        for migration in part.migrations {
-          migrator.registerMigration("\(part.name): \(migration.name)", migrate: migration.body)
-        }
-      }
-      let migrations = migrator
-      let isNew = try pool.read { db in
-        let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-        guard id == applicationID || (id == 0 && tables == 0) else { throw DataFileError.foreign(path: path) }
-        let known = Set(migrations.migrations)
-        let unknown = try migrations.appliedIdentifiers(db).subtracting(known)
-        guard unknown.isEmpty else { throw DataFileError.newer(path: path, unknown: unknown.sorted()) }
-        return id == 0
-      }
+      let migrations = migrator(parts)
+      let isNew = try pool.read { try isEmpty($0, migrations, path) }
       if isNew {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA application_id = \(applicationID)") }
       }
       try migrations.migrate(pool)
       return pool
+    } catch {
+      throw failure(error, path)
+    }
+  }
+
+  private static func migrator(_ parts: [SchemaPart]) -> DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    for part in parts {
+      for migration in part.migrations {
+        migrator.registerMigration("\(part.name): \(migration.name)", migrate: migration.body)
+      }
+    }
+    return migrator
+  }
+
+  /// Whether a file has nothing in it yet. Throws `.foreign` and `.newer`.
+  private static func isEmpty(_ db: Database, _ migrations: DatabaseMigrator, _ path: String) throws -> Bool {
+    let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+    let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    guard id == applicationID || (id == 0 && tables == 0) else { throw DataFileError.foreign(path: path) }
+    let unknown = try migrations.appliedIdentifiers(db).subtracting(migrations.migrations)
+    guard unknown.isEmpty else { throw DataFileError.newer(path: path, unknown: unknown.sorted()) }
+    return id == 0
+  }
+
+  /// Finds out whether this version can use the file, which another process may have open; changes nothing. One that
+  /// is not there can be made.
+  package static func check(path: String, parts: [SchemaPart]) throws(DataFileError) {
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      configuration.busyMode = .timeout(5)
+      let file = try DatabaseQueue(path: path, configuration: configuration)
+      _ = try file.read { try isEmpty($0, migrator(parts), path) }
+      try file.close()
     } catch {
       throw failure(error, path)
     }

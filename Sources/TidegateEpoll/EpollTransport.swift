@@ -173,7 +173,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
         WebSocketFrame.appendClose(
           WebSocketCloseCode(rawValue: code), reason: reason, mask: self.random.next(), to: &out)
         connection.write(out.bytes)
-        connection.close(timeout: 1_000_000_000)
+        connection.close(timeout: .seconds(1))
       } else {
         self.connection?.abort()
       }
@@ -235,7 +235,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
             WebSocketFrame.appendClose(.normal, reason: "", mask: random.next(), to: &out)
             connection.write(out.bytes)
           }
-          connection.close(timeout: 1_000_000_000)
+          connection.close(timeout: .seconds(1))
           // 1005: the frame held no code (RFC 6455 section 7.4.1).
           return end(code: code == 1005 ? nil : code, reason: reason)
         }
@@ -244,7 +244,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       var out = ByteBuffer()
       WebSocketFrame.appendClose(error.code, reason: error.reason, mask: random.next(), to: &out)
       connection.write(out.bytes)
-      connection.close(timeout: 1_000_000_000)
+      connection.close(timeout: .seconds(1))
       end(code: nil, reason: error.reason)
     }
   }

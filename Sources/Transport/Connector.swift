@@ -13,7 +13,7 @@ package enum Connector {
   @discardableResult
   package static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
-    timeout: UInt64 = 10_000_000_000, allows: ((IPAddress) -> Bool)? = nil, handler: any ConnectionHandler,
+    timeout: Duration = .seconds(10), allows: ((IPAddress) -> Bool)? = nil, handler: any ConnectionHandler,
     completion: @escaping (Result<Connection, TransportError>) -> Void
   ) -> ConnectAttempt {
     connect(
@@ -26,7 +26,7 @@ package enum Connector {
 
   static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
-    timeout: UInt64 = 10_000_000_000, allows: ((IPAddress) -> Bool)? = nil, resolve: Resolve,
+    timeout: Duration = .seconds(10), allows: ((IPAddress) -> Bool)? = nil, resolve: Resolve,
     handler: any ConnectionHandler,
     completion: @escaping (Result<Connection, TransportError>) -> Void
   ) -> ConnectAttempt {
@@ -36,7 +36,7 @@ package enum Connector {
       completion: completion)
     attempt.allows = allows
     if let address = KernelAddress(host: host, port: port) {
-      loop.schedule(after: 0) { attempt.start([address]) }
+      loop.schedule(after: .zero) { attempt.start([address]) }
     } else {
       resolve(host, port) { result in loop.execute { attempt.resolved(result) } }
     }
@@ -64,10 +64,10 @@ package final class ConnectAttempt: @unchecked Sendable {
   private var lastReason: String?
 
   /// The longest an address may take while there are others to try.
-  private static let addressTime: UInt64 = 2_000_000_000
+  private static let addressTime: Duration = .seconds(2)
 
   init(
-    host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits, timeout: UInt64,
+    host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits, timeout: Duration,
     handler: any ConnectionHandler, completion: @escaping (Result<Connection, TransportError>) -> Void
   ) {
     self.host = host
@@ -77,7 +77,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     self.limits = limits
     self.handler = handler
     self.completion = completion
-    let deadline = loop.uptime.addingReportingOverflow(timeout)
+    let deadline = loop.uptime.addingReportingOverflow(timeout.wholeNanoseconds)
     self.deadline = deadline.overflow ? .max : deadline.partialValue
     overallTimer = loop.schedule(after: timeout) { [self] in timedOut() }
   }
@@ -128,7 +128,8 @@ package final class ConnectAttempt: @unchecked Sendable {
       }
       if !addresses.isEmpty {
         let left = deadline > loop.uptime ? deadline - loop.uptime : 0
-        addressTimer = loop.schedule(after: min(Self.addressTime, left / UInt64(addresses.count + 1))) { [self] in
+        addressTimer = loop.schedule(after: min(Self.addressTime, .nanoseconds(left) / (addresses.count + 1))) {
+          [self] in
           lastReason = "no answer from \(address.socketAddress.host)"
           tryNext()
         }
@@ -159,7 +160,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     guard session != nil else { return succeed(connection) }
     self.connection = connection
     let left = deadline > loop.uptime ? deadline - loop.uptime : 0
-    connection.startHandshake(timeout: left) { [self] result in
+    connection.startHandshake(timeout: .nanoseconds(left)) { [self] result in
       self.connection = nil
       switch result {
       case .success(let connection): succeed(connection)

@@ -134,18 +134,18 @@ package final class EventLoop: @unchecked Sendable {
   /// Monotonic nanoseconds, read once per turn and after each blocking wait; on the loop only.
   package var uptime: UInt64 { isInTurn ? now : kernel.uptime() }
 
-  /// Runs `body` on the loop after `delay` ns (granularity 1 ms), unless the timer is cancelled; on the loop only.
+  /// Runs `body` on the loop after `delay` (granularity 1 ms), unless the timer is cancelled; on the loop only.
   /// O(log timers).
   @discardableResult
-  package func schedule(after delay: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
-    schedule(delay, interval: 0, body)
+  package func schedule(after delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
+    schedule(delay.wholeNanoseconds, interval: 0, body)
   }
 
-  /// Runs `body` every `interval` ns (at least 1 ms) until the timer is cancelled; a late turn skips rather than
+  /// Runs `body` every `interval` (at least 1 ms) until the timer is cancelled; a late turn skips rather than
   /// bunches. On the loop only.
   @discardableResult
-  package func scheduleRepeating(every interval: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
-    let interval = max(interval, Self.millisecond)
+  package func scheduleRepeating(every interval: Duration, _ body: @escaping () -> Void) -> LoopTimer {
+    let interval = max(interval.wholeNanoseconds, Self.millisecond)
     return schedule(interval, interval: interval, body)
   }
 

@@ -86,6 +86,16 @@ package final class Listener: Sendable {
     }
   }
 
+  /// Gives another descriptor of the socket, for a process to be started with (`Program.start`), or nil where it is
+  /// closed or there is none; the receiver closes it. `body` is called on the first loop.
+  package func copySocket(_ body: @escaping @Sendable (_ descriptor: Int32?) -> Void) {
+    let acceptor = acceptor
+    acceptor.loops[0].execute {
+      let copy = acceptor.descriptor >= 0 ? Program.copy(acceptor.descriptor) : -1
+      body(copy >= 0 ? copy : nil)
+    }
+  }
+
   /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken,
   /// since the kernel would reset it; unless the socket lives on elsewhere. Callable from anywhere.
   package func close() {
@@ -128,7 +138,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   /// Connections accepted in one turn: what is under way on the loop waits so long, 20 to 60 µs for each.
   private static let acceptsPerTurn = 16
   /// After which accepting is tried again if not even the spare descriptor was available.
-  private static let retryDelay: UInt64 = 100_000_000
+  private static let retryDelay: Duration = .milliseconds(100)
 
   init(
     descriptor: Int32, loops: [EventLoop], tls: TLSServerContext?, limits: Connection.Limits,
@@ -254,7 +264,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     guard let tls, !isMakingRoom, kernel.hasWaiting(descriptor) else { return }
     isMakingRoom = true
     let now = loops[0].uptime
-    let time = tls.configuration.crowdedHandshakeTime
+    let time = tls.configuration.crowdedHandshakeTime.wholeNanoseconds
     nextRoom = (nextRoom + 1) % loops.count
     makeRoom(on: nextRoom, hops: loops.count, before: now > time ? now - time : 0)
   }

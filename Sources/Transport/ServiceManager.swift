@@ -34,9 +34,17 @@ package struct ServiceManager: Sendable {
   package func ready(_ status: String) { send("READY=1\n" + Self.status(status)) }
   package func reloading(monotonicMicroseconds now: UInt64) { send("RELOADING=1\nMONOTONIC_USEC=\(now)") }
   package func stopping(_ status: String) { send("STOPPING=1\n" + Self.status(status)) }
+  /// Another process of the service is its main one from now on; that one and this are in the service's group.
+  package func handOver(to process: Int32, _ status: String) { send("MAINPID=\(process)\n" + Self.status(status)) }
   package func alive() { send("WATCHDOG=1") }
   /// What the process does, for `systemctl status`.
   package func status(_ text: String) { send(Self.status(text)) }
+
+  /// The variables of a process without those that the manager meant for this one alone: sockets to be taken, and
+  /// whose signs of life count.
+  package static func inheritable(_ environment: [String: String]) -> [String: String] {
+    environment.filter { !["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"].contains($0.key) }
+  }
 
   private static func status(_ text: String) -> String {
     "STATUS=" + text.replacing("\n", with: " ")
@@ -48,6 +56,11 @@ package struct ServiceManager: Sendable {
   package struct KeptSocket: Sendable {
     package let name: String
     package let descriptor: Int32
+
+    package init(name: String, descriptor: Int32) {
+      self.name = name
+      self.descriptor = descriptor
+    }
   }
 
   /// The sockets that the manager hands to this process: sd_listen_fds(3). They are this process's to close; asked

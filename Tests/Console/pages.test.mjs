@@ -281,10 +281,11 @@ test("a dead feed greys exactly what it feeds, and says why; its return clears i
 
 test("a key that ends is told, and another one goes on where it stopped", { skip, timeout: 180_000 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
-  const entry = (key, more = "") => `key ${key} sha256=${createHash("sha256").update(key).digest("hex")}${more}\n`;
+  const entry = (key, more = "") => `    ${key}: {sha256: ${createHash("sha256").update(key).digest("hex")}${more}}\n`;
   const end = Date.now() + 45_000;
-  writeFileSync(join(scratch, "keys"), entry("short", ` expires=${new Date(end).toISOString().replace(/\.\d+/, "")}`) + entry("long"));
-  const own = await Gateway.start(["--demo"], undefined, { TIDEGATE_KEYS_FILE: join(scratch, "keys") });
+  const expires = `, expires: "${new Date(end).toISOString().replace(/\.\d+/, "")}"`;
+  writeFileSync(join(scratch, "keys.yaml"), "access:\n  keys:\n" + entry("short", expires) + entry("long"));
+  const own = await Gateway.start(["--demo"], undefined, { TIDEGATE_KEYS_FILE: join(scratch, "keys.yaml") });
   try {
     const browser = await Browser.open();
     const signIn = async (key) => {
@@ -324,8 +325,9 @@ test("on a slow network the frame stands first, then the prices", { skip, timeou
 test("a gateway with keys asks for one, refuses a wrong one in words, and keeps it where it was told", { skip, timeout: 120_000 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
   const key = "a-key-for-the-console";
-  writeFileSync(join(scratch, "keys"), `key console sha256=${createHash("sha256").update(key).digest("hex")}\n`);
-  const own = await Gateway.start(["--demo"], undefined, { TIDEGATE_KEYS_FILE: join(scratch, "keys") });
+  const hash = createHash("sha256").update(key).digest("hex");
+  writeFileSync(join(scratch, "keys.yaml"), `access:\n  keys:\n    console:\n      sha256: ${hash}\n`);
+  const own = await Gateway.start(["--demo"], undefined, { TIDEGATE_KEYS_FILE: join(scratch, "keys.yaml") });
   try {
     const browser = await Browser.open();
     try {

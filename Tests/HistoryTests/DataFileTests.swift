@@ -51,6 +51,41 @@ struct DataFileTests {
     #expect(try notes(in: open([future])) == [])
   }
 
+  @Test("whether a file can be used is found out while another has it, and changes nothing")
+  func check() throws {
+    func check(_ parts: [SchemaPart]) throws(DataFileError) { try DataFile.check(path: folder.file, parts: parts) }
+    try check([Self.notes])
+    #expect(folder.names == [])
+    let future = SchemaPart("notes", Self.notes.migrations + [.init("colours") { _ in }])
+    let file = try open([future])
+    try addNote("a", to: file)
+    try check([future])
+    #expect(throws: DataFileError.newer(path: folder.file, unknown: ["notes: colours"])) { try check([Self.notes]) }
+    // One that an older version has written is migrated when it is opened.
+    try check([future, SchemaPart("more", [.init("table") { try $0.execute(sql: "CREATE TABLE more (x)") }])])
+    try addNote("b", to: file)
+    #expect(try notes(in: file) == ["a", "b"])
+    file.close()
+    try Data("not a database at all, and long enough to be looked at".utf8).write(to: URL(fileURLWithPath: folder.file))
+    #expect(throws: DataFileError.self) { try check([future]) }
+    #expect(folder.names.contains("history.sqlite"))
+  }
+
+  @Test("a file that is closed fails what is asked of it, and nothing else")
+  func closed() async throws {
+    let file = try open()
+    file.close()
+    #expect(throws: DataFileError.self) { try addNote("a", to: file) }
+    #expect(throws: DataFileError.self) { try notes(in: file) }
+    let isWritten = await withCheckedContinuation { continuation in
+      let isTaken = file.submit({ try $0.execute(sql: "INSERT INTO note VALUES ('b')") }) { result in
+        continuation.resume(returning: (try? result.get()) != nil)
+      }
+      if !isTaken { continuation.resume(returning: false) }
+    }
+    #expect(!isWritten)
+  }
+
   @Test("a database of another program is refused and left as it is")
   func foreign() throws {
     let queue = try DatabaseQueue(path: folder.file)

@@ -16,11 +16,13 @@ In the end, from the gateway, the data file (with Python's own SQLite) and the r
 - each firing was delivered at least once, always under the same delivery number, signed, in the order of its rule;
 - nothing else was delivered, and nothing is left in the outbox.
 
---short kills 12 times and takes less than a minute. Exits with 1 if any of it does not hold.
+--short kills 12 times and takes less than a minute. --upgrade has another process take over each time (SIGUSR2)
+instead. Exits with 1 if any of it does not hold.
 """
 
 import argparse
 import base64
+import ctypes
 import hashlib
 import hmac
 import http.server
@@ -64,10 +66,23 @@ class Venue:
         self.rate = rate
         self.random = random.Random(seed)
         self.trade = 1
+        self.last = None
         self.lock = threading.Lock()
+        self.sessions = []
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
+        threading.Thread(target=self.trade_on, daemon=True).start()
+
+    def trade_on(self):
+        """All see the same trades."""
+        while True:
+            with self.lock:
+                sessions = [session for session in self.sessions if session.trades.is_set()]
+                trade = self.make_trade("update") if sessions else None
+                for session in sessions:
+                    session.try_to_say(trade)
+            time.sleep(1 / self.rate)
 
     def accept(self):
         while True:
@@ -99,11 +114,17 @@ class Venue:
         finally:
             peer.close()
 
-    def next_trade(self):
-        with self.lock:
-            self.trade += 1
-            tremble = self.random.randrange(-400, 400)
-            return self.trade, self.level + tremble
+    def make_trade(self, kind):
+        """The next trade as a message; with the lock."""
+        self.trade += 1
+        at = self.level + self.random.randrange(-400, 400)
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{int(time.time() * 1e6) % 1000000:06d}Z"
+        # Bare numbers with all digits, as Kraken sends them.
+        message = (
+            f'{{"channel":"trade","type":"KIND","data":[{{"symbol":"BTC/USD","side":"buy","price":{price(at)},'
+            f'"qty":0.10000000,"ord_type":"limit","trade_id":{self.trade},"timestamp":"{stamp}"}}]}}')
+        self.last = message
+        return message.replace("KIND", kind)
 
 
 class Session:
@@ -135,6 +156,8 @@ class Session:
         self.say({"channel": "status", "type": "update", "data": [
             {"version": "2.0.10", "system": "online", "api_version": "v2", "connection_id": 1}]})
         threading.Thread(target=self.talk, daemon=True).start()
+        with self.venue.lock:
+            self.venue.sessions.append(self)
         try:
             while True:
                 first, second = self.receive(2)
@@ -151,6 +174,8 @@ class Session:
                     self.answer(json.loads(payload))
         finally:
             self.ended = True
+            with self.venue.lock:
+                self.venue.sessions.remove(self)
 
     def talk(self):
         beat = 0
@@ -159,19 +184,15 @@ class Session:
                 if time.time() - beat > 1:
                     beat = time.time()
                     self.say({"channel": "heartbeat"})
-                if self.trades.is_set():
-                    self.say(self.trade("update"))
-                time.sleep(1 / self.venue.rate)
+                time.sleep(0.05)
         except OSError:
             pass
 
-    def trade(self, kind):
-        number, at = self.venue.next_trade()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{int(time.time() * 1e6) % 1000000:06d}Z"
-        # Bare numbers with all digits, as Kraken sends them.
-        return (
-            f'{{"channel":"trade","type":"{kind}","data":[{{"symbol":"BTC/USD","side":"buy","price":{price(at)},'
-            f'"qty":0.10000000,"ord_type":"limit","trade_id":{number},"timestamp":"{stamp}"}}]}}')
+    def try_to_say(self, message):
+        try:
+            self.say(message)
+        except OSError:
+            self.ended = True
 
     def answer(self, request):
         method, parameters = request.get("method"), request.get("params", {})
@@ -205,8 +226,12 @@ class Session:
                 f'"asks":[{side(asks)}],"checksum":{zlib.crc32(text.encode())},'
                 f'"timestamp":"2026-01-01T00:00:00.000000Z"}}]}}')
         elif channel == "trade":
-            self.say(self.trade("snapshot"))
-            self.trades.set()
+            with self.venue.lock:
+                # The last trade again, as Kraken does, and from then on each.
+                if self.venue.last is None:
+                    self.venue.make_trade("snapshot")
+                self.say(self.venue.last.replace("KIND", "snapshot"))
+                self.trades.set()
 
 
 class Receiver:
@@ -299,6 +324,7 @@ class Trial:
             "TIDEGATE_LIMITS_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "10000",
         }
         self.gateway = None
+        self.main = None
         self.starts = self.kills = self.cycles = 0
         self.rules = {"above": [], "below": []}
         self.failures = []
@@ -319,11 +345,12 @@ class Trial:
 
     def start(self):
         self.starts += 1
-        log = open(os.path.join(self.work, f"gateway-{self.starts}.log"), "w")
+        self.log = log = open(os.path.join(self.work, f"gateway-{self.starts}.log"), "w")
         self.gateway = subprocess.Popen(
             [self.options.binary, "serve", "--feed", "kraken=BTC-USD", "--endpoint",
              f"kraken=ws://127.0.0.1:{self.venue.port}", "--listen", f"127.0.0.1:{self.port}", "--internal-listen",
              f"127.0.0.1:{self.internal}"], stdout=log, stderr=log, env=self.environment)
+        self.main = self.gateway.pid
         began = time.time()
         while time.time() - began < 30:
             try:
@@ -336,6 +363,21 @@ class Trial:
     def kill(self):
         self.gateway.send_signal(signal.SIGKILL)
         self.gateway.wait()
+        self.kills += 1
+        self.start()
+
+    def upgrade(self):
+        """Has another process take over; nothing is waited for but the end of the one before."""
+        old = self.main
+        os.kill(old, signal.SIGUSR2)
+        began = time.time()
+        while not os.waitpid(old, os.WNOHANG)[0]:
+            if time.time() - began > 60:
+                raise SystemExit(f"process {old} does not end; see {self.log.name}")
+            time.sleep(0.01)
+        with open(self.log.name, encoding="utf-8") as log:
+            served = [line for line in log if "the next process serves" in line]
+        self.main = int(served[-1].split(" process=")[1].split()[0])
         self.kills += 1
 
     def make_rules(self):
@@ -363,8 +405,7 @@ class Trial:
         is_planned = next_kill - began < 0.5
         while time.time() - began < 60:
             if self.kills < self.options.kills and time.time() >= next_kill:
-                self.kill()
-                self.start()
+                self.upgrade() if self.options.upgrade else self.kill()
                 is_planned = False
                 next_kill = time.time() + self.delay()
             kept = self.firings()
@@ -395,8 +436,8 @@ class Trial:
         self.receiver.is_well = True
         self.drain()
         self.check()
-        self.gateway.terminate()
-        self.gateway.wait()
+        os.kill(self.main, signal.SIGTERM)
+        os.waitpid(self.main, 0)
 
     def drain(self):
         began = time.time()
@@ -443,7 +484,7 @@ class Trial:
         for problem in self.receiver.problems:
             self.fail(problem)
         print(
-            f"{self.kills} kills, {self.cycles} times up and down, {sum(expected.values())} crossings of "
+            f"{self.kills} {'upgrades' if self.options.upgrade else 'kills'}, {self.cycles} times up and down, {sum(expected.values())} crossings of "
             f"{len(expected)} rules: {sum(kept.values())} firings ({late} late, of the last 100 of each rule), "
             f"{len(self.receiver.got)} delivered, {again} of them again; the receiver failed {self.receiver.faults} "
             f"times", flush=True)
@@ -453,6 +494,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--upgrade", action="store_true", help="have another process take over instead")
     parser.add_argument("--rules", type=int, default=10, help="of each side")
     parser.add_argument("--rate", type=float, default=200, help="trades a second")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
@@ -461,12 +503,17 @@ def main():
     if options.short:
         options.kills = min(options.kills, 12)
     print(f"seed {options.seed}", flush=True)
+    # Processes whose parent has ended are this one's (PR_SET_CHILD_SUBREAPER, prctl(2)).
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     trial = Trial(options)
     try:
         trial.run()
     finally:
-        if trial.gateway and trial.gateway.poll() is None:
-            trial.gateway.kill()
+        if trial.main:
+            try:
+                os.kill(trial.main, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
     if trial.failures:
         print(f"{len(trial.failures)} failures; logs and data are in {trial.work}")
         sys.exit(1)

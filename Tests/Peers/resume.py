@@ -43,6 +43,8 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
         self.kept = {}
+        # The service's main process, where it has said so.
+        self.main = None
 
     def listen(self, loop):
         self.socket.setblocking(False)
@@ -56,6 +58,8 @@ class Manager:
                 return
             words = dict(line.split("=", 1) for line in data.decode().splitlines() if "=" in line)
             name = words.get("FDNAME", "stored")
+            if "MAINPID" in words:
+                self.main = int(words["MAINPID"])
             if "FDSTOREREMOVE" in words and name in self.kept:
                 os.close(self.kept.pop(name))
             if "FDSTORE" in words:

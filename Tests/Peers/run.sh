@@ -202,6 +202,17 @@ resume_check() {
   TMPDIR="$work" python3 -B Tests/Peers/resume.py --short --keep-ports --rate 5 --binary "$binary"
 }
 
+# A gateway that is replaced by another process of its own while clients are there, and one whose alerts fire meanwhile.
+upgrade_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  TMPDIR="$work" python3 -B Tests/Peers/upgrade.py --short --binary "$binary"
+}
+alert_upgrade_check() { # upgrades
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  command -v openssl >/dev/null || { missing "openssl is not installed"; return; }
+  TMPDIR="$work" python3 -B Tests/Peers/alert_kill.py --upgrade --kills "$1" --binary "$binary"
+}
+
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
@@ -236,11 +247,13 @@ peer "Python websockets: every channel and depth; a late client and /v1/books ha
 collect
 peer "SIGTERM: clients are told, then closed one after the other" signal_check drain
 peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off" signal_check stall
-peer "SIGUSR2: another process takes over the port without a gap" signal_check takeover
+peer "SIGTERM with reuse-port: another gateway has the port, and everybody is answered" signal_check takeover
 peer "SIGHUP: certificates are read again" signal_check reload
 peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
 peer "SIGKILL: each crossing fires once, and each firing is delivered" alert_kill_check 12
 peer "Restarts: clients go on, miss no trade unsaid, and are not refused" resume_check
+peer "SIGUSR2: upgrades that no client notices but by a reconnect" upgrade_check
+peer "SIGUSR2: each crossing fires once across upgrades, and each firing is delivered" alert_upgrade_check 4
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
 collect

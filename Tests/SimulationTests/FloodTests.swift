@@ -60,7 +60,7 @@ struct FloodTests {
     }
 
     func stop() {
-      gateway.stop(deadline: 1_000, FloodCall { [unowned self] in isStopped = true }.body)
+      gateway.stop(within: .seconds(1), FloodCall { [unowned self] in isStopped = true }.body)
       #expect(network.run(atMost: 30 * FloodTests.second) { isStopped })
       for loop in strangers { loop.shutdown {} }
       network.run(for: FloodTests.second)
@@ -137,7 +137,7 @@ struct FloodTests {
         connection.flush()
       }
       if connection.isWritable {
-        connection.loop.schedule(after: 1_000_000) { [weak self] in self?.flood() }
+        connection.loop.schedule(after: .milliseconds(1)) { [weak self] in self?.flood() }
       }
     }
 

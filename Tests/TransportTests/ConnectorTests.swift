@@ -25,7 +25,7 @@ struct ConnectorTests {
 
   /// Connects with a resolver that gives `addresses`.
   func connect(
-    _ loop: EventLoop, addresses: [SocketAddress], timeout: UInt64 = 60_000_000_000
+    _ loop: EventLoop, addresses: [SocketAddress], timeout: Duration = .seconds(60)
   ) -> Result<SocketAddress, TransportError>? {
     let kernelAddresses = addresses.compactMap { KernelAddress(host: $0.host, port: $0.port) }
     let result = Box<Result<SocketAddress, TransportError>?>(nil)
@@ -126,7 +126,8 @@ struct ConnectorTests {
   func timeout() throws {
     try withLoops { loops in
       let silent = try SilentAddress()
-      guard case .failure(let error)? = connect(loops[0], addresses: [silent.address], timeout: 50_000_000) else {
+      guard case .failure(let error)? = connect(loops[0], addresses: [silent.address], timeout: .milliseconds(50))
+      else {
         Issue.record("it connected")
         return
       }
@@ -142,7 +143,7 @@ struct ConnectorTests {
       waitFor("the completion") { done in
         loop.execute {
           _ = Connector.connect(
-            host: "venue.test", port: 1, tls: nil, loop: loop, timeout: 20_000_000, resolve: { _, _, _ in },
+            host: "venue.test", port: 1, tls: nil, loop: loop, timeout: .milliseconds(20), resolve: { _, _, _ in },
             handler: Probe()
           ) { outcome in
             if case .failure(let error) = outcome { result.set(error) }
@@ -164,11 +165,11 @@ struct ConnectorTests {
       waitFor("the time in which it would have been called") { done in
         loop.execute {
           let attempt = Connector.connect(
-            host: address.host, port: address.port, tls: nil, loop: loop, timeout: 20_000_000, handler: Probe()
+            host: address.host, port: address.port, tls: nil, loop: loop, timeout: .milliseconds(20), handler: Probe()
           ) { _ in isCalled.set(true) }
-          loop.schedule(after: 5_000_000) {
+          loop.schedule(after: .milliseconds(5)) {
             attempt.cancel()
-            loop.schedule(after: 30_000_000, done)
+            loop.schedule(after: .milliseconds(30), done)
           }
         }
       }

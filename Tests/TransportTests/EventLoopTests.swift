@@ -52,14 +52,14 @@ struct EventLoopTests {
       let order = Box<[Int]>([])
       waitFor("the last timer") { done in
         loop.execute {
-          loop.schedule(after: 30_000_000) {
+          loop.schedule(after: .milliseconds(30)) {
             order.update { $0.append(4) }
             done()
           }
-          loop.schedule(after: 10_000_000) { order.update { $0.append(1) } }
-          loop.schedule(after: 20_000_000) { order.update { $0.append(3) } }
-          loop.schedule(after: 10_000_000) { order.update { $0.append(2) } }
-          loop.schedule(after: 0) { order.update { $0.append(0) } }
+          loop.schedule(after: .milliseconds(10)) { order.update { $0.append(1) } }
+          loop.schedule(after: .milliseconds(20)) { order.update { $0.append(3) } }
+          loop.schedule(after: .milliseconds(10)) { order.update { $0.append(2) } }
+          loop.schedule(after: .zero) { order.update { $0.append(0) } }
         }
       }
       #expect(order.value == [0, 1, 2, 3, 4])
@@ -75,7 +75,7 @@ struct EventLoopTests {
       waitFor("the timer") { done in
         // Far beyond the time the loop lingers.
         loop.execute {
-          loop.schedule(after: 60_000_000) {
+          loop.schedule(after: .milliseconds(60)) {
             end.set(loop.uptime)
             done()
           }
@@ -92,17 +92,17 @@ struct EventLoopTests {
       let ran = Box<[String]>([])
       waitFor("the last timer") { done in
         loop.execute {
-          let before = loop.schedule(after: 5_000_000) { ran.update { $0.append("before") } }
+          let before = loop.schedule(after: .milliseconds(5)) { ran.update { $0.append("before") } }
           before.cancel()
           before.cancel()
           // Due together: the first takes the second away.
           nonisolated(unsafe) var second: LoopTimer?
-          loop.schedule(after: 5_000_000) {
+          loop.schedule(after: .milliseconds(5)) {
             ran.update { $0.append("first") }
             second?.cancel()
           }
-          second = loop.schedule(after: 5_000_000) { ran.update { $0.append("second") } }
-          loop.schedule(after: 20_000_000, done)
+          second = loop.schedule(after: .milliseconds(5)) { ran.update { $0.append("second") } }
+          loop.schedule(after: .milliseconds(20), done)
         }
       }
       #expect(ran.value == ["first"])
@@ -118,11 +118,11 @@ struct EventLoopTests {
       waitFor("three rounds") { done in
         loop.execute {
           nonisolated(unsafe) var timer: LoopTimer?
-          timer = loop.scheduleRepeating(every: 2_000_000) {
+          timer = loop.scheduleRepeating(every: .milliseconds(2)) {
             count.update { $0 += 1 }
             if count.value == 3 {
               timer?.cancel()
-              loop.schedule(after: 20_000_000, done)
+              loop.schedule(after: .milliseconds(20), done)
             }
           }
         }

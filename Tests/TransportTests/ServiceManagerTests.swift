@@ -49,7 +49,22 @@ struct ServiceManagerTests {
     #expect(listener.next() == "STOPPING=1\nSTATUS=bye")
     manager.alive()
     #expect(listener.next() == "WATCHDOG=1")
+    manager.handOver(to: 4711, "clients are sent there")
+    #expect(listener.next() == "MAINPID=4711\nSTATUS=clients are sent there")
     #expect(listener.next() == nil)
+  }
+
+  @Test("another process is not given what was meant for this one alone, and its signs of life count")
+  func inheritance() {
+    let own = [
+      "NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1", "LISTEN_PID": "1",
+      "LISTEN_FDS": "2", "LISTEN_FDNAMES": "clients:internal", "FDSTORE": "2", "HOME": "/",
+    ]
+    let next = ServiceManager.inheritable(own)
+    #expect(next.keys.sorted() == ["FDSTORE", "HOME", "NOTIFY_SOCKET", "WATCHDOG_USEC"])
+    #expect(ServiceManager(environment: own)?.watchInterval == nil)
+    #expect(ServiceManager(environment: next)?.watchInterval == 15_000_000)
+    #expect(ServiceManager.takeSockets(environment: next).isEmpty)
   }
 
   @Test("a manager that is gone, or whose queue is full, holds nobody up")

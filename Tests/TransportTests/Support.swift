@@ -128,7 +128,7 @@ func listener(
 @discardableResult
 func connect(
   _ loop: EventLoop, to address: SocketAddress, host: String? = nil, tls: TLSClientContext? = nil,
-  limits: Connection.Limits = .init(), timeout: UInt64 = 60_000_000_000, probe: Probe
+  limits: Connection.Limits = .init(), timeout: Duration = .seconds(60), probe: Probe
 ) -> Result<Void, TransportError> {
   let semaphore = DispatchSemaphore(value: 0)
   let result = Box<Result<Void, TransportError>?>(nil)

@@ -95,7 +95,7 @@ final class EchoConnection: ConnectionHandler {
       if role == .server {
         connection.close()
       } else {
-        connection.loop.schedule(after: 1_000_000_000) { [connection] in connection.close() }
+        connection.loop.schedule(after: .seconds(1)) { [connection] in connection.close() }
       }
     }
   }

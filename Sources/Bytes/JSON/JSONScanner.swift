@@ -79,6 +79,16 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     self.readable = whole.readable &- slice.offset
   }
 
+  /// Scans all that `other` does, from its beginning.
+  @inlinable
+  @_lifetime(copy other)
+  package init(again other: borrowing JSONScanner) {
+    // The text is one that `other` holds, and lives as long.
+    self.start = other.start
+    self.length = other.length
+    self.readable = other.readable
+  }
+
   /// Offset of the next byte to be read.
   @inlinable package var offset: Int { position }
 

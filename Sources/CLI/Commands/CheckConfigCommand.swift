@@ -29,23 +29,27 @@ struct CheckConfigCommand: ParsableCommand {
 }
 
 /// Loads the configuration, or prints every problem and exits as for a wrong command line (64).
+/// - Parameter explain: hears of the problems, too.
 func loadConfiguration(
-  file: String?, flags: [ConfigurationFlag], needsData: Bool = true
+  file: String?, flags: [ConfigurationFlag], needsData: Bool = true, explain: (String) -> Void = { _ in }
 ) throws -> LoadedConfiguration {
   do throws(ConfigurationProblems) {
     return try ConfigurationLoader.load(
       file: file, environment: ProcessInfo.processInfo.environment, flags: flags, needsData: needsData)
   } catch {
+    explain(error.problems.map(\.description).joined(separator: "; "))
     for problem in error.problems { printError("error: \(problem.description)") }
     throw ExitCode.validationFailure
   }
 }
 
 /// Loads a key file, or prints every problem and exits as for a wrong command line (64).
-func loadKeys(_ file: String) throws -> Authenticator {
+/// - Parameter explain: hears of the problems, too.
+func loadKeys(_ file: String, explain: (String) -> Void = { _ in }) throws -> Authenticator {
   do throws(ConfigurationProblems) {
     return try Authenticator(path: file)
   } catch {
+    explain(error.problems.map(\.description).joined(separator: "; "))
     for problem in error.problems { printError("error: \(problem.description)") }
     throw ExitCode.validationFailure
   }

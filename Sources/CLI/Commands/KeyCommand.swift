@@ -4,32 +4,44 @@ import Gateway
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "Make an API key: print it once, and the line that lets it in.",
+    abstract: "Make an API key: print it once, and the entry that lets it in.",
     discussion: """
-      The key goes to the client, the line to the file that keys-file names. The line holds the key's hash only, so nobody can read the
-      key from it; a lost key is replaced, not found.
+      The key goes to the client; the entry goes into the part `access` of the configuration, or of the file that
+      keys-file names. It holds the key's hash only, so nobody can read the key from it; a lost key is replaced, not
+      found.
 
         tidegate key desk-1 symbols=kraken:* connections=5
+        tidegate key --convert keys > keys.yaml      # a key file of lines, the older form
       """)
 
   @Argument(help: ArgumentHelp("Whose key it is; what the key's connections are counted by.", valueName: "name"))
-  var name: String
+  var name: String?
   @Argument(
     help: ArgumentHelp(
-      "What it may have: channels= symbols= subscriptions= requests-per-second= connections= expires=",
+      "What it may have: channels= symbols= publish= subscriptions= requests-per-second= connections= expires=",
       valueName: "field=value"))
   var fields: [String] = []
+  @Option(help: ArgumentHelp("Print a key file of lines as YAML, and make no key.", valueName: "file"))
+  var convert: String?
+
+  func validate() throws {
+    guard (name == nil) != (convert == nil) else { throw ValidationError("give a name, or --convert FILE") }
+  }
 
   func run() throws {
     do throws(ConfigurationProblems) {
-      let key = try NewKey(name: name, fields: fields)
-      print(
-        """
-        The key, which is not shown again:
-          \(key.text)
-        The line for the key file:
-          \(key.line)
-        """)
+      if let convert {
+        print(try KeyFile.converted(convert), terminator: "")
+      } else if let name {
+        let key = try NewKey(name: name, fields: fields)
+        print(
+          """
+          The key, which is not shown again:
+            \(key.text)
+          Its entry in the configuration, or in the file that keys-file names:
+          """)
+        print(NewKey.section(of: [key]).split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
+      }
     } catch {
       for problem in error.problems { printError("error: \(problem.description)") }
       throw ExitCode.validationFailure

@@ -45,12 +45,15 @@ extension Logger {
   }
 }
 
-/// Runs a gateway until a signal ends it: SIGTERM and SIGUSR2 by sending the clients away one after the other, SIGINT,
-/// or a second signal, at once.
+/// Runs a gateway until a signal ends it: SIGTERM by sending the clients away one after the other, SIGINT, or a second
+/// signal, at once; SIGUSR2 by sending them to another process that takes over.
 ///
-/// - Parameter load: reads the configuration again; nil: it cannot change.
+/// - Parameters:
+///   - program: that another process is started as.
+///   - origin: the process that this one takes over from.
+///   - load: reads the configuration again; nil: it cannot change.
 func serve(
-  _ configuration: GatewayConfiguration, signals: ServiceSignals,
+  _ configuration: GatewayConfiguration, signals: ServiceSignals, program: Program?, origin: UpgradeOrigin?,
   load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
 ) async throws {
   var configuration = configuration
@@ -72,15 +75,25 @@ func serve(
   }
   var access: Authenticator?
   if let file = configuration.keysFile {
-    access = try loadKeys(file)
-    log.notice("key file read", metadata: ["holds": "\(access?.description ?? "")"])
+    access = try loadKeys(file) { origin?.fail($0) }
+    if KeyFile.hasLines(file) {
+      log.warning(
+        "the key file has lines, which the next version no longer reads",
+        metadata: ["file": "\(file)", "hint": "tidegate key --convert \(file) writes the same as YAML"])
+    }
+  } else if let policy = configuration.access {
+    access = Authenticator(policy: policy)
   }
+  if let access { log.notice("keys read", metadata: ["holds": "\(access.description)"]) }
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let environment = ProcessInfo.processInfo.environment
+  try origin?.check(configuration)
+  // From here on the data file is this process's.
+  let warm = try await origin?.warm(configuration, log: log)
   let gateway = try Gateway(
     configuration: configuration, access: access, history: try openHistory(configuration, log.of(.history)), log: log,
-    logs: logs, sockets: ServiceManager.takeSockets(environment: environment))
+    logs: logs, sockets: origin?.sockets ?? ServiceManager.takeSockets(environment: environment), warm: warm?.feeds)
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: environment)
@@ -89,6 +102,23 @@ func serve(
   let reload = demo == nil ? load.map { reloading($0, log) } : nil
   gateway.onReload(reload)
   gateway.onDrainRequest { kill(getpid(), SIGTERM) }
+  let end = ServiceEnd()
+  let upgrades = UpgradeDesk(
+    gateway, program: program, environment: environment, number: warm?.number ?? 0, log: log,
+    hooks: .init(
+      handOver: { done in
+        gateway.handOver {
+          Task {
+            await recorders.finish()
+            done()
+          }
+        }
+      },
+      leave: { process in
+        manager?.handOver(to: process, "clients are sent to process \(process)")
+        gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
+      }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))
+  gateway.onUpgradeRequest(upgrades)
   signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload(reload) } })
 
   let scheme = configuration.tls == nil ? "ws" : "wss"
@@ -113,11 +143,13 @@ func serve(
   }
   fflush(nil)
 
+  origin?.serving()
   manager?.ready("clients on \(gateway.address.description)")
   let watchdog = Task { await manager?.watch(gateway) }
   defer { watchdog.cancel() }
-  await waitForEnd(of: gateway, signals, manager: manager, log: log)
+  let isFailure = await waitForEnd(of: gateway, signals, end, upgrades, manager: manager, log: log)
   await recorders.finish()
+  if isFailure { throw CommandFailure("the upgrade failed after the data file was handed over") }
 }
 
 /// A reload takes the loaded configuration, with as many clients as there are descriptors for.
@@ -171,32 +203,51 @@ extension ServiceManager {
   }
 }
 
-/// Ends a gateway as signals tell, and waits for that.
+/// What ends a gateway that serves, in order.
+private final class ServiceEnd: Sendable {
+  enum Step: Sendable {
+    case signal(Int32)
+    /// The gateway has ended; whether that is to count as a failure.
+    case ended(isFailure: Bool)
+  }
+
+  let steps: AsyncStream<Step>
+  private let continuation: AsyncStream<Step>.Continuation
+
+  init() { (steps, continuation) = AsyncStream<Step>.makeStream() }
+
+  func yield(_ step: Step) { continuation.yield(step) }
+}
+
+/// Ends a gateway as signals tell, and waits for that; whether its end is a failure.
 private func waitForEnd(
-  of gateway: Gateway, _ signals: ServiceSignals, manager: ServiceManager?, log: Logger
-) async {
-  enum Step { case signal(Int32), ended }
-  let steps = AsyncStream<Step>.makeStream()
-  let forwarding = Task { for await number in signals.ends { steps.continuation.yield(.signal(number)) } }
+  of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeDesk, manager: ServiceManager?,
+  log: Logger
+) async -> Bool {
+  let forwarding = Task { for await number in signals.ends { end.yield(.signal(number)) } }
   defer { forwarding.cancel() }
   var isDraining = false
-  for await step in steps.stream {
+  for await step in end.steps {
     let drainSeconds = gateway.current.drainSeconds
     switch step {
-    case .ended: return
+    case .ended(let isFailure): return isFailure
+    case .signal(SIGUSR2): upgrades.request { _ in }
     // The kernel and the shell both tell of a closed terminal.
-    case .signal(SIGUSR2) where isDraining, .signal(SIGHUP) where isDraining: continue
+    case .signal(SIGHUP) where isDraining: continue
     case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
       log.notice("stopping", metadata: ["signal": "\(number)"])
+      upgrades.processEnds()
       isDraining = true
       manager?.stopping("stopping")
-      gateway.stop { steps.continuation.yield(.ended) }
-    case .signal(let number):
+      gateway.stop { end.yield(.ended(isFailure: false)) }
+    case .signal:
+      upgrades.processEnds()
       isDraining = true
       manager?.stopping("sending clients away for \(drainSeconds) s")
-      gateway.drain(seconds: drainSeconds, handsOver: number == SIGUSR2) { steps.continuation.yield(.ended) }
+      gateway.drain(seconds: drainSeconds) { end.yield(.ended(isFailure: false)) }
     }
   }
+  return false
 }
 
 /// A failure with a message for the person at the terminal.

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Gateway
 import Logging
+import Transport
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -62,11 +63,19 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let signals = ServiceSignals(handsOver: true)
-    let loaded = try loadConfiguration(file: config, flags: flags)
-    try await serve(loaded.configuration, signals: signals) { [config, flags] () throws(ConfigurationProblems) in
-      try ConfigurationLoader.load(file: config, environment: ProcessInfo.processInfo.environment, flags: flags)
-        .configuration
+    let program = Program(arguments: CommandLine.arguments)
+    let signals = ServiceSignals(upgrades: true)
+    let origin = try UpgradeOrigin(environment: ProcessInfo.processInfo.environment)
+    do {
+      let loaded = try loadConfiguration(file: config, flags: flags) { origin?.fail($0) }
+      try await serve(loaded.configuration, signals: signals, program: program, origin: origin) {
+        [config, flags] () throws(ConfigurationProblems) in
+        try ConfigurationLoader.load(file: config, environment: ProcessInfo.processInfo.environment, flags: flags)
+          .configuration
+      }
+    } catch {
+      origin?.fail("\(error)")
+      throw error
     }
   }
 }

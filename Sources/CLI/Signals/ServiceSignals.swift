@@ -10,7 +10,7 @@ import Transport
 /// |---|---|
 /// | SIGTERM, SIGINT | ends the command |
 /// | SIGHUP | reads files again; ends the command like SIGTERM if the terminal it was started in was closed |
-/// | SIGUSR2 | ends the command, whose ports another process takes over; without ports to hand over it does nothing |
+/// | SIGUSR2 | has another process take over from the command; where none can it does nothing |
 /// | SIGUSR1 | nothing |
 /// | SIGPIPE, SIGXFSZ | nothing: the write fails with EPIPE or EFBIG |
 ///
@@ -36,18 +36,18 @@ final class ServiceSignals: Sendable {
   }
 
   private let terminal = ControllingTerminal()
-  private let handsOver: Bool
+  private let upgrades: Bool
   private let state = Mutex(State())
   /// Reading files takes time: signals that end the command do not wait for it.
   private let reloads = DispatchQueue(label: "tidegate.reload")
-  /// The numbers of signals that are to end the command, in the order in which they came. The command takes a few and
-  /// ends; it ignores more.
+  /// The numbers of signals that are to end the command, or to have another take over, in the order in which they came.
+  /// The command takes a few; it ignores more.
   let ends: AsyncStream<Int32>
   private let continuation: AsyncStream<Int32>.Continuation
 
-  /// - Parameter handsOver: whether SIGUSR2 ends the command.
-  init(handsOver: Bool = false) {
-    self.handsOver = handsOver
+  /// - Parameter upgrades: whether SIGUSR2 comes out of `ends`.
+  init(upgrades: Bool = false) {
+    self.upgrades = upgrades
     (ends, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingOldest(16))
     _ = signal(SIGPIPE, SIG_IGN)
     _ = signal(SIGXFSZ, SIG_IGN)
@@ -80,7 +80,7 @@ final class ServiceSignals: Sendable {
     switch number {
     case SIGHUP where !terminal.isGone: requestReload()
     case SIGUSR1: say(.ignored("SIGUSR1"))
-    case SIGUSR2 where !handsOver: say(.ignored("SIGUSR2"))
+    case SIGUSR2 where !upgrades: say(.ignored("SIGUSR2"))
     default: continuation.yield(number)
     }
   }

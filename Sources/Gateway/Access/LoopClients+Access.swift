@@ -30,7 +30,7 @@ extension LoopClients {
     }
   }
 
-  /// Takes over what the key file says now. On the loop.
+  /// Takes over who may come in now. On the loop.
   func accessChanged() {
     loop.assertOnLoop()
     guard let policy = node.settings.access?.policy else { return }
@@ -39,7 +39,7 @@ extension LoopClients {
     review(policy, now)
   }
 
-  /// Applies another key file to those who are here: gives each what it may have now, ends those whose key is gone.
+  /// Applies another policy to those who are here: gives each what it may have now, ends those whose key is gone.
   func review(_ policy: AccessPolicy, _ now: Timestamp) {
     for session in sessions {
       guard let session else { continue }

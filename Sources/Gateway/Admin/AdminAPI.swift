@@ -34,14 +34,13 @@ final class AdminAPI: @unchecked Sendable {
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping Reply) {
     if let refusal = refusal(of: request, on: connection) { return reply(refusal) }
-    guard let (route, name, symbol) = AdminRoute.find(request.path) else {
+    guard let (route, name, symbol) = AdminRoute.find(request.path, method: request.method) else {
       return reply(
         .error(
           404, code: "not_found", message: "there is no \(request.path.prefix(80))",
           hint: AdminRoute.allCases.map { "\($0.method) \($0.path)" }.joined(separator: ", ")))
     }
-    let methods = route.method == "GET" ? ["GET", "HEAD"] : [route.method]
-    if let refusal = HTTPResponse.refusal(of: request.method, allowed: methods) { return reply(refusal) }
+    if let refusal = HTTPResponse.refusal(of: request.method, allowed: route.methods) { return reply(refusal) }
     do throws(RequestProblem) {
       let query = try RequestQuery(request, route.parameters, of: route.path)
       if route.method == "POST" {
@@ -129,6 +128,8 @@ final class AdminAPI: @unchecked Sendable {
       reply(done("drain", ""))
       drain()
     case .configuration: configuration(reply)
+    case .upgradeState: reply(upgradeReport.response)
+    case .upgrade: upgrade(reply)
     }
   }
 
@@ -331,6 +332,23 @@ final class AdminAPI: @unchecked Sendable {
       }
       out.append("}")
       let response = HTTPResponse.json(out.takeBytes(), status: status)
+      home.execute { reply.value(response) }
+    }
+  }
+
+  /// How far an upgrade is.
+  var upgradeReport: UpgradeReport { control.current?.upgrade?.report ?? UpgradeReport() }
+
+  private func upgrade(_ reply: @escaping Reply) {
+    guard let desk = control.current?.upgrade else {
+      return reply(.error(501, code: "no_upgrade", message: "this process cannot be replaced from here"))
+    }
+    let home = node.loop
+    let reply = UncheckedTransfer(value: reply)
+    desk.request { refusal in
+      let response =
+        refusal.map { HTTPResponse.error(409, code: "no_upgrade", message: $0) }
+        ?? desk.report.response(status: 202)
       home.execute { reply.value(response) }
     }
   }

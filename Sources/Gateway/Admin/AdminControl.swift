@@ -11,11 +11,14 @@ final class AdminControl: Sendable {
     var settings: @Sendable () -> [(key: String, value: String)]
     /// Ends the process as SIGTERM does; nil: nobody has said how.
     var drain: (@Sendable () -> Void)?
+    /// Replaces the process by another one; nil: it cannot be.
+    var upgrade: UpgradeDesk?
   }
 
   private let operations = Mutex<Operations?>(nil)
 
   func connect(_ operations: Operations) { self.operations.withLock { $0 = operations } }
   func onDrain(_ body: @escaping @Sendable () -> Void) { operations.withLock { $0?.drain = body } }
+  func onUpgrade(_ desk: UpgradeDesk) { operations.withLock { $0?.upgrade = desk } }
   var current: Operations? { operations.withLock { $0 } }
 }

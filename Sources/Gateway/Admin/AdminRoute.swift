@@ -2,14 +2,21 @@
 enum AdminRoute: CaseIterable, Sendable {
   case state, live, clients, client, subscriptions, hold, disconnect, feeds, reconnect, resync, stop, start
   case resyncSymbol, stopSymbol, startSymbol, reload, drain, configuration
+  case upgradeState, upgrade
 
   var method: String {
     switch self {
-    case .state, .live, .clients, .client, .subscriptions, .feeds, .configuration: "GET"
+    case .state, .live, .clients, .client, .subscriptions, .feeds, .configuration, .upgradeState: "GET"
     case .hold, .disconnect, .reconnect, .resync, .stop, .start, .resyncSymbol, .stopSymbol, .startSymbol, .reload,
-      .drain:
+      .drain, .upgrade:
       "POST"
     }
+  }
+
+  /// Those that its path may be asked with.
+  var methods: [String] {
+    let all = Self.allCases.filter { $0.path == path }.map(\.method)
+    return all.contains("GET") ? all + ["HEAD"] : all
   }
 
   /// The path, with `{id}` for a client, `{connection}` for a feed and `{symbol}` for one of its symbols.
@@ -33,6 +40,7 @@ enum AdminRoute: CaseIterable, Sendable {
     case .reload: "/admin/reload"
     case .drain: "/admin/drain"
     case .configuration: "/admin/configuration"
+    case .upgradeState, .upgrade: "/admin/upgrade"
     }
   }
 
@@ -58,6 +66,8 @@ enum AdminRoute: CaseIterable, Sendable {
     case .reload: "Reads the configuration and all files again, like SIGHUP, and answers what has changed."
     case .drain: "Sends the clients away and ends the gateway, like SIGTERM."
     case .configuration: "Every setting with its value."
+    case .upgradeState: "How far an upgrade is, and why the last one failed ([Upgrading](Upgrading.md))."
+    case .upgrade: "Replaces the process by another one without a gap, like SIGUSR2."
     }
   }
 
@@ -74,7 +84,10 @@ enum AdminRoute: CaseIterable, Sendable {
   static let prefix = "/admin/"
 
   /// The route of a path, the client or connection in it, and the symbol; nil if there is none.
-  static func find(_ path: String) -> (route: AdminRoute, name: Substring, symbol: Substring)? {
+  ///
+  /// - Parameter method: decides between two of one path.
+  static func find(_ path: String, method: String) -> (route: AdminRoute, name: Substring, symbol: Substring)? {
+    var others: (route: AdminRoute, name: Substring, symbol: Substring)?
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     for route in allCases {
       let pattern = route.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -86,8 +99,10 @@ enum AdminRoute: CaseIterable, Sendable {
         if wanted == "{symbol}" { symbol = part } else { name = part }
         return !part.isEmpty
       }
-      if fits { return (route, name, symbol) }
+      guard fits else { continue }
+      if route.method == method { return (route, name, symbol) }
+      others = others ?? (route, name, symbol)
     }
-    return nil
+    return others
   }
 }

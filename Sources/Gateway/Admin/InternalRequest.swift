@@ -6,8 +6,8 @@ import Transport
 /// Asks a running gateway's internal port one thing: what `tidegate publish`, `status`, `admin` and `bundle` do. Owned
 /// by one loop.
 package final class InternalRequest: ConnectionHandler {
-  /// How long the gateway may take to answer, ns.
-  private static let timeout: UInt64 = 10_000_000_000
+  /// How long the gateway may take to answer.
+  private static let timeout: Duration = .seconds(10)
   /// Bytes of an answer.
   private static let answerLimit = 64 << 20
 

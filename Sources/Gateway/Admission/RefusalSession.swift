@@ -7,10 +7,10 @@ import Transport
 /// A peer that does too much is answered after a while, and not read until then: one that comes again at once comes 200
 /// times a second with 200 connections, and not 4,000 times, which kept others waiting for 17 ms.
 final class RefusalSession: ConnectionHandler {
-  /// A connection that sends nothing is answered after this long, ns.
-  private static let patience: UInt64 = 2_000_000_000
+  /// A connection that sends nothing is answered after this long.
+  private static let patience: Duration = .seconds(2)
   /// A peer that does too much (429) waits so long for its answer, ns; no longer than `Retry-After` says.
-  static let pause: UInt64 = 1_000_000_000
+  static let pause: Duration = .seconds(1)
 
   private let response: HTTPResponse
   private let date: String

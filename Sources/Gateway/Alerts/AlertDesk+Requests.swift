@@ -13,7 +13,7 @@ extension AlertDesk {
   func perform(_ call: AlertCall, reply: @escaping @Sendable (Answer<AlertOutcome>) -> Void) {
     queue.async { [self] in
       do throws(ProtocolError) {
-        guard failure == nil else { throw Self.unavailable }
+        guard failure == nil, !hasEnded else { throw Self.unavailable }
         let id: AlertID
         var isNew = false
         if call.action == .create {

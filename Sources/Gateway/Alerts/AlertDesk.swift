@@ -26,8 +26,8 @@ package final class AlertDesk: @unchecked Sendable {
     package var webhooksOfOwner = 5
     /// The wait after the first failure of a delivery, µs; each is twice the one before, up to an hour.
     package var webhookWait = 5 * Microseconds.second
-    /// How long a receiver may take, its name, TLS and answer together, ns.
-    package var webhookTimeout: UInt64 = 10_000_000_000
+    /// How long a receiver may take, its name, TLS and answer together.
+    package var webhookTimeout: Duration = .seconds(10)
 
     package init() {}
   }
@@ -132,7 +132,7 @@ package final class AlertDesk: @unchecked Sendable {
   /// When the outbox was last looked at, steady µs.
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
-  private var hasEnded = false
+  private(set) var hasEnded = false
   /// Where what is wanted and what is shown goes; set once, before `start`.
   var outlet: (any AlertOutlet)?
 

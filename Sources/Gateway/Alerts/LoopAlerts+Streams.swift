@@ -9,8 +9,8 @@ struct LoopOutlet: AlertOutlet {
   let nodes: [LoopNode]
   let addresses: WebhookAddresses
   let tls: TLSClientContext
-  /// Of a webhook, ns.
-  let timeout: UInt64
+  /// Of a webhook.
+  let timeout: Duration
 
   func watch(_ watch: AlertWatch) {
     for node in nodes { node.loop.execute { node.alerts.watch(watch) } }

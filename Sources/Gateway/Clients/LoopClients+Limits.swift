@@ -20,7 +20,7 @@ extension LoopClients {
   /// µs, an end 40.
   private static let looksPerTurn = 256
   private static let endsPerTurn = 16
-  private static let looksInterval: UInt64 = 5_000_000
+  private static let looksInterval: Duration = .milliseconds(5)
   /// Clients closed in one turn for the budget of all; there are ten such turns a second.
   private static let shedPerTurn = 256
 

@@ -212,7 +212,7 @@ final class StreamSession: ConnectionHandler {
       hold = .replies
     } else {
       hold = .time
-      connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+      connection.loop.schedule(after: .microseconds(delay)) { [weak self] in
         if let self, hold == .time { takeHeldInput() }
       }
     }

@@ -1,3 +1,4 @@
+import Access
 import Venues
 
 /// What is different between two configurations, and what of it can take effect while the gateway runs.
@@ -29,6 +30,7 @@ struct ConfigurationChange {
     "origins",
     "ready-feeds",
     "console", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
+    "upgrade.warm-seconds", "upgrade.drain-seconds",
     "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
     "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",
     "limits.handshakes-per-second-per-address", "limits.http-requests-per-second",
@@ -41,6 +43,11 @@ struct ConfigurationChange {
       let item = Item(key: setting.key, old: setting.show(old), new: setting.show(new))
       guard item.old != item.new else { continue }
       if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
+    }
+    // Who has come in without a token would have to leave, and the other way round.
+    if (old.access == nil) != (new.access == nil) {
+      needsRestart.append(
+        Item(key: "access", old: old.access?.summary ?? "anybody", new: new.access?.summary ?? "anybody"))
     }
     guard !old.demo, !new.demo, old.replay.isEmpty, new.replay.isEmpty else { return }
     compareFeeds(old, new)

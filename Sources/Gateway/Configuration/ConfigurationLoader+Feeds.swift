@@ -144,6 +144,27 @@ extension ConfigurationLoader {
       || (parts[2].utf8.count == 8 && parts[2].utf8.allSatisfy { (0x30...0x39).contains($0) })
   }
 
+  /// Who may come in, where the configuration itself says it.
+  private mutating func checkAccess() {
+    guard !access.isEmpty else { return }
+    if configuration.keysFile != nil {
+      problems.append(
+        ConfigurationProblem(
+          name: "access", place: "file \(accessPath)",
+          message: "cannot be combined with keys-file (\(origins["keys-file"] ?? "default"))", allowed: "one of them"))
+    }
+    if FileProblem.isWritableByAll(accessPath) {
+      problems.append(FileProblem.writableByAll(accessPath, name: "access"))
+    }
+    do throws(ConfigurationProblems) {
+      configuration.access = try access.policy(path: accessPath) { path in
+        FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+      }
+    } catch {
+      problems += error.problems
+    }
+  }
+
   /// What only shows when everything is read.
   mutating func check(needsData: Bool) {
     func place(_ key: String) -> String { origins[key] ?? "default" }
@@ -193,6 +214,7 @@ extension ConfigurationLoader {
           name: "record", place: place("record"), message: "\"\(path)\" cannot be written: \(reason)",
           allowed: "a file in a folder that is there, or a folder with / at its end"))
     }
+    checkAccess()
     checkTLS()
     configuration.decks.read(files.decks, &problems)
     configuration.topics.read(files.schemas, &problems)

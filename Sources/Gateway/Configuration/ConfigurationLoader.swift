@@ -1,3 +1,4 @@
+import Access
 import Configuration
 import Decks
 import Foundation
@@ -80,6 +81,11 @@ package struct ConfigurationLoader: Sendable {
   var configuration = GatewayConfiguration()
   var origins: [String: String] = [:]
   var feeds: [String: GatewayConfiguration.Feed] = [:]
+  var access = AccessSection()
+  /// Of the file that `access` stands in.
+  var accessPath = ""
+  /// Whether nothing else than `access` may stand in the file: it is a key file.
+  var readsAccessAlone = false
 
   /// - Parameters:
   ///   - file: path of a `.yaml`, `.yml` or `.json` file; nil: none.
@@ -189,7 +195,14 @@ package struct ConfigurationLoader: Sendable {
       let place = "file \(name), key \(key)"
       let path = key.split(separator: ".").map(String.init)
       let values = Self.values(of: path, in: snapshot, isBool: Setting.byKey[key]?.isBool ?? false)
-      if key.hasPrefix("feeds.") {
+      if key.hasPrefix("access.") || key == "access" {
+        access.read(key: key, values: values, place: "file \(name)")
+        accessPath = name
+      } else if readsAccessAlone {
+        problems.append(
+          ConfigurationProblem(
+            name: key, place: place, message: "does not belong into a key file", allowed: "the map access"))
+      } else if key.hasPrefix("feeds.") {
         read(feedKey: key, values: values, place: place)
       } else if let setting = Setting.byKey[key] {
         apply(setting, values: values, name: key, place: place)
@@ -197,7 +210,7 @@ package struct ConfigurationLoader: Sendable {
         problems.append(
           ConfigurationProblem(
             name: key, place: place, message: "unknown key",
-            suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["feeds"], limit: 1).first))
+            suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["access", "feeds"], limit: 1).first))
       }
     }
   }
@@ -319,6 +332,9 @@ package struct ConfigurationLoader: Sendable {
       entries.append(entry("feeds.\(feed.venue).symbols", feed.symbols.joined(separator: ",")))
       if let endpoint = feed.endpoint { entries.append(entry("feeds.\(feed.venue).endpoint", endpoint)) }
       if let rest = feed.restEndpoint { entries.append(entry("feeds.\(feed.venue).rest-endpoint", rest)) }
+    }
+    if let access = configuration.access {
+      entries.append(.init(key: "access", value: access.summary, origin: "file \(accessPath)"))
     }
     return entries
   }

@@ -28,6 +28,21 @@ enum FileProblem {
     return writing(into: ancestor.isEmpty ? "/" : ancestor)
   }
 
+  /// Whether others than its owner and group may write a file, or what a link points to: links themselves are open to
+  /// all.
+  static func isWritableByAll(_ path: String) -> Bool {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
+    return mode.map { $0.intValue & 0o002 != 0 } ?? false
+  }
+
+  /// What to say of such a file that decides who may come in.
+  static func writableByAll(_ path: String, name: String) -> ConfigurationProblem {
+    ConfigurationProblem(
+      name: name, place: "file \(path)", message: "can be written by everybody on this machine",
+      allowed: "a file that its owner alone may write: chmod go-w \(path)")
+  }
+
   private static func writing(into folder: String) -> String? {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {

@@ -16,6 +16,6 @@ extension GatewayConfiguration {
     if demo { data.append("a simulated market") }
     if !replay.isEmpty { data.append("\(replay.count) recording\(replay.count == 1 ? "" : "s")") }
     return data.joined(separator: ", ") + ", for clients on \(listen.description)"
-      + (tls == nil ? "" : " under TLS") + (keysFile == nil ? "" : " with a token")
+      + (tls == nil ? "" : " under TLS") + (keysFile == nil && access == nil ? "" : " with a token")
   }
 }

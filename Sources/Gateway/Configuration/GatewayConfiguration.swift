@@ -186,7 +186,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var internalListen = SocketAddress(host: "127.0.0.1", port: 9090)
   /// Names that the internal port is called by, beside its addresses and localhost; `*` for any.
   package var internalHosts: [String] = []
-  /// Whether another gateway of the same user may have the same two addresses, so that it can take over without a gap.
+  /// Whether another gateway of the same user may have the same two addresses, too.
   package var reusePort = false
   /// Whether the client port has the console's pages at `/`; `tidegate.js` is there in any case.
   package var console = true
@@ -199,6 +199,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var tlsSettings = TLSSettings()
   /// The key file, which says who may come in; anybody if nil.
   package var keysFile: String?
+  /// Who may come in, where the configuration itself says it; nil: anybody, or whom the key file lets in.
+  package var access: AccessPolicy?
   /// A file with the token that operators show on the internal port; the administration is closed if nil.
   package var adminTokenFile: String?
   /// Follow simulated venues inside this process.
@@ -236,6 +238,11 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var reconnectLimitSeconds = 30
   /// How long clients are sent away before the gateway ends, s, 0…3600; 0: all at once.
   package var drainSeconds = 15
+  /// How long the next process of an upgrade waits for its feeds, s, 1…600.
+  package var upgradeWarmSeconds = 30
+  /// Over how long clients are sent to it, s, 0…3600; longer where that would be more than half of the handshakes that
+  /// a second allows.
+  package var upgradeDrainSeconds = 3
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
   /// Proxies whose word on the client's address is taken.
@@ -263,7 +270,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
       certificates: zip(tlsSettings.certificates, tlsSettings.keys).map { .init(certificate: $0, key: $1) })
     server.clientCA = tlsSettings.clientCA
     server.clientAuthentication = tlsSettings.clientAuthentication
-    server.handshakeTimeout = UInt64(tlsSettings.handshakeSeconds) * 1_000_000_000
+    server.handshakeTimeout = .seconds(tlsSettings.handshakeSeconds)
     server.handshakeLimit = tlsSettings.handshakes
     server.handshakeLimitPerListener = tlsSettings.handshakes
     server.ticketCount = tlsSettings.tickets

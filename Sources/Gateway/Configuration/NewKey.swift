@@ -5,16 +5,22 @@ import Transport
 package struct NewKey: Sendable {
   /// What the client sends: `tg_` and 43 characters.
   package let text: String
-  /// The line of the key file that lets it in.
-  package let line: String
+  private let entry: AccessEntry
 
-  /// - Parameter fields: what follows the hash: `symbols=kraken:*`.
+  /// - Parameter fields: what it may have: `symbols=kraken:*`.
   /// - Throws: what is wrong with the name or the fields.
   package init(name: String, fields: [String] = []) throws(ConfigurationProblems) {
     text = "tg_" + Base64URL.encode(SystemRandom.bytes(32))
     let digits = Array("0123456789abcdef")
     let hash = String(Digest.sha256(Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    line = (["key", name, "sha256=\(hash)"] + fields).joined(separator: " ")
-    _ = try KeyFile.parse(Array(line.utf8), path: "of the new key") { _ in nil }
+    let words = (["sha256=\(hash)"] + fields)[...]
+    var reader = AccessReader(path: "") { _ in nil }
+    let entry = KeyFile.entry(.key, [name] + words, "the new key")
+    reader.add(entry)
+    guard reader.problems.isEmpty else { throw ConfigurationProblems(problems: reader.problems) }
+    self.entry = entry
   }
+
+  /// What lets keys in: the part `access` of a configuration, or of a key file, in YAML.
+  package static func section(of keys: [NewKey]) -> String { AccessSection.text(of: keys.map(\.entry)) }
 }

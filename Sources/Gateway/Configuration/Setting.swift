@@ -116,6 +116,8 @@ struct Setting: Sendable {
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
     integer("drain.seconds", 0...3_600, \.drainSeconds),
+    integer("upgrade.warm-seconds", 1...600, \.upgradeWarmSeconds),
+    integer("upgrade.drain-seconds", 0...3_600, \.upgradeDrainSeconds),
     Setting(
       key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
       set: { configuration, values in

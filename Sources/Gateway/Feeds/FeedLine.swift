@@ -28,7 +28,7 @@ final class FeedLine: ConnectionHandler {
   private static let prepareLimit = 30 * Microseconds.second
   /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is
   /// open.
-  private static let handshakeLimit: UInt64 = 10_000_000_000
+  private static let handshakeLimit: Duration = .seconds(10)
 
   private enum Phase {
     case idle, preparing(since: Timestamp), queued, connecting, handshaking, open(since: Timestamp)
@@ -42,7 +42,7 @@ final class FeedLine: ConnectionHandler {
   private(set) var connects = 0
 
   private unowned let owner: any FeedLineOwner
-  private unowned let clock: any FeedOwner
+  unowned var clock: any FeedOwner
   private let loop: EventLoop
   private let tls: TLSClientContext?
   private let schedule: ConnectSchedule?
@@ -68,7 +68,7 @@ final class FeedLine: ConnectionHandler {
   private var watch: ConnectionWatch
 
   /// - Parameters:
-  ///   - clock: whose time it goes by; outlives it.
+  ///   - clock: whose time it goes by; outlives it, or is replaced by one that does.
   ///   - schedule: when the venue may be connected to; nil: at once.
   init(
     pipeline: FeedPipeline, owner: any FeedLineOwner, clock: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
@@ -147,7 +147,7 @@ final class FeedLine: ConnectionHandler {
     guard wait > 0 else { return connect(to: endpoint) }
     phase = .queued
     log.debug("waits for its turn to connect", metadata: ["wait_ms": "\(wait / 1000)"])
-    turn = loop.schedule(after: UInt64(wait) * 1_000) { [weak self] in
+    turn = loop.schedule(after: .microseconds(wait)) { [weak self] in
       guard let self, case .queued = phase else { return }
       turn = nil
       connect(to: endpoint)
@@ -182,7 +182,7 @@ final class FeedLine: ConnectionHandler {
     patience = loop.schedule(after: Self.handshakeLimit) { [weak self] in
       guard let self, case .handshaking = phase else { return }
       owner.lineLost(
-        self, "the WebSocket handshake was not answered in \(Self.handshakeLimit / 1_000_000_000) s", now)
+        self, "the WebSocket handshake was not answered in \(Self.handshakeLimit)", now)
     }
   }
 

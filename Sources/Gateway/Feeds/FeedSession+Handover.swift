@@ -96,7 +96,7 @@ extension FeedSession {
   }
 
   /// The longest that the connection with the former symbols goes on while the next one is made, µs.
-  private static var changeLimit: Int64 { 5 * Microseconds.minute }
+  static var changeLimit: Int64 { 5 * Microseconds.minute }
 
   /// Begins a change, unless one is under way already, or there is nothing to be continued.
   func beginHandover(_ reason: String, deadline: Timestamp, _ now: Timestamp) {

@@ -19,8 +19,8 @@ final class FeedSession: Feed, FeedLineOwner {
   private static let syncLimit = 10 * Microseconds.second
 
   let pipeline: FeedPipeline
-  /// The slot of its market in the loop's publisher.
-  let slot: Int
+  /// The slot of its market in the publisher of its node.
+  private(set) var slot: Int
   var status: FeedStatus
   /// What the feed has taken from its connections so far.
   var bytesReceived: UInt64 { retiredBytes + line.bytesReceived + (handover?.line.bytesReceived ?? 0) }
@@ -32,9 +32,9 @@ final class FeedSession: Feed, FeedLineOwner {
   /// Times that a book in sync left it, by reason; those of a lost connection are not counted.
   private(set) var resyncs: [ResyncReason: Int] = [:]
 
-  unowned let owner: any FeedOwner
+  private(set) unowned var owner: any FeedOwner
   let loop: EventLoop
-  let parts: FeedParts
+  private(set) var parts: FeedParts
   let log: Logger
   var line: FeedLine!
   var handover: LineHandover?
@@ -85,21 +85,43 @@ final class FeedSession: Feed, FeedLineOwner {
 
   // MARK: Life
 
+  /// Does nothing where it runs already.
   func start() {
     loop.assertOnLoop()
+    guard !isRunning else { return }
     isRunning = true
     line.begin(now)
   }
 
+  /// Goes on with another owner, as it is.
+  /// - Parameter recorder: records from the next connection on, which is made at once: a recording begins with a
+  ///   connection's first message. Nil: nothing is recorded.
+  func move(to owner: any FeedOwner, slot: Int, recorder: (any FeedRecorder)?) {
+    loop.assertOnLoop()
+    (self.owner, self.slot) = (owner, slot)
+    line.clock = owner
+    handover?.line.clock = owner
+    guard let recorder else { return }
+    let now = now
+    endHandover()
+    parts.recorder = recorder
+    beginHandover("a recording begins", deadline: now + FeedSession.changeLimit, now)
+  }
+
+  func stop() { stop(.disconnected, reason: "stopped") }
+
   /// Ends the feed for good.
-  func stop() {
+  /// - Parameters:
+  ///   - state: that clients are shown from then on.
+  ///   - reason: likewise.
+  func stop(_ state: FeedState, reason: String) {
     guard isRunning else { return }
     let now = now
     isRunning = false
     wait?.cancel()
     wait = nil
     tearDown(now, isRecorded: false)
-    set(.disconnected, reason: "stopped", now)
+    set(state, reason: reason, now)
   }
 
   /// Waits between attempts to connect: many gateways may follow one venue. At least a second at last, µs.
@@ -122,7 +144,7 @@ final class FeedSession: Feed, FeedLineOwner {
     let milliseconds = delay / Microseconds.millisecond
     log.warning(
       "feed lost", metadata: ["reason": "\(reason)", "attempt": "\(backoff.attempts)", "wait_ms": "\(milliseconds)"])
-    wait = loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+    wait = loop.schedule(after: .microseconds(delay)) { [weak self] in
       guard let self else { return }
       wait = nil
       if isRunning { line.begin(self.now) }

@@ -49,10 +49,37 @@ final class LoopFeeds: @unchecked Sendable {
       parts: FeedParts(
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
         source: settings.source, log: settings.log.of(.feeds)), now: node.clock.now())
-    node.history?.add(session, configuration: configuration, tls: tls, share: share)
-    let first = node.nodes[0]
-    first.loop.execute { first.names?.add(venue, configuration: configuration, tls: tls) }
+    follow(session, configuration: configuration, tls: tls, share: share)
     begin(session, number: number)
+  }
+
+  /// Goes on with a feed that ran before its node was there; `number` is its place among all feeds of the gateway. On
+  /// the loop. O(instruments).
+  /// - Parameter share: connections to the venue, this one included.
+  func adopt(
+    _ session: FeedSession, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?, share: Int
+  ) {
+    let (pipeline, configuration) = (session.pipeline, session.configured)
+    let slot = node.publisher.add(market: pipeline.market, venue: pipeline.venue.name)
+    session.move(to: node, slot: slot, recorder: recorder)
+    pipeline.market.bridgesTrades = node.history != nil
+    follow(session, configuration: configuration, tls: tls, share: share)
+    begin(session, number: number)
+    var changes = MarketChanges()
+    pipeline.market.appendPresent(to: &changes)
+    if node.history == nil {
+      for state in pipeline.market.instruments {
+        pipeline.market.beginWithoutPast(of: state.instrument.id, into: &changes)
+      }
+    }
+    node.feed(session, changed: changes, at: node.clock.now())
+  }
+
+  /// Has history kept of a feed, and asks its venue what its assets are called.
+  private func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
+    node.history?.add(session, configuration: configuration, tls: tls, share: share)
+    let (first, venue) = (node.nodes[0], session.pipeline.venue)
+    first.loop.execute { first.names?.add(venue, configuration: configuration, tls: tls) }
   }
 
   /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.

@@ -30,7 +30,7 @@ final class RESTRequest: ConnectionHandler {
   static func get(
     _ path: String, body: String? = nil, from endpoint: EndpointURL, bodyLimit: Int, tls: TLSClientContext?,
     loop: EventLoop,
-    timeout: UInt64 = 15_000_000_000, completion: @escaping Completion
+    timeout: Duration = .seconds(15), completion: @escaping Completion
   ) -> RESTRequest {
     let request = RESTRequest(
       target: endpoint.target(of: path), body: body, endpoint: endpoint, bodyLimit: bodyLimit, completion: completion)
@@ -55,8 +55,8 @@ final class RESTRequest: ConnectionHandler {
     tearDown()
   }
 
-  private func start(tls: TLSClientContext?, loop: EventLoop, timeout: UInt64) {
-    timer = loop.schedule(after: timeout) { [weak self] in self?.finish(0, "no answer in \(timeout / 1_000_000) ms") }
+  private func start(tls: TLSClientContext?, loop: EventLoop, timeout: Duration) {
+    timer = loop.schedule(after: timeout) { [weak self] in self?.finish(0, "no answer in \(timeout)") }
     attempt = Connector.connect(
       host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, timeout: timeout,
       handler: self

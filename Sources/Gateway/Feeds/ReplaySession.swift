@@ -85,7 +85,7 @@ final class ReplaySession: Feed {
       if speed != .fastest {
         let wait = startedAt + speed.wait(for: next - origin) - now
         if wait > 0 {
-          timer = loop.schedule(after: UInt64(wait) * 1_000) { [unowned self] in play() }
+          timer = loop.schedule(after: .microseconds(wait)) { [unowned self] in play() }
           return
         }
       }
@@ -98,7 +98,7 @@ final class ReplaySession: Feed {
       status.lastMessage = now
       settle(now)
     }
-    timer = loop.schedule(after: 0) { [unowned self] in play() }
+    timer = loop.schedule(after: .zero) { [unowned self] in play() }
   }
 
   private func settle(_ now: Timestamp) {

@@ -63,7 +63,7 @@ final class HTTPSession: ConnectionHandler {
   /// waiting.
   static let requestsPerTurn = 4
   /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
-  static let restAfterRefusal: UInt64 = 250_000_000
+  static let restAfterRefusal: Duration = .milliseconds(250)
 
   private unowned let responder: any HTTPResponder
   private unowned let connection: Connection
@@ -218,7 +218,7 @@ final class HTTPSession: ConnectionHandler {
           if serve(head, octets: isWhole ? octets : nil, body: body, rest: behind) { return bytes.count }
         }
         served += 1
-        if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: 0) }
+        if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: .zero) }
       }
       if canRead, let head = parser.takeExpectation() {
         isDraining = true
@@ -275,8 +275,8 @@ final class HTTPSession: ConnectionHandler {
     return true
   }
 
-  /// Reads nothing for `time` ns, at least until the next turn.
-  private func rest(for time: UInt64) {
+  /// Reads nothing for `time`, at least until the next turn.
+  private func rest(for time: Duration) {
     rest?.cancel()
     rest = connection.loop.schedule(after: time) { [weak self] in
       self?.rest = nil

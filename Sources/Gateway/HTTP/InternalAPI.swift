@@ -191,11 +191,13 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
               + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
               + RecordingMetricsText.render(recorders())
               + HistoryMetricsText.render(history?.figures, total.backfill)
-              + AlertMetricsText.render(node.settings.alerts.figures) + processFigures,
+              + AlertMetricsText.render(node.settings.alerts.figures) + upgradeMetrics + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
   }
+
+  private var upgradeMetrics: String { (admin?.upgradeReport ?? UpgradeReport()).metrics }
 
   /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same
   /// each time.

@@ -24,7 +24,7 @@ extension PublicAPI {
   private func startEvents(
     _ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer
   ) throws(RequestProblem) {
-    if node.isDraining { throw RequestProblem(response: admission.refuse(.draining).response) }
+    if node.isShut { throw RequestProblem(response: admission.refuse(.draining).response) }
     let address = client(of: connection, request)
     let permit = connection.permit as? AdmissionPermit
     if let permit, let rejection = admission.handshake(permit, from: address, now: moment) {

@@ -28,7 +28,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let rejection = (connection.permit as? AdmissionPermit)?.rejection {
       return RefusalSession(connection, rejection.response, date: httpDate)
     }
-    if node.isDraining { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
+    if node.isShut { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.clients.add(session, for: connection)
@@ -61,7 +61,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.path == Route.events.path, request.method == "GET" {
       return beginEvents(request, on: connection, rest: rest)
     }
-    guard request.path == "/v1/stream", !node.isDraining, WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == "/v1/stream", !node.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
@@ -168,7 +168,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       if route == .welcome { return reply(.text(Route.welcomeText(node.hub.feeds))) }
       if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
       if route == .asyncapi { return reply(AsyncAPIDocument.answer(request, node)) }
-      return reply(node.isDraining ? admission.refuse(.draining).response : refuseUpgrade(request))
+      return reply(node.isShut ? admission.refuse(.draining).response : refuseUpgrade(request))
     }
     let grant: Grant
     switch identify(request) {

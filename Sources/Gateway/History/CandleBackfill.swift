@@ -223,7 +223,7 @@ final class CandleBackfill {
           "seconds": "\((loop.moment - began) / Microseconds.second)",
         ])
     }
-    timer = loop.schedule(after: UInt64(wait) * 1_000) { [weak self] in
+    timer = loop.schedule(after: .microseconds(wait)) { [weak self] in
       self?.timer = nil
       self?.next()
     }

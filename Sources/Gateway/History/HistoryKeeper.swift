@@ -109,7 +109,7 @@ package final class HistoryKeeper: Sendable {
     directory: String, isSimulated: Bool, retention: Retention, log: Logger, kernel: any Kernel = SystemKernel.shared
   ) throws(DataFileError) {
     let now = Timestamp(microseconds: kernel.wallMicroseconds())
-    let path = directory + (directory.hasSuffix("/") ? "" : "/") + Self.fileName(isSimulated: isSimulated)
+    let path = Self.path(directory, isSimulated)
     let file = try DataFile(path: path, parts: SchemaPart.all, stamp: Self.stamp(now))
     store = try HistoryStore(file: file, retention: retention)
     let last = try store.begin(now: now)
@@ -131,6 +131,16 @@ package final class HistoryKeeper: Sendable {
         "last_run_ended_s_ago": "\(last.map { "\((now - $0) / Microseconds.second)" } ?? "never")",
       ])
     timer.start { [weak self] in self?.flush() }
+  }
+
+  /// Finds out whether the file of a folder can be used by this version, while another process has it; changes
+  /// nothing.
+  static func check(directory: String, isSimulated: Bool) throws(DataFileError) {
+    try DataFile.check(path: path(directory, isSimulated), parts: SchemaPart.all)
+  }
+
+  private static func path(_ directory: String, _ isSimulated: Bool) -> String {
+    directory + (directory.hasSuffix("/") ? "" : "/") + fileName(isSimulated: isSimulated)
   }
 
   /// The name of the data file in its folder.
@@ -213,7 +223,8 @@ package final class HistoryKeeper: Sendable {
     then body: @escaping @Sendable (Value?) -> Void
   ) {
     queue.async { [self] in
-      let replaced = progress.withLock { $0.figures.setAside }
+      let (replaced, hasEnded) = progress.withLock { ($0.figures.setAside, $0.hasEnded) }
+      guard !hasEnded else { return body(nil) }
       do {
         body(try work(store))
       } catch {

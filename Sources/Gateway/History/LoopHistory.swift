@@ -47,6 +47,7 @@ final class LoopHistory {
   private let keeper: HistoryKeeper
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
+  private var isStopped = false
 
   init(node: LoopNode, keeper: HistoryKeeper) {
     self.node = node
@@ -125,6 +126,7 @@ final class LoopHistory {
   /// Hands over what is new of every instrument: whether it is observed, and its newest trade. Once a second.
   /// O(instruments).
   func everySecond(_ now: Timestamp) {
+    guard !isStopped else { return }
     for slot in feeds.keys.sorted() {
       guard var entry = feeds[slot] else { continue }
       let feed = node.feeds[slot]
@@ -295,9 +297,11 @@ final class LoopHistory {
     keeper.add(batch, now: now)
   }
 
-  /// Ends all requests.
+  /// Hands over what is new for the last time, and ends all requests.
   func stop() {
+    guard !isStopped else { return }
     everySecond(node.clock.now())
+    isStopped = true
     for slot in feeds.keys.sorted() { feeds[slot]?.backfill?.stop() }
   }
 

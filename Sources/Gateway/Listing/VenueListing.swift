@@ -40,8 +40,8 @@ package enum VenueListing {
 
 /// A feed that is followed until its list is there, and no longer. Owned by one loop.
 private final class ListingSession: FeedOwner, FeedRecorder {
-  /// Between two looks at the feed, ns.
-  private static let interval: UInt64 = 100_000_000
+  /// Between two looks at the feed.
+  private static let interval: Duration = .milliseconds(100)
 
   var clock: GatewayClock
   private let venue: Venue

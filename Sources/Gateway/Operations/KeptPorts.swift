@@ -20,12 +20,14 @@ final class KeptPorts {
   /// The socket that listens on an address, if there is one. Its port counts where the configuration leaves it open.
   func take(_ name: Name, _ address: SocketAddress) -> Int32? {
     guard
-      let index = sockets.firstIndex(where: { socket in
-        guard socket.name == name.rawValue else { return false }
-        let bound = kernel.localAddress(socket.descriptor).socketAddress
-        return bound.host == address.host && (address.port == 0 || bound.port == address.port)
-      })
+      let index = sockets.firstIndex(where: { $0.name == name.rawValue && Self.fits($0, address, kernel) })
     else { return nil }
     return sockets.remove(at: index).descriptor
+  }
+
+  /// Whether a socket listens on an address; see `take`.
+  static func fits(_ socket: ServiceManager.KeptSocket, _ address: SocketAddress, _ kernel: any Kernel) -> Bool {
+    let bound = kernel.localAddress(socket.descriptor).socketAddress
+    return bound.host == address.host && (address.port == 0 || bound.port == address.port)
   }
 }

@@ -35,7 +35,7 @@ final class NodePace: @unchecked Sendable {
   func start() {
     node.loop.execute { [self] in
       look()
-      node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in look() }
+      node.loop.scheduleRepeating(every: .seconds(1)) { [self] in look() }
     }
   }
 

@@ -57,7 +57,7 @@ final class StateDesk: @unchecked Sendable {
     guard node.loop.kernel is SystemKernel else { return }
     node.loop.execute { [self] in
       lookAtProcessor()
-      node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in lookAtProcessor() }
+      node.loop.scheduleRepeating(every: .seconds(1)) { [self] in lookAtProcessor() }
     }
   }
 
@@ -89,7 +89,7 @@ final class StateDesk: @unchecked Sendable {
     viewers.append(viewer)
     line { [weak viewer] in viewer?.show($0) }
     if timer == nil {
-      timer = node.loop.scheduleRepeating(every: 1_000_000_000) { [self] in
+      timer = node.loop.scheduleRepeating(every: .seconds(1)) { [self] in
         line { [self] document in for viewer in viewers { viewer.show(document) } }
       }
     }

@@ -10,6 +10,7 @@ package final class Recorders: Sendable {
   private let policy: RecordingPolicy
   private let log: Logger
   private let sinks = Mutex<[RecordingSink]>([])
+  private let isFinished = Mutex(false)
 
   /// - Parameter path: a file, or a folder (ends in `/`), which is made if it is not there; nil: nothing is recorded.
   package init(path: String?, policy: RecordingPolicy, log: Logger) {
@@ -54,8 +55,13 @@ package final class Recorders: Sendable {
   /// What each has done so far.
   package var figures: [RecordingFigures] { sinks.withLock { $0 }.map(\.figures) }
 
-  /// Writes what waits, makes the files whole, and says what they hold.
+  /// Writes what waits, makes the files whole, and says what they hold. Once.
   package func finish() async {
+    let isFirst = isFinished.withLock { isFinished in
+      defer { isFinished = true }
+      return !isFinished
+    }
+    guard isFirst else { return }
     for sink in sinks.withLock({ $0 }) {
       await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
       let figures = sink.figures

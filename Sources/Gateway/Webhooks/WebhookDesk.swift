@@ -48,7 +48,7 @@ struct WebhookDesk: Sendable {
   /// Makes a webhook. The answer has its secret, which nothing else ever shows.
   func create(_ url: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [desk] in
-      guard desk.failure == nil else { return reply(.failure(AlertDesk.unavailable)) }
+      guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }
       let owner = desk.owner(of: subject)
       guard desk.outbox.webhooks(of: owner).count < desk.limits.webhooksOfOwner else {
         desk.forgetIfIdle(subject)
@@ -83,7 +83,7 @@ struct WebhookDesk: Sendable {
   /// Ends a webhook, and forgets what was to be sent to it.
   func delete(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
-      guard desk.failure == nil else { return reply(.failure(AlertDesk.unavailable)) }
+      guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }
       guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
       desk.outbox.remove(webhook.id)
       desk.draft.completions.append { result in

@@ -22,10 +22,10 @@ final class WebhookRequest: ConnectionHandler {
   /// - Parameters:
   ///   - seconds: since 1970, which are signed with the body.
   ///   - addresses: that may be connected to.
-  ///   - timeout: of name look-up, TLS and answer together, ns.
+  ///   - timeout: of name look-up, TLS and answer together.
   static func send(
     _ body: String, delivery: Int64, to url: EndpointURL, secret: String, seconds: Int64,
-    addresses: WebhookAddresses, tls: TLSClientContext, loop: EventLoop, timeout: UInt64,
+    addresses: WebhookAddresses, tls: TLSClientContext, loop: EventLoop, timeout: Duration,
     completion: @escaping (String?) -> Void
   ) {
     let request = WebhookRequest(completion)
@@ -52,9 +52,9 @@ final class WebhookRequest: ConnectionHandler {
 
   private func start(
     _ bytes: [UInt8], _ url: EndpointURL, _ addresses: WebhookAddresses, _ tls: TLSClientContext, _ loop: EventLoop,
-    _ timeout: UInt64
+    _ timeout: Duration
   ) {
-    timer = loop.schedule(after: timeout) { [self] in finish("no answer in \(timeout / 1_000_000) ms") }
+    timer = loop.schedule(after: timeout) { [self] in finish("no answer in \(timeout)") }
     attempt = Connector.connect(
       host: url.host, port: url.port, tls: tls, loop: loop, timeout: timeout,
       allows: { addresses.allows($0) }, handler: self

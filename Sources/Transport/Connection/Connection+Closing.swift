@@ -2,15 +2,15 @@ import Glibc
 
 /// The end of a connection: at leisure, at once, and after a failure.
 extension Connection {
-  /// How long an ended connection waits for the peer's end, ns.
-  private static let lingerTime: UInt64 = 1_000_000_000
+  /// How long an ended connection waits for the peer's end.
+  private static let lingerTime: Duration = .seconds(1)
   /// Bytes dropped in one turn, and altogether: more than a window of 100 Mbit/s at 20 ms.
   private static let discardPortion = 16 << 10
   private static let discardLimit = 256 << 10
 
-  /// Closes after everything queued is sent, or after `timeout` ns; `close_notify` is sent under TLS. The handler is
+  /// Closes after everything queued is sent, or after `timeout`; `close_notify` is sent under TLS. The handler is
   /// told once the kernel has everything.
-  package func close(timeout: UInt64 = 5_000_000_000) {
+  package func close(timeout: Duration = .seconds(5)) {
     loop.assertOnLoop()
     guard state == .open else {
       if state == .handshaking { abort() }
@@ -44,7 +44,7 @@ extension Connection {
     loop.markUnfinished(self)
   }
 
-  func armTimer(_ delay: UInt64) {
+  func armTimer(_ delay: Duration) {
     timer?.cancel()
     timer = loop.schedule(after: delay) { [unowned self] in finish(.closedLocally) }
   }

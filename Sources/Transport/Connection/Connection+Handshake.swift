@@ -22,8 +22,8 @@ extension Connection {
     }
   }
 
-  /// Starts the handshake; it fails after `timeout` ns.
-  func startHandshake(timeout: UInt64, whenReady: @escaping (Result<Connection, TransportError>) -> Void) {
+  /// Starts the handshake; it fails after `timeout`.
+  func startHandshake(timeout: Duration, whenReady: @escaping (Result<Connection, TransportError>) -> Void) {
     tls?.whenReady = whenReady
     timer = loop.schedule(after: timeout) { [unowned self] in
       failHandshake(TLSFailure(.timeout, "no handshake within the time allowed"))

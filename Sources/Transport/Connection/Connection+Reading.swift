@@ -58,7 +58,7 @@ extension Connection {
     if state == .open, unsent.count > 0 {
       state = .closing
       flush()
-      if state == .closing { armTimer(5_000_000_000) }
+      if state == .closing { armTimer(.seconds(5)) }
     } else if state == .open || unsent.count == 0 {
       // The answer to the peer's own; best effort, for it may have gone already.
       _ = tls?.sendCloseNotify()

@@ -18,14 +18,14 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// PEM file of the roots that issue clients' certificates.
   package var clientCA: String?
   package var clientAuthentication = TLSClientAuthentication.none
-  /// A handshake that is not complete by then is cut off, however busy it looks, ns.
-  package var handshakeTimeout: UInt64 = 10_000_000_000
+  /// A handshake that is not complete by then is cut off, however busy it looks.
+  package var handshakeTimeout: Duration = .seconds(10)
   /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so
   /// that a crowd that comes back at once waits in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest first,
-  /// ns. A crowd of a thousand takes half a second of one core.
-  package var crowdedHandshakeTime: UInt64 = 2_000_000_000
+  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest
+  /// first. A crowd of a thousand takes half a second of one core.
+  package var crowdedHandshakeTime: Duration = .seconds(2)
   /// The same for one listener.
   package var handshakeLimitPerListener = 1_000
   /// Bytes that a client may send before its handshake is complete. The default holds the largest ClientHello that

@@ -94,7 +94,7 @@ package struct SimulatedExcerpt: Sendable {
   }
 
   /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a
-  /// side.
+  /// side: with 12 or fewer nothing moves, because no order is taken away that few others stand behind.
   package init(invented count: Int, quote: String, levels: Int) {
     precondition((1...9_999).contains(count))
     invented = count

@@ -1,3 +1,4 @@
+import HeapModule
 import MarketData
 
 /// A venue's whole market, seeded: the same seed, rate and start give the same history, whatever the steps it is taken
@@ -10,6 +11,17 @@ package final class SimulatedMarket {
   /// What the last `next` did; reused.
   package private(set) var change = SimulatedChange()
   package private(set) var now: Timestamp
+  /// When each instrument has its next moment, the first of them first.
+  private var moments = Heap<Moment>()
+
+  private struct Moment: Comparable {
+    var time: Timestamp
+    var instrument: Int
+    /// Of two at the same time the one of the instrument that is listed first.
+    static func < (one: Moment, other: Moment) -> Bool {
+      one.time != other.time ? one.time < other.time : one.instrument < other.instrument
+    }
+  }
 
   /// - Parameters:
   ///   - instruments: none for a market where nothing happens.
@@ -23,6 +35,11 @@ package final class SimulatedMarket {
       InstrumentMarket($0, seed: random.next(), rate: rate, start: start, hasPast: hasPast)
     }
     now = start
+    setMoments()
+  }
+
+  private func setMoments() {
+    moments = Heap(instruments.indices.map { Moment(time: instruments[$0].nextEvent, instrument: $0) })
   }
 
   /// The true book of an instrument as it now stands.
@@ -33,20 +50,14 @@ package final class SimulatedMarket {
   }
 
   /// Lets the next moment at or before `limit` happen and puts it into `change`; false if there is none.
-  /// O(instruments).
+  /// O(log instruments).
   package func next(until limit: Timestamp) -> Bool {
-    while !instruments.isEmpty {
-      var first = 0
-      for index in 1..<instruments.count where instruments[index].nextEvent < instruments[first].nextEvent {
-        first = index
-      }
-      guard instruments[first].nextEvent <= limit else {
-        now = max(now, limit)
-        return false
-      }
-      now = instruments[first].nextEvent
-      change.instrument = first
-      instruments[first].happen(into: &change)
+    while let first = moments.min, first.time <= limit {
+      now = first.time
+      change.instrument = first.instrument
+      let instrument = instruments[first.instrument]
+      instrument.happen(into: &change)
+      moments.replaceMin(with: Moment(time: instrument.nextEvent, instrument: first.instrument))
       if !change.isEmpty { return true }
     }
     now = max(now, limit)
@@ -63,6 +74,7 @@ package final class SimulatedMarket {
   /// The market stood still for `span` µs: all that is to come comes that much later.
   package func shift(by span: Int64) {
     for instrument in instruments { instrument.shift(by: span) }
+    setMoments()
     now = now + span
   }
 

@@ -68,7 +68,7 @@ final class ExchangeClient: ConnectionHandler {
     let delay = head.method == "GET" || head.method == "POST" ? core.venue.delay(path: head.path, query: head.query) : 0
     guard delay > 0 else { return false }
     connection.pauseReading()
-    connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+    connection.loop.schedule(after: .microseconds(delay)) { [weak self] in
       guard let self, connection.isOpen else { return }
       core.catchUp()
       answer(head, body)
@@ -104,7 +104,7 @@ final class ExchangeClient: ConnectionHandler {
     let delay = core.venue.handshakeDelay
     guard delay > 0 else { return open(head) }
     connection.pauseReading()
-    connection.loop.schedule(after: UInt64(delay) * 1_000) { [weak self] in
+    connection.loop.schedule(after: .microseconds(delay)) { [weak self] in
       guard let self, connection.isOpen else { return }
       core.catchUp()
       open(head)

@@ -119,7 +119,7 @@ final class ExchangeCore: @unchecked Sendable {
   /// TCP connections at once, REST included.
   static let connectionLimit = 256
   /// How often the market moves on, ns.
-  private static let turnInterval: UInt64 = 10_000_000
+  private static let turnInterval: Duration = .milliseconds(10)
   /// Behind by more than that, in µs, the market skips what it has missed.
   private static let lagLimit = Microseconds.second
 

@@ -24,7 +24,6 @@ package final class Binance: Dialect {
   let market: BinanceMarket
   /// By place, whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
   var hasTrades: [Bool] = []
-  private var asksWholeList = false
 
   init(_ market: BinanceMarket) {
     self.market = market
@@ -35,12 +34,12 @@ package final class Binance: Dialect {
         limit: 512),
       salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
     facts.bridge = .init(
-      rule: market.rule, snapshots: market.snapshots, weightPerMinute: market.weightPerMinute, concurrency: 8,
+      rule: market.rule, path: market.snapshotPath, read: market.readSnapshot,
+      snapshots: market.snapshots, weightPerMinute: market.weightPerMinute, concurrency: 8,
       // Room for 1,000 levels a side: about 80 KB.
       bodyLimit: 1 << 20)
-    facts.volumePaths = [.init(market.volumePath)]
-    // Room for the whole list of instruments (some 16 MB for 3,000 symbols), asked for if the short one is refused.
-    facts.listLimit = 32 << 20
+    facts.list = market.listing
+    facts.volumes = [market.volumes]
     // The acknowledgement does not prove that a symbol exists.
     facts.silenceLimit = Microseconds.minute
     facts.countsTrades = true
@@ -69,42 +68,5 @@ package final class Binance: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  // MARK: Lists
-
-  /// A name that the venue does not know fails the whole request, a list of one name too many is refused whole, and a
-  /// URL has its limit too: then the whole list is asked for.
-  override func listPath(_ query: ListQuery) -> String? {
-    asksWholeList = query.failed == 400 || (asksWholeList && query.failed != nil)
-    let names = query.symbols.map { URLText.percentEncoded($0.base + $0.quote) }
-    guard market.selectsSymbols, !asksWholeList, !query.isWhole, !names.isEmpty, names.count <= 100 else {
-      return market.infoPath
-    }
-    return market.infoPath + "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    let list = try readMarkets(body)
-    // Half of what the venue says an address may use; other programs share the address.
-    return ListPage(markets: list.markets, weightPerMinute: list.weightPerMinute.map { $0 / 2 })
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
-  }
-
-  // MARK: Snapshots
-
-  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
-    "\(market.depthPath)?symbol=\(URLText.percentEncoded(instrument.venueSymbol))&limit=\(levels)"
-  }
-
-  override func readSnapshot(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    try readOrderBook(body, place, &instruments, into: &batch)
   }
 }

@@ -1,139 +1,86 @@
 import Bytes
 import MarketData
 
-/// Reading Binance's lists: symbols, and the 24 h figures of all of them.
-extension Binance {
-  /// `GET /api/v3/exchangeInfo`, as far as it is used.
-  /// - Returns: the markets, and the request weight that an address may use in a minute.
-  func readMarkets(_ body: RawSpan) throws(FeedError) -> (markets: [ListedMarket], weightPerMinute: Int?) {
-    var markets: [ListedMarket]?
-    var weightPerMinute: Int?
-    var reader = FieldReader(body)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbols") {
-        reader.field = "symbols"
-        markets = try reader.markets(readMarket)
-      } else if reader.equals(key, "rateLimits") {
-        reader.field = "rateLimits"
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          if let weight = try readRateLimit(&reader) { weightPerMinute = weight }
+/// What is asked of Binance by REST: lists of symbols, their 24 h figures, snapshots of books.
+extension BinanceMarket {
+  private static let symbols = ListFormat("exchangeInfo", at: "symbols")
+  private static let limits = ListFormat("exchangeInfo", at: "rateLimits")
+
+  /// A name that the venue does not know fails the whole request, a list of one name too many is refused whole, and a
+  /// URL has its limit too: then the whole list is asked for.
+  var listing: MarketListing {
+    var listing = MarketListing(
+      path: { query in
+        let names = query.symbols.map { URLText.percentEncoded($0.base + $0.quote) }
+        guard selectsSymbols, !query.isOtherWay, !query.isWhole, (1...100).contains(names.count) else {
+          return infoPath
         }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    // Without it every market would be taken for one that is not listed.
-    guard let markets else { throw FeedError.missing("symbols", in: "exchangeInfo") }
-    return (markets, weightPerMinute)
+        return infoPath + "?symbols=%5B" + names.map { "%22\($0)%22" }.joined(separator: ",") + "%5D"
+      }, read: readList)
+    // Room for the whole list (some 16 MB for 3,000 symbols), asked for if the short one is refused.
+    listing.bodyLimit = 32 << 20
+    listing.otherWayAfter = [400]
+    return listing
   }
 
-  /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
-    var reader = FieldReader(body)
-    try reader.volumes(of: "symbol", "quoteVolume", into: &volumes)
+  @Sendable func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
+    var page = try Self.symbols.markets(body, readMarket)
+    _ = try? Self.limits.read(body) { limit in
+      guard limit.says("rateLimitType", "REQUEST_WEIGHT") == true, limit.says("interval", "MINUTE") == true,
+        let weight = limit.integer("limit"), let minutes = limit.integer("intervalNum"), weight > 0, minutes > 0
+      else { return }
+      // Half of what the venue says an address may use; other programs share the address.
+      page.weightPerMinute = Int(weight / minutes) / 2
+    }
+    return page
   }
 
   /// Nil for a kind that is not carried. Dated futures have their day in their name: `BTCUSDT_261225`.
-  private func readMarket(_ reader: inout FieldReader) throws(FeedError) -> ListedMarket? {
-    var name = ""
-    var base = ""
-    var quote = ""
-    // `PERPETUAL`, `CURRENT_QUARTER`…; none on spot.
-    var contract = ""
-    // The others are `BREAK`, `HALT`, `PENDING_TRADING`, `SETTLING`….
-    var isTrading = true
-    // Digits that futures are printed with. (They are not the tick.)
-    var priceScale: UInt8 = 0
-    var sizeScale: UInt8 = 0
-    var steps = Steps()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        name = try reader.decodedString("symbol")
-      } else if reader.equals(key, "baseAsset") {
-        base = try reader.decodedString("baseAsset")
-      } else if reader.equals(key, "quoteAsset") {
-        quote = try reader.decodedString("quoteAsset")
-      } else if reader.equals(key, "contractType") {
-        contract = try reader.decodedString("contractType")
-      } else if reader.equals(key, "status") {
-        let status = try reader.string("status")
-        isTrading = reader.equals(status, "TRADING")
-      } else if reader.equals(key, "pricePrecision") {
-        priceScale = UInt8(clamping: try reader.int64("pricePrecision"))
-      } else if reader.equals(key, "quantityPrecision") {
-        sizeScale = UInt8(clamping: try reader.int64("quantityPrecision"))
-      } else if reader.equals(key, "filters") {
-        try reader.arrayStart()
-        while try reader.nextElement() { try readFilter(&reader, &steps) }
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !name.isEmpty else { throw FeedError.missing("symbol", in: "exchangeInfo symbol") }
+  private func readMarket(_ row: borrowing FieldObject) throws(FeedError) -> ListedMarket? {
+    let name = try row.name("symbol")
     let parts = name.split(separator: "_")
     let kind: Instrument.Kind
-    if market.part == "spot" {
+    if part == "spot" {
       kind = .spot
     } else if parts.count == 2, parts[1].utf8.count == 6 {
       kind = .future(expiry: "20" + parts[1])
-    } else if contract.hasSuffix("PERPETUAL") {
+    } else if row.text("contractType")?.hasSuffix("PERPETUAL") == true {
       kind = .perpetual
     } else {
       return nil
     }
+    var (price, size): (Decimal64?, Decimal64?)
+    // A tick or step of 0 means that there is no such rule. LOT_SIZE comes before MARKET_LOT_SIZE, whose step is
+    // usually 0.
+    _ = try? row.objects("filters") { (filter, _) -> Bool? in
+      price = filter.step("tickSize") ?? price
+      size = size ?? filter.step("stepSize")
+      return nil
+    }
     return ListedMarket(
-      venueSymbol: name, symbol: FeedSymbol(base: base, quote: quote, kind: kind),
-      priceScale: market.scale ?? priceScale, sizeScale: market.scale ?? sizeScale, priceIncrement: steps.price,
-      sizeIncrement: steps.size, state: isTrading ? .trading : .halted)
+      venueSymbol: name,
+      symbol: FeedSymbol(base: row.text("baseAsset") ?? "", quote: row.text("quoteAsset") ?? "", kind: kind),
+      // Digits that futures are printed with. (They are not the tick.)
+      priceScale: scale ?? row.digits("pricePrecision"), sizeScale: scale ?? row.digits("quantityPrecision"),
+      priceIncrement: price, sizeIncrement: size,
+      // The others are `BREAK`, `HALT`, `PENDING_TRADING`, `SETTLING`….
+      state: .init(isTrading: row.says("status", "TRADING") ?? true))
   }
 
-  private struct Steps {
-    var price: Decimal64?
-    var size: Decimal64?
+  /// `[{"symbol":"BTCUSDT","quoteVolume":"15.30000000",…},…]`
+  var volumes: VolumeListing {
+    VolumeListing(volumePath, ListFormat("ticker"), name: "symbol", volume: "quoteVolume")
   }
 
-  /// A tick or step of 0 means that there is no such rule.
-  private func readFilter(_ reader: inout FieldReader, _ steps: inout Steps) throws(FeedError) {
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "tickSize") {
-        let value = try reader.statistic("tickSize")
-        if let value, value.mantissa > 0 { steps.price = value }
-      } else if reader.equals(key, "stepSize") {
-        let value = try reader.statistic("stepSize")
-        // LOT_SIZE comes before MARKET_LOT_SIZE, whose step is usually 0.
-        if let value, value.mantissa > 0, steps.size == nil { steps.size = value }
-      } else {
-        try reader.skipValue()
-      }
-    }
+  @Sendable func snapshotPath(_ instrument: Instrument, _ levels: Int) -> String {
+    "\(depthPath)?symbol=\(URLText.percentEncoded(instrument.venueSymbol))&limit=\(levels)"
   }
 
-  private func readRateLimit(_ reader: inout FieldReader) throws(FeedError) -> Int? {
-    var isWeight = false
-    var isMinute = false
-    var count: Int64 = 1
-    var limit: Int64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "rateLimitType") {
-        let type = try reader.string("rateLimitType")
-        isWeight = reader.equals(type, "REQUEST_WEIGHT")
-      } else if reader.equals(key, "interval") {
-        let interval = try reader.string("interval")
-        isMinute = reader.equals(interval, "MINUTE")
-      } else if reader.equals(key, "intervalNum") {
-        count = try reader.int64("intervalNum")
-      } else if reader.equals(key, "limit") {
-        limit = try reader.int64("limit")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard isWeight, isMinute, count > 0, let limit, limit > 0 else { return nil }
-    return Int(limit / count)
+  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`. Digits are learnt where no list has said them.
+  @Sendable func readSnapshot(
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    let format = BookFormat(title: "depth snapshot", learns: scale == nil ? .all : .nothing)
+    return try instruments.readSnapshot(&reader, place, number: "lastUpdateId", format, into: &batch)
   }
 }

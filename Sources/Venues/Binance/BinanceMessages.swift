@@ -152,16 +152,9 @@ extension Binance {
     }
     if let failure {
       var nested = reader.reader(failure)
-      try nested.objectStart()
-      while let key = try nested.nextKey() {
-        if nested.equals(key, "code") {
-          code = try nested.int64("code")
-        } else if nested.equals(key, "msg") {
-          text = try nested.decodedString("msg")
-        } else {
-          try nested.skipValue()
-        }
-      }
+      let error = try FieldObject(&nested, "error")
+      code = error.integer("code") ?? code
+      text = error.text("msg") ?? text
     }
     if failure != nil || (code != nil && text != nil) {
       let message = text ?? "no reason given"
@@ -355,44 +348,7 @@ extension Binance {
     _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) {
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: time)))
+    batch.appendBook(.delta, place, since: mark, time: time)
     hearing.number(numbers, isBridged: true)
-  }
-
-  // MARK: REST bodies
-
-  /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`: the levels go to the end of `batch`, the id is
-  /// returned.
-  func readOrderBook(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    // Digits are learnt where no list has said them.
-    let format = market.scale == nil ? Self.bookFormat.learning(.all) : Self.bookFormat
-    var id: Int64?
-    var hasBids = false
-    var hasAsks = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "lastUpdateId") {
-        id = try reader.int64("lastUpdateId")
-      } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, format, into: &batch.bids)
-        hasBids = true
-      } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, format, into: &batch.asks)
-        hasAsks = true
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let id else { throw FeedError.missing("lastUpdateId", in: "depth snapshot") }
-    guard hasBids else { throw FeedError.missing("bids", in: "depth snapshot") }
-    guard hasAsks else { throw FeedError.missing("asks", in: "depth snapshot") }
-    return id
   }
 }

@@ -11,7 +11,7 @@ extension Binance {
   ) { start in
     let isFutures = start.market == "usdm"
     let known = start.list.map { list in
-      (try? Binance(isFutures ? .usdm : .spot).readMarkets(list.span.bytes))?.markets ?? []
+      (try? (isFutures ? BinanceMarket.usdm : .spot).readList(list.span.bytes))?.markets ?? []
     }
     let byName = Dictionary((known ?? []).map { ($0.venueSymbol, $0) }, uniquingKeysWith: { first, _ in first })
     let markets = start.markets { (name) throws(RecordedNameError) in

@@ -25,8 +25,6 @@ package final class Bitfinex: Dialect {
   static let pingAfter = 5 * Microseconds.second
   /// How long a connection may last after a restart was announced, which says no time.
   static let restartNotice = 10 * Microseconds.second
-  /// The pairs, and what their currencies are called elsewhere.
-  package static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
 
   package static let venue: Venue = Venue(
     name: "bitfinex", title: "Bitfinex", separator: ":", endpoint: "wss://api-pub.bitfinex.com/ws/2",
@@ -81,8 +79,8 @@ package final class Bitfinex: Dialect {
     facts.isSilentWithoutSymbols = true
     // Two minutes at most by the documentation.
     facts.maintenanceLimit = 5 * Microseconds.minute
-    facts.listLimit = 4 << 20
-    facts.volumePaths = ["/v2/tickers?symbols=ALL"]
+    facts.list = Self.listing
+    facts.volumes = [Self.volumes]
     facts.unlisted = { wanted, markets in
       let names = ["t\(wanted.base)\(wanted.quote)", "t\(wanted.base):\(wanted.quote)"]
       let alias = markets.first { names.contains($0.venueSymbol) }
@@ -175,24 +173,5 @@ package final class Bitfinex: Dialect {
       }
       return 0
     }
-  }
-
-  // MARK: Lists
-
-  override func listPath(_ query: ListQuery) -> String? { Self.listPath }
-
-  /// Amounts have at most eight digits after the point, and no list says a step of prices.
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    ListPage(
-      markets: try BitfinexPair.list(body).map {
-        ListedMarket(
-          venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Decimal64(mantissa: 1, scale: 8))
-      })
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
   }
 }

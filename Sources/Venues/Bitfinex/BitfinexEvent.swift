@@ -1,61 +1,32 @@
 import Bytes
 import MarketData
 
-/// An event of Bitfinex: `{"event":…}` with what belongs to its kind.
+/// An event of Bitfinex: `{"event":…}` with what belongs to its kind; empty or 0 for what it has not.
 struct BitfinexEvent {
-  var name = ""
-  var channel = ""
-  var symbol = ""
-  var message = ""
-  var status = ""
+  let name: String
+  let channel: String
+  let symbol: String
+  let message: String
+  let status: String
   /// `prec` of a book.
-  var precision = ""
-  /// `chanId`; 0 if there is none.
-  var number: Int64 = 0
-  var code: Int64 = 0
+  let precision: String
+  /// `chanId`
+  let number: Int64
+  let code: Int64
   /// `platform.status`: whether the venue works, or is in maintenance.
-  var isWorking: Bool?
+  let isWorking: Bool?
 
   init(_ reader: inout FieldReader) throws(FeedError) {
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let kind = reader.peek()
-      if reader.equals(key, "event"), kind == .string {
-        name = try reader.decodedString("event")
-      } else if reader.equals(key, "channel"), kind == .string {
-        channel = try reader.decodedString("channel")
-      } else if reader.equals(key, "symbol"), kind == .string {
-        symbol = try reader.decodedString("symbol")
-      } else if reader.equals(key, "msg"), kind == .string {
-        message = try reader.decodedString("msg")
-      } else if reader.equals(key, "status"), kind == .string {
-        status = try reader.decodedString("status")
-      } else if reader.equals(key, "prec"), kind == .string {
-        precision = try reader.decodedString("prec")
-      } else if reader.equals(key, "chanId"), kind == .number || kind == .string {
-        number = try reader.int64("chanId")
-      } else if reader.equals(key, "code"), kind == .number || kind == .string {
-        code = try reader.int64("code")
-      } else if reader.equals(key, "platform"), kind == .object {
-        isWorking = try Self.readPlatform(&reader)
-      } else {
-        try reader.skipValue()
-      }
-    }
+    let event = try FieldObject(&reader, "event")
     try reader.end()
-    guard !name.isEmpty else { throw FeedError.missing("event", in: "message") }
-  }
-
-  private static func readPlatform(_ reader: inout FieldReader) throws(FeedError) -> Bool? {
-    var isWorking: Bool?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "status"), reader.peek() == .number {
-        isWorking = try reader.int64("platform.status") != 0
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return isWorking
+    name = try event.name("event")
+    channel = event.text("channel") ?? ""
+    symbol = event.text("symbol") ?? ""
+    message = event.text("msg") ?? ""
+    status = event.text("status") ?? ""
+    precision = event.text("prec") ?? ""
+    number = event.integer("chanId") ?? 0
+    code = event.integer("code") ?? 0
+    isWorking = try event.object("platform")?.integer("status").map { $0 != 0 }
   }
 }

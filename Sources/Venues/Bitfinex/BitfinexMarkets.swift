@@ -84,11 +84,26 @@ package struct BitfinexPair {
   }
 }
 
-/// Reading the 24 h figures of all pairs.
 extension Bitfinex {
+  /// The pairs, and what their currencies are called elsewhere.
+  package static let listPath = "/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"
+
+  /// Amounts have at most eight digits after the point, and no list says a step of prices.
+  static var listing: MarketListing {
+    var listing = MarketListing(listPath) { (body) throws(FeedError) in
+      ListPage(
+        markets: try BitfinexPair.list(body).map {
+          ListedMarket(
+            venueSymbol: $0.name, symbol: $0.symbol, sizeIncrement: Decimal64(mantissa: 1, scale: 8))
+        })
+    }
+    listing.bodyLimit = 4 << 20
+    return listing
+  }
+
   /// `[["tBTCUSD",BID,BID_SIZE,ASK,ASK_SIZE,CHANGE,CHANGE_RELATIVE,LAST,VOLUME,HIGH,LOW],["fUSD",…],…]`: volumes are
-  /// in base units.
-  func readTickers(_ body: RawSpan, into volumes: inout [String: Decimal64]) throws(FeedError) {
+  /// in base units. Those of funding have other fields.
+  static let volumes = VolumeListing("/v2/tickers?symbols=ALL") { (body, volumes) throws(FeedError) in
     var reader = FieldReader(body)
     reader.field = "tickers"
     try reader.arrayStart()
@@ -107,9 +122,8 @@ extension Bitfinex {
         }
         index += 1
       }
-      // Those of funding have other fields.
       guard name.hasPrefix("t"), let last, let volume else { continue }
-      try MarketList.note(volume.product(with: last), of: name, in: &volumes)
+      try volumes.note(volume.product(with: last), of: name)
     }
   }
 }

@@ -107,17 +107,6 @@ extension Bitfinex {
     return true
   }
 
-  private static func append(
-    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
-    into batch: inout EventBatch
-  ) {
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: time, checksum: checksum)))
-  }
-
   // MARK: Books
 
   /// `[[PRICE, COUNT, AMOUNT], …]` is a snapshot, `[PRICE, COUNT, AMOUNT]` a level that changed. A book without
@@ -142,7 +131,7 @@ extension Bitfinex {
         try readLevel(&reader, place, &instruments, into: &batch)
       }
     }
-    Self.append(isSnapshot ? .snapshot : .delta, place, since: mark, time: now, into: &batch)
+    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: now)
   }
 
   /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0
@@ -173,7 +162,7 @@ extension Bitfinex {
       throw FeedError(.decimal, "field checksum before offset \(reader.offset): more than 32 bits")
     }
     let checksum = UInt32(bitPattern: value)
-    Self.append(.delta, place, since: BatchMark(batch), time: now, checksum: checksum, into: &batch)
+    batch.appendBook(.delta, place, since: BatchMark(batch), time: now, checksum: checksum)
   }
 
   // MARK: Trades and statistics

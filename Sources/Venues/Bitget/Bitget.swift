@@ -74,7 +74,8 @@ package final class Bitget: Dialect {
     facts.pacing.topicsPerHour = Self.topicsPerHour
     facts.answersEachTopic = true
     facts.ping = .init(after: Self.pingInterval, since: .ping)
-    facts.volumePaths = [.init(isSpot ? "/api/v2/spot/market/tickers" : "/api/v2/mix/market/tickers\(Self.product)")]
+    facts.list = Self.listing(isSpot: isSpot)
+    facts.volumes = [Self.volumes(isSpot: isSpot)]
     // A market is acknowledged whether it has a book or not.
     facts.silenceLimit = Microseconds.minute
     facts.carriesHalted = false
@@ -82,8 +83,6 @@ package final class Bitget: Dialect {
     facts.silentAttempts = 2
     super.init(facts)
   }
-
-  private static let product = "?productType=USDT-FUTURES"
 
   override func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
@@ -117,29 +116,14 @@ package final class Bitget: Dialect {
     try readMessage(message, &instruments, &hearing, into: &batch)
   }
 
-  override func listPath(_ query: ListQuery) -> String? {
-    query.part > 0
-      ? nil : isSpot ? "/api/v2/spot/public/symbols" : "/api/v2/mix/market/contracts\(Self.product)"
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    ListPage(markets: try readMarkets(body))
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
-  }
-
   // MARK: Replies
 
-  /// `{"event":…,"arg":{…}}`: the answer to one topic, whose end is answered in the same way. One that names none was
-  /// to no request that could be read, or to too many.
+  /// `{"event":…,"arg":{…}}`: the answer to one topic. One that names none was to no request that could be read, or to
+  /// too many. What is answered to an end, in the same way, is no answer to the beginning behind it.
   static func report(_ reply: BitgetReply) -> Hearing.Report? {
-    // An end that is refused had nothing to end.
-    switch reply.isEnd ? "unsubscribe" : reply.event {
-    case "subscribe", "unsubscribe":
+    guard !reply.isEnd else { return nil }
+    switch reply.event {
+    case "subscribe":
       guard let topic = reply.topic else { return nil }
       return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
     case "error":

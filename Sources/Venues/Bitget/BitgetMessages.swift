@@ -64,7 +64,9 @@ extension Bitget {
     case .trades: try readTrades(&entries, place, isBacklog: isSnapshot, &instruments, &hearing, into: &batch)
     case .ticker:
       while try entries.nextElement() {
-        try readTicker(&entries, place, &instruments, now: hearing.now, into: &batch)
+        var ticker = Ticker(instrument: InstrumentID(place), time: hearing.now)
+        try instruments.readFigures(&entries, Self.tickerFormat, into: &ticker)
+        batch.events.append(.ticker(ticker))
       }
     case .other: break
     }
@@ -203,13 +205,9 @@ extension Bitget {
   ) throws(FeedError) {
     let first = batch.events.count
     while try entries.nextElement() {
-      var fields = TradeFields(place: place)
-      try entries.objectStart()
-      while let key = try entries.nextKey() {
-        if try !instruments.take(key, of: &entries, Self.tradeFormat, into: &fields) { try entries.skipValue() }
-      }
-      batch.events.append(
-        .trade(try instruments.trade(fields, entries, Self.tradeFormat, now: hearing.now, isBacklog: isBacklog)))
+      let trade = try instruments.readTrade(
+        &entries, Self.tradeFormat, place, now: hearing.now, isBacklog: isBacklog)
+      batch.events.append(.trade(trade))
     }
     Self.putInOrder(&batch.events, from: first)
     while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
@@ -246,27 +244,8 @@ extension Bitget {
 
   // MARK: Figures
 
+  /// A side without orders is left out, empty or 0.
   private static let tickerFormat = TickerFormat(
     last: "lastPr", bid: "bidPr", ask: "askPr", open: "open24h", high: "high24h", low: "low24h", volume: "baseVolume",
-    quoteVolume: "quoteVolume", changePercent: "change24h", isFraction: true)
-
-  /// A side without orders is left out, empty or 0.
-  private func readTicker(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
-    into batch: inout EventBatch
-  ) throws(FeedError) {
-    var ticker = Ticker(instrument: InstrumentID(place), time: now)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try instruments.take(key, of: &reader, Self.tickerFormat, into: &ticker) { continue }
-      if reader.equals(key, "ts") {
-        ticker.time = try reader.time("ts", .epoch) ?? now
-      } else {
-        try reader.skipValue()
-      }
-    }
-    if ticker.bid == 0 { ticker.bid = nil }
-    if ticker.ask == 0 { ticker.ask = nil }
-    batch.events.append(.ticker(ticker))
-  }
+    quoteVolume: "quoteVolume", changePercent: "change24h", isFraction: true, time: "ts", zeroIsNone: true)
 }

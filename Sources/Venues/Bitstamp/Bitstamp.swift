@@ -16,8 +16,6 @@ package final class Bitstamp: Dialect {
   static let pingAfter = 10 * Microseconds.second
   /// How long a connection may last after the venue asked for another: "a few seconds".
   static let reconnectNotice = 5 * Microseconds.second
-  /// The list by its present address, and by the one that it had before.
-  package static let listPaths = ["/api/v2/markets/", "/api/v2/trading-pairs-info/"]
 
   package static let venue: Venue = Venue(
     name: "bitstamp", title: "Bitstamp", separator: "/", endpoint: "wss://ws.bitstamp.net",
@@ -38,8 +36,6 @@ package final class Bitstamp: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
 
-  private var listAddress = 0
-
   init() {
     var facts = DialectFacts(
       channels: [.init("diff_order_book"), .init("live_trades")], book: .bridged,
@@ -51,7 +47,10 @@ package final class Bitstamp: Dialect {
       ])
     var bridge = DialectFacts.Bridge(
       // The whole book, whatever is asked for: 7,400 levels have been 206 KB.
-      rule: .bitstamp, snapshots: [(levels: 0, weight: 1)], weightPerMinute: 300, concurrency: 4, bodyLimit: 16 << 20)
+      rule: .bitstamp, path: { instrument, _ in "/api/v2/order_book/\(instrument.venueSymbol)/?group=1" },
+      read: { (reader, place, instruments, batch) throws(FeedError) in
+        try Self.readBookFields(&reader, place, &instruments, into: &batch)
+      }, snapshots: [(levels: 0, weight: 1)], weightPerMinute: 300, concurrency: 4, bodyLimit: 16 << 20)
     // Answers have been seen to be up to 2.2 s old.
     bridge.delay = 2 * Microseconds.second
     bridge.missing = 404
@@ -60,7 +59,8 @@ package final class Bitstamp: Dialect {
       otherMark: "\"event\"")
     facts.bridge = bridge
     facts.ping = .init(after: Self.pingAfter, since: .heard)
-    facts.volumePaths = ["/api/v2/ticker/"]
+    facts.list = Self.listing
+    facts.volumes = [Self.volumes]
     facts.canaryPrefix = "_"
     super.init(facts)
   }
@@ -86,37 +86,6 @@ package final class Bitstamp: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  // MARK: Lists and snapshots
-
-  /// Not there, or not what it was: by its other address. A failing server is no reason for that.
-  override func listPath(_ query: ListQuery) -> String? {
-    if let status = query.failed, [200, 404, 410].contains(status) { listAddress = 1 - listAddress }
-    return Self.listPaths[listAddress]
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    ListPage(markets: try Self.readMarkets(body))
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
-  }
-
-  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
-    "/api/v2/order_book/\(instrument.venueSymbol)/?group=1"
-  }
-
-  override func readSnapshot(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    let time = try readBookFields(&reader, place, &instruments, into: &batch)
-    try reader.end()
-    return time
   }
 }
 

@@ -34,15 +34,16 @@ extension Bitstamp {
     case .reconnect:
       hearing.report(.leave("the venue asks to connect again", within: Self.reconnectNotice))
     case .error:
-      var text = ""
+      // `{"code":null,"message":"Invalid channel provided."}`
+      var text: String?
       if let data {
         var value = reader.reader(data)
-        text = try readError(&value)
+        if value.peek() == .object { text = try FieldObject(&value, "error").text("message") }
       }
       hearing.report(
         .refused(
           Hearing.Refusal(
-            place: followed?.place, channel: followed?.channel, reason: text.isEmpty ? "no reason given" : text)))
+            place: followed?.place, channel: followed?.channel, reason: text ?? "no reason given")))
     case .subscribed:
       if let followed {
         hearing.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
@@ -90,21 +91,6 @@ extension Bitstamp {
     }
   }
 
-  /// `{"code":null,"message":"Invalid channel provided."}`
-  private func readError(_ reader: inout FieldReader) throws(FeedError) -> String {
-    guard reader.peek() == .object else { return "" }
-    var text = ""
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "message"), reader.peek() == .string {
-        text = try reader.decodedString("message")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return text
-  }
-
   // MARK: Books
 
   /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
@@ -114,19 +100,15 @@ extension Bitstamp {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
-    let time = try readBookFields(&reader, place, &instruments, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: Timestamp(microseconds: time))))
+    let time = try Self.readBookFields(&reader, place, &instruments, into: &batch)
+    batch.appendBook(.delta, place, since: mark, time: Timestamp(microseconds: time))
     hearing.number(UpdateNumbers(first: time, last: time))
   }
 
   private static let bookFormat = BookFormat(title: "book")
 
   /// The time of a book, µs; its levels are appended to the batch.
-  func readBookFields(
+  static func readBookFields(
     _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     var time: Int64?
@@ -141,10 +123,10 @@ extension Bitstamp {
       } else if reader.equals(key, "timestamp") {
         seconds = try reader.int64("timestamp")
       } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
+        try instruments.readLevels(&reader, place, "bids", isBid: true, bookFormat, into: &batch.bids)
         hasBids = true
       } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
+        try instruments.readLevels(&reader, place, "asks", isBid: false, bookFormat, into: &batch.asks)
         hasAsks = true
       } else {
         try reader.skipValue()

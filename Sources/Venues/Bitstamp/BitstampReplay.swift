@@ -7,7 +7,7 @@ extension Bitstamp {
     title: "Bitstamp spot", names: ["bitstamp"], markets: ["spot", "mixed"], lists: listPaths,
     marketFields: [MarketField("channel", after: "_")], books: [BookRequest("/order_book/")]
   ) { start in
-    let known = start.list.flatMap { try? readMarkets($0.span.bytes) } ?? []
+    let known = start.list.flatMap { try? readList($0.span.bytes).markets } ?? []
     let markets = start.markets { (name) throws(RecordedNameError) in
       let parts = name.split(separator: "/")
       if let market = known.first(where: { $0.venueSymbol == name || "\($0.symbol.base)/\($0.symbol.quote)" == name }) {

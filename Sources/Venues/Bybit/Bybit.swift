@@ -52,13 +52,11 @@ package final class Bybit: Dialect {
       makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
   }
 
-  let part: String
   /// By place: the newest quote and the newest figures, as changes leave out what they do not change.
   var quotes: [Quote?] = []
   var tickers: [Ticker?] = []
 
   init(_ part: String) {
-    self.part = part
     var facts = DialectFacts(
       channels: Self.topics.map { .init(String($0.dropLast())) }, book: .streamed(.bybit),
       // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
@@ -67,7 +65,8 @@ package final class Bybit: Dialect {
       salvage: [.init(mark: "\"orderbook.", key: "\"s\"")])
     facts.channels[Channel.quote.rawValue].every = Self.quoteInterval
     facts.ping = .init(after: Self.pingAfter, since: .ping)
-    facts.volumePaths = [.init("/v5/market/tickers?category=\(part)")]
+    facts.list = Self.listing(part)
+    facts.volumes = [Self.volumes(part)]
     // 403 is "access too frequent", for ten minutes.
     facts.banPause = 10 * Microseconds.minute
     // What is sent again is the symbols'.
@@ -98,26 +97,6 @@ package final class Bybit: Dialect {
   override func forget() {
     quotes = []
     tickers = []
-  }
-
-  /// Spot has no pages; elsewhere one is 1,000 instruments, about 1 MB: some 700 linear contracts are the first and a
-  /// part of another.
-  override func listPath(_ query: ListQuery) -> String? {
-    var path = "/v5/market/instruments-info?category=\(part)"
-    if part != "spot" { path += "&limit=1000" }
-    if let cursor = query.cursor { path += "&cursor=" + URLText.percentEncoded(cursor) }
-    return path
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    let (markets, cursor) = try readMarkets(body)
-    return ListPage(markets: markets, goesOn: !cursor.isEmpty, cursor: cursor.isEmpty ? nil : cursor)
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
   }
 
   // MARK: Replies

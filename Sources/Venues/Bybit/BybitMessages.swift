@@ -118,11 +118,7 @@ extension Bybit {
     guard let number = fields.number else { throw FeedError.missing("u", in: "orderbook") }
     let mark = BatchMark(batch)
     try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot || number == 1 ? .snapshot : .delta,
-          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
+    batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, place, since: mark, time: time)
     hearing.number(UpdateNumbers(first: number, last: number))
   }
 
@@ -192,7 +188,7 @@ extension Bybit {
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
     _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try instruments.place("symbol", of: data, in: outer)
+    let place = try instruments.place("symbol", in: outer.reader(data))
     while tickers.count <= place { tickers.append(nil) }
     // A change of what is not known yet says too little.
     let old = isSnapshot ? Ticker(instrument: InstrumentID(place), time: time) : tickers[place]

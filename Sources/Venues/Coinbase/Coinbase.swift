@@ -64,7 +64,8 @@ package final class Coinbase: Dialect {
     // The heartbeats are the products'.
     facts.isSilentWithoutSymbols = true
     facts.kinds = ["\"type\""]
-    facts.volumePaths = ["/products/stats"]
+    facts.list = Self.listing
+    facts.volumes = [Self.volumes]
     facts.countsTrades = true
     super.init(facts)
   }
@@ -131,22 +132,10 @@ package final class Coinbase: Dialect {
     return .refused(refusal)
   }
 
-  // MARK: Messages and lists
-
   override func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func listPath(_ query: ListQuery) -> String? { "/products" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readProducts(body)) }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readStatistics(body, into: &volumes)
   }
 }
 

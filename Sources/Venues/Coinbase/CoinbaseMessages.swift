@@ -131,7 +131,7 @@ extension Coinbase {
     try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.snapshotFormat, into: &batch)
     let time = time(fields, reader)
     remember(time, place)
-    append(.snapshot, place, since: mark, time ?? hearing.now, into: &batch)
+    batch.appendBook(.snapshot, place, since: mark, time: time ?? hearing.now)
     // The order of times begins with the first update.
     hearing.number(UpdateNumbers(first: 0, last: 0))
   }
@@ -149,23 +149,13 @@ extension Coinbase {
     let time = time(fields, reader)
     if let time { remember(time, place) }
     let last = place < bookTimes.count ? bookTimes[place] : nil
-    append(.delta, place, since: mark, last ?? hearing.now, into: &batch)
+    batch.appendBook(.delta, place, since: mark, time: last ?? hearing.now)
     if let time { hearing.number(UpdateNumbers(first: time.rawValue, last: time.rawValue)) }
   }
 
   private func remember(_ time: Timestamp?, _ place: Int) {
     while bookTimes.count <= place { bookTimes.append(nil) }
     bookTimes[place] = time
-  }
-
-  private func append(
-    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, _ time: Timestamp, into batch: inout EventBatch
-  ) {
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: time)))
   }
 
   // MARK: Trades, statistics, liveness
@@ -228,29 +218,20 @@ extension Coinbase {
         try reader.skipValue()
         continue
       }
-      var channel: Int?
-      var places: [Int] = []
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "name"), reader.peek() == .string {
-          let name = try reader.decodedString("name")
-          // The book's goes by several names, whichever was asked for.
-          channel = name.hasPrefix("level2") ? 0 : facts.channels.firstIndex { $0.name == name }
-        } else if reader.equals(key, "product_ids"), reader.peek() == .array {
-          try reader.arrayStart()
-          while try reader.nextElement() {
-            guard reader.peek() == .string else {
-              try reader.skipValue()
-              continue
-            }
-            if let place = instruments.place(named: try reader.decodedString("product_ids")) { places.append(place) }
-          }
-        } else {
-          try reader.skipValue()
-        }
+      let subscription = try FieldObject(&reader, "subscriptions")
+      guard let name = subscription.text("name"),
+        // The book's goes by several names, whichever was asked for.
+        let channel = name.hasPrefix("level2") ? 0 : facts.channels.firstIndex(where: { $0.name == name })
+      else { continue }
+      for product in subscription.elements(
+        "product_ids",
+        { (value) throws(FeedError) in
+          try value.decodedString("product_ids")
+        })
+      {
+        guard let place = instruments.place(named: product) else { continue }
+        hearing.report(.acknowledged(id: nil, place: place, channel: channel))
       }
-      guard let channel else { continue }
-      for place in places { hearing.report(.acknowledged(id: nil, place: place, channel: channel)) }
     }
   }
 }

@@ -63,6 +63,7 @@ package final class CoinbaseAdvanced: Dialect {
         isShared: true, oneByOne: Self.replyTimeout),
       salvage: [.init(mark: "\"l2_data\"", key: "\"product_id\"")])
     facts.greeting = .request
+    facts.list = Self.listing
     facts.kinds = ["\"channel\"", "\"error\""]
     // A book that has two names is listed once, under the name that its data has.
     facts.isShown = { $0.venueSymbol == $0.symbol.text }
@@ -133,17 +134,11 @@ package final class CoinbaseAdvanced: Dialect {
     }
   }
 
-  // MARK: Messages and lists
-
   override func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
   }
-
-  override func listPath(_ query: ListQuery) -> String? { "/api/v3/brokerage/market/products?product_type=SPOT" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readProducts(body)) }
 }
 
 extension SequenceRule {

@@ -179,11 +179,7 @@ extension CoinbaseAdvanced {
         var updates = reader.reader(slice)
         try readUpdates(&updates, place, isSnapshot, &instruments, into: &batch)
       }
-      batch.events.append(
-        .book(
-          BookEvent(
-            instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
-            bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: hearing.now)))
+      batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: hearing.now)
     }
   }
 

@@ -72,10 +72,8 @@ package final class Deribit: Dialect {
       salvage: [.init(mark: "\"book.", key: "\"instrument_name\"")])
     facts.greeting = .request
     facts.beginsWithOldTrades = true
-    // Of the currencies that linear contracts are settled in.
-    facts.volumePaths = ["USDC", "USDT"].map {
-      .init("/api/v2/public/get_book_summary_by_currency?currency=\($0)&kind=future")
-    }
+    facts.list = Self.listing
+    facts.volumes = Self.volumes
     super.init(facts)
   }
 
@@ -136,25 +134,11 @@ package final class Deribit: Dialect {
     }
   }
 
-  // MARK: Messages and lists
-
   override func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     heardAt = hearing.now
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func listPath(_ query: ListQuery) -> String? {
-    "/api/v2/public/get_instruments?currency=any&kind=future&expired=false"
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readSummaries(body, into: &volumes)
   }
 }
 

@@ -149,11 +149,7 @@ extension Deribit {
     guard isSnapshot || previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
     let mark = BatchMark(batch)
     try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
-          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: time)))
+    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time)
     // What a snapshot says came before it is nothing that a change could repeat.
     hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : previous ?? 0))
     lines[line(place)].leading = nil
@@ -170,12 +166,7 @@ extension Deribit {
   private func readQuote(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var fields = QuoteFields()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try !instruments.take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
-    }
-    let quote = try instruments.quote(fields, reader, Self.quoteFormat, now: now)
+    let quote = try instruments.readQuote(&reader, Self.quoteFormat, now: now)
     let place = line(quote.instrument.index)
     if let old = lines[place].quote, lines[place].leading == nil,
       old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
@@ -213,77 +204,33 @@ extension Deribit {
     }
   }
 
+  private static let priceFormat = TickerFormat(
+    last: "last_price", bid: "best_bid_price", ask: "best_ask_price", time: "timestamp", zeroIsNone: true)
+  private static let statisticsFormat = TickerFormat(
+    high: "high", low: "low", volume: "volume", quoteVolume: "volume_notional", changePercent: "price_change")
+
   /// The figures of `stats` are of the last 24 h; any of them may be null or missing. `price_change` is in percent,
   /// as the high and low of captures show.
   private func readTicker(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var time = now
-    var stats: FieldSlice?
-    var last: FieldSlice?
-    var bid: FieldSlice?
-    var ask: FieldSlice?
+    let place = try instruments.place("instrument_name", in: reader.again())
+    var ticker = Ticker(instrument: InstrumentID(place), time: now)
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if reader.equals(key, "instrument_name") {
-        let slice = try reader.string("instrument_name")
-        place = try instruments.place(reader.text(slice))
-      } else if reader.equals(key, "stats") {
-        stats = try reader.rawValue("stats")
-      } else if reader.equals(key, "last_price") {
-        last = try reader.rawValue("last_price")
-      } else if reader.equals(key, "best_bid_price") {
-        bid = try reader.rawValue("best_bid_price")
-      } else if reader.equals(key, "best_ask_price") {
-        ask = try reader.rawValue("best_ask_price")
-      } else if reader.equals(key, "timestamp") {
-        time = try reader.time("timestamp", .epoch) ?? now
+      if try instruments.take(key, of: &reader, Self.priceFormat, into: &ticker) { continue }
+      if reader.equals(key, "stats"), reader.peek() == .object {
+        try instruments.readFigures(&reader, Self.statisticsFormat, into: &ticker)
       } else {
         try reader.skipValue()
       }
-    }
-    guard let place else { throw FeedError.missing("instrument_name", in: "ticker") }
-    var ticker = Ticker(instrument: InstrumentID(place), time: time)
-    ticker.last = try readPrice(last, reader, instruments, place, "last_price")
-    ticker.bid = try readPrice(bid, reader, instruments, place, "best_bid_price")
-    ticker.ask = try readPrice(ask, reader, instruments, place, "best_ask_price")
-    if let stats {
-      var value = reader.reader(stats)
-      if try !value.null() { try instruments.readFigures(&value, Self.statisticsFormat, into: &ticker) }
     }
     batch.events.append(.ticker(ticker))
   }
 
-  /// 0 stands for a side without orders.
-  private func readPrice(
-    _ slice: FieldSlice?, _ outer: borrowing FieldReader, _ instruments: InstrumentTable, _ place: Int,
-    _ field: StaticString
-  ) throws(FeedError) -> Int64? {
-    guard let slice else { return nil }
-    var reader = outer.reader(slice)
-    return try instruments.statisticsPrice(&reader, place, field).flatMap { $0 == 0 ? nil : $0 }
-  }
-
-  private static let statisticsFormat = TickerFormat(
-    high: "high", low: "low", volume: "volume", quoteVolume: "volume_notional", changePercent: "price_change")
-
   /// `{"maintenance":true}`; other states have other fields.
   private func readPlatform(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
-    guard reader.peek() == .object else {
-      hearing.ignored += 1
-      return
-    }
-    var state: Bool?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "maintenance"), reader.peek() == .bool {
-        state = try reader.bool("maintenance")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let state else {
+    guard reader.peek() == .object, let state = try FieldObject(&reader, "platform_state").flag("maintenance") else {
       hearing.ignored += 1
       return
     }
@@ -325,18 +272,8 @@ extension Deribit {
   /// `{"code":10028,"message":"too_many_requests","data":null}`. One that is refused as a whole does not say for whose
   /// sake.
   private func readError(_ reader: inout FieldReader, id: Int?, _ hearing: inout Hearing) throws(FeedError) {
-    var code: Int64 = 0
-    var message = ""
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "code"), reader.peek() == .number {
-        code = try reader.int64("code")
-      } else if reader.equals(key, "message"), reader.peek() == .string {
-        message = try reader.decodedString("message")
-      } else {
-        try reader.skipValue()
-      }
-    }
+    let error = try FieldObject(&reader, "error")
+    let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "")
     hearing.report(
       .refused(
         Hearing.Refusal(

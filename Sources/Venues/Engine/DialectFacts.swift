@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 
 /// What is fixed about how a venue's connection lives. Data: whatever differs between venues in it is a value here and
@@ -70,6 +71,14 @@ struct DialectFacts {
   /// Where a book that is not whole in the stream gets its beginning from.
   struct Bridge {
     var rule: SequenceRule
+    /// The path of a book's snapshot, of so many levels a side.
+    var path: @Sendable (_ instrument: Instrument, _ levels: Int) -> String
+    /// Reads a book's snapshot: its levels go to the end of the batch, the number or time that it stands at is
+    /// returned.
+    var read:
+      @Sendable (
+        inout FieldReader, _ place: Int, inout InstrumentTable, inout EventBatch
+      ) throws(FeedError) -> Int64
     /// Snapshots that can be asked for, the deepest first: levels a side, and what a request costs of the weight.
     var snapshots: [(levels: Int, weight: Int)]
     /// Weight a minute for all connections of an address.
@@ -166,25 +175,16 @@ struct DialectFacts {
     var suffix: StaticString = ""
   }
 
-  /// A path that is asked for if markets of a family are wanted; nil: whatever is.
-  struct FamilyPath: ExpressibleByStringLiteral {
-    var path: String
-    var family: Instrument.Kind.Family?
-
-    init(_ path: String, _ family: Instrument.Kind.Family? = nil) {
-      self.path = path
-      self.family = family
-    }
-
-    init(stringLiteral path: String) { self.init(path) }
-  }
-
   /// What is asked for of single markets by REST, where no list says it.
   struct PerMarket {
+    typealias Figures = @Sendable (inout FieldReader, inout InstrumentTable, inout Ticker) throws(FeedError) -> Void
+
     /// In front of a market's name: its details.
     var details: String
-    /// The same for its 24 h figures, which are asked for in turn.
-    var figures: [String] = []
+    /// Reads an answer to that, about a market as the list has it.
+    var read: @Sendable (RawSpan, ListedMarket) throws(FeedError) -> MarketDetails
+    /// The same for its 24 h figures, which are asked for in turn: into those of the ticker's market.
+    var figures: [(path: String, read: Figures)] = []
     var requestsPerMinute: Int
     var concurrency: Int
     /// Bytes that an answer has at most.
@@ -207,12 +207,11 @@ struct DialectFacts {
   var pacing: Pacing
   var ping: Ping?
   var greeting = Greeting.unanswered
+  /// The list of markets, where it comes by REST.
+  var list: MarketListing?
   /// Nil where the list comes by REST.
   var streamedList: StreamedList?
-  var volumePaths: [FamilyPath] = []
-  var listLimit = 16 << 20
-  /// Parts of the list that are asked for at most, should what it says never end.
-  var listParts = 20
+  var volumes: [VolumeListing] = []
   /// How long an address that was shut out of REST leaves it alone, µs.
   var banPause = 5 * Microseconds.minute
   /// How long the answer to a subscription may take, µs.

@@ -166,12 +166,13 @@ extension FeedEngine {
     for (text, reason) in marketList.malformed { refuseForGood(text, "\(text) is not a selection: \(reason)") }
     guard marketList.isWanted else { return }
     var markets = markets()
-    if !marketList.volumes.isEmpty {
-      for index in markets.indices { markets[index].quoteVolume = marketList.volumes[markets[index].venueSymbol] }
+    let volumes = marketList.volumes.byName
+    if !volumes.isEmpty {
+      for index in markets.indices { markets[index].quoteVolume = volumes[markets[index].venueSymbol] }
     }
     for selection in marketList.selections { select(selection, among: markets) }
     marketList.markets = marketList.detail == .none ? [] : markets
-    marketList.volumes = [:]
+    marketList.volumes = MarketVolumes()
   }
 
   private func select(_ selection: MarketSelection, among markets: [ListedMarket]) {
@@ -210,7 +211,7 @@ extension FeedEngine {
 
   /// Whether `prepare` may go on to the list: the 24 h volumes are there, or nobody wants them. Asks for them if not.
   func hasVolumes(now: Timestamp) -> Bool {
-    let requests = wantedVolumes.map { facts.volumePaths[$0].path }
+    let requests = wantedVolumes
     guard marketList.wantsVolumes, !requests.isEmpty else { return true }
     if let read = marketList.volumesRead, now - read < MarketList.volumeAge { return true }
     if marketList.request != nil, now >= marketList.due {
@@ -224,7 +225,7 @@ extension FeedEngine {
     marketList.request = -marketList.requests
     marketList.due = now + RequestPacer.answerTimeout
     let next = requests[min(marketList.next, requests.count - 1)]
-    actions.append(.get(request: -marketList.requests, path: next, bodyLimit: MarketList.volumesLimit))
+    actions.append(.get(request: -marketList.requests, path: next.path, bodyLimit: MarketList.volumesLimit))
     return false
   }
 
@@ -235,9 +236,9 @@ extension FeedEngine {
     marketList.request = nil
     do throws(FeedError) {
       guard status == 200 else { throw FeedError(.refused, "status \(status)") }
-      if marketList.next == 0 { marketList.volumes = [:] }
+      if marketList.next == 0 { marketList.volumes = MarketVolumes() }
       let wanted = wantedVolumes
-      try dialect.readVolumes(body, of: wanted[marketList.next], into: &marketList.volumes)
+      try wanted[marketList.next].read(body, &marketList.volumes)
       marketList.next += 1
       marketList.due = now
       if marketList.next >= wanted.count {
@@ -264,9 +265,9 @@ extension FeedEngine {
     }
   }
 
-  /// The places in `facts.volumePaths` of those that are asked for.
-  private var wantedVolumes: [Int] {
+  /// What is asked for of `facts.volumes`.
+  private var wantedVolumes: [VolumeListing] {
     let families = wantedFamilies
-    return facts.volumePaths.indices.filter { facts.volumePaths[$0].family.map(families.contains) ?? true }
+    return facts.volumes.filter { $0.family.map(families.contains) ?? true }
   }
 }

@@ -6,7 +6,7 @@ extension FeedEngine {
   /// Whether `connected` may be called.
   package var isPrepared: Bool {
     facts.streamedList == nil
-      ? listRequest.hasList : hasAllVolumes || !marketList.wantsVolumes || facts.volumePaths.isEmpty
+      ? listRequest.hasList : hasAllVolumes || !marketList.wantsVolumes || facts.volumes.isEmpty
   }
 
   /// Asks for what is wanted before a connection: the volumes, and then the list.
@@ -19,22 +19,20 @@ extension FeedEngine {
       take([], into: &batch)
       listRequest.finished()
     } else {
-      guard listRequest.isDue(now: now), hasVolumes(now: now), let listPath else { return }
+      guard listRequest.isDue(now: now), hasVolumes(now: now), let list = facts.list, let path = list.path(listQuery)
+      else { return }
       requestID += 1
       listRequest.sent(requestID, now: now)
-      pages.failed = nil
-      actions.append(.get(request: requestID, path: listPath, bodyLimit: facts.listLimit))
+      actions.append(.get(request: requestID, path: path, bodyLimit: list.bodyLimit))
     }
   }
-
-  private var listPath: String? { dialect.listPath(listQuery) }
 
   var listQuery: ListQuery {
     // A rank needs volumes however long they take; what is to be shown only is shown without.
     let wantsVolumes = marketList.isRanked || listAttempts < MarketList.attemptLimit
     return ListQuery(
       symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: marketList.isWanted, families: wantedFamilies,
-      wantsVolumes: marketList.wantsVolumes && wantsVolumes, failed: pages.failed, part: pages.count,
+      wantsVolumes: marketList.wantsVolumes && wantsVolumes, isOtherWay: isOtherWay, part: pages.count,
       cursor: pages.cursor)
   }
 
@@ -52,7 +50,7 @@ extension FeedEngine {
     takeList(status: status, body: body, now: now, into: &batch)
   }
 
-  /// Takes the answer to the list's request: what `readList` cannot read is asked for again later, what it says is
+  /// Takes the answer to the list's request: what cannot be read is asked for again later, what it says is
   /// not all is gone on with.
   private func takeList(status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     do throws(FeedError) {
@@ -66,23 +64,25 @@ extension FeedEngine {
     } catch {
       rejectAnswer(error)
       listRequest.failed(status: status, retryAfter: retryAfter, now: now)
-      pages = ListPages(failed: status)
+      pages = ListPages()
+      if facts.list?.otherWayAfter.contains(status) ?? false { isOtherWay.toggle() }
     }
   }
 
   /// What reads the answer to a request away from the loop; nil where the engine has to do that.
   package func listReader(for request: Int) -> ListReader? {
-    listRequest.awaits(request) ? ListReader(venue: venue, configuration: configuration) : nil
+    listRequest.awaits(request) ? facts.list.map(ListReader.init) : nil
   }
 
   /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all.
   private func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+    guard let list = facts.list else { preconditionFailure("an answer to a list that is not asked for") }
     let page: ListPage
     defer { readAhead = nil }
     switch readAhead {
     case .success(let read): page = read
     case .failure(let error): throw error
-    case nil: page = try dialect.readList(body)
+    case nil: page = try list.read(body)
     }
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
@@ -93,7 +93,7 @@ extension FeedEngine {
     // A cursor that stays where it is would be followed for ever.
     let isSame = page.cursor != nil && page.cursor == pages.cursor
     pages.cursor = page.cursor
-    guard !page.goesOn || isSame || pages.count >= facts.listParts || listPath == nil else { return false }
+    guard !page.goesOn || isSame || pages.count >= list.partLimit || list.path(listQuery) == nil else { return false }
     take(pages.markets, pages.names, into: &batch)
     pages = ListPages()
     return true

@@ -78,7 +78,7 @@ extension FeedEngine {
     _ body: RawSpan, _ index: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     guard let entry = markets?.entries[index] else { return }
-    let details = try dialect.readDetails(body, of: entry.market)
+    guard let details = try facts.perMarket?.read(body, entry.market) else { return }
     markets?.entries[index].fetched = now
     switch details {
     case .refused(let reason):
@@ -119,7 +119,8 @@ extension FeedEngine {
     guard let entry = markets?.entries[index], let place = entry.place else { return }
     var ticker = entry.ticker ?? Ticker(instrument: InstrumentID(place), time: now)
     ticker.time = now
-    try dialect.readFigures(body, of: kind, &known, into: &ticker)
+    var reader = FieldReader(body)
+    try facts.perMarket?.figures[kind].read(&reader, &known, &ticker)
     markets?.entries[index].ticker = ticker
     batch.events.append(.ticker(ticker))
   }

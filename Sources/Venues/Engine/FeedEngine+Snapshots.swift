@@ -13,7 +13,7 @@ extension FeedEngine {
   }
 
   func pump(_ now: Timestamp) {
-    guard isConnected else { return }
+    guard isConnected, let bridge = facts.bridge else { return }
     while let (place, request) = pacer.next(now: now) {
       // One whose subscription is being renewed is wanted when that is acknowledged.
       let line = lines[place]
@@ -24,8 +24,7 @@ extension FeedEngine {
       }
       actions.append(
         .get(
-          request: request, path: dialect.snapshotPath(known[place], levels: snapshotLevels),
-          bodyLimit: facts.bridge?.bodyLimit ?? 0))
+          request: request, path: bridge.path(known[place], snapshotLevels), bodyLimit: bridge.bodyLimit))
     }
   }
 
@@ -71,11 +70,13 @@ extension FeedEngine {
   func snapshot(
     _ body: RawSpan, _ place: Int, from mark: inout BatchMark, into batch: inout EventBatch
   ) -> Int64? {
+    guard let bridge = facts.bridge else { return nil }
     // Price and size may each widen several times.
     for _ in 0..<32 {
       do throws(FeedError) {
         known.begin()
-        return try dialect.readSnapshot(body, place, &known, into: &batch)
+        var reader = FieldReader(body)
+        return try bridge.read(&reader, place, &known, &batch)
       } catch {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else {

@@ -109,6 +109,8 @@ package final class FeedEngine {
   var hasStreamList = false
   var hasAllVolumes = false
   var pages = ListPages()
+  /// Whether the list is asked for in its other way.
+  var isOtherWay = false
   /// Topics that were begun and ended since `hour`.
   var topicsOfHour = 0
   var hour = Timestamp.distantPast

@@ -108,7 +108,7 @@ struct MarketDesk {
     let name = URLText.percentEncoded(entries[number / kinds].market.venueSymbol)
     switch subject(number) {
     case .details: return (facts.details + name, request)
-    case .figures(_, let index): return (facts.figures[index] + name, request)
+    case .figures(_, let index): return (facts.figures[index].path + name, request)
     }
   }
 

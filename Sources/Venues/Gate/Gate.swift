@@ -69,10 +69,12 @@ package final class Gate: Dialect {
       ])
     // A fifth of what the venue allows an address on one endpoint (200 in 10 s).
     facts.bridge = .init(
-      rule: .gate, snapshots: [(levels: Self.snapshotLimit, weight: 1)], weightPerMinute: 240, concurrency: 4,
+      rule: .gate, path: Self.snapshotPath, read: Self.readSnapshot,
+      snapshots: [(levels: Self.snapshotLimit, weight: 1)], weightPerMinute: 240, concurrency: 4,
       bodyLimit: Self.snapshotBodyLimit)
     facts.ping = .init(after: Self.pingAfter, since: .ping)
-    facts.volumePaths = ["/api/v4/spot/tickers"]
+    facts.list = Self.listing
+    facts.volumes = [Self.volumes]
     // `spot.obu` may acknowledge any name.
     facts.silenceLimit = Microseconds.minute
     facts.carriesHalted = false
@@ -108,27 +110,6 @@ package final class Gate: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func listPath(_ query: ListQuery) -> String? { "/api/v4/spot/currency_pairs" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
-  }
-
-  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String {
-    let symbol = URLText.percentEncoded(instrument.venueSymbol)
-    return "/api/v4/spot/order_book?currency_pair=\(symbol)&limit=\(levels)&with_id=true"
-  }
-
-  override func readSnapshot(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    try readOrderBook(body, place, &instruments, into: &batch)
   }
 
   // MARK: Replies

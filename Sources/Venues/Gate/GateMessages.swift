@@ -51,16 +51,9 @@ extension Gate {
     if let failure {
       reply.failed = true
       var value = reader.reader(failure)
-      try value.objectStart()
-      while let key = try value.nextKey() {
-        if value.equals(key, "code"), value.peek() == .number {
-          reply.code = try value.int64("code")
-        } else if value.equals(key, "message"), value.peek() == .string {
-          reply.message = try value.decodedString("message")
-        } else {
-          try value.skipValue()
-        }
-      }
+      let error = try FieldObject(&value, "error")
+      reply.code = error.integer("code") ?? 0
+      reply.message = error.text("message") ?? reply.message
     }
     if isReply || reply.failed {
       hearing.isAnswer = true
@@ -82,7 +75,9 @@ extension Gate {
     switch kind {
     case .stream: try readBook(&value, isStream: true, time, &instruments, &hearing, into: &batch)
     case .updates: try readBook(&value, isStream: false, time, &instruments, &hearing, into: &batch)
-    case .quote: try readQuote(&value, time ?? hearing.now, &instruments, into: &batch)
+    case .quote:
+      batch.events.append(
+        .quote(try instruments.readQuote(&value, Self.quoteFormat, now: time ?? hearing.now)))
     case .trades: try readTrades(&value, time ?? hearing.now, &instruments, into: &batch)
     case .ticker: try readTicker(result, reader, time ?? hearing.now, &instruments, into: &batch)
     case .system: try readSystem(&value, &hearing)
@@ -93,16 +88,7 @@ extension Gate {
   /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it
   /// come.
   private func readSystem(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
-    var isUpgrade = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "type"), reader.peek() == .string {
-        isUpgrade = reader.equals(try reader.string("type"), "upgrade")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    if isUpgrade {
+    if try FieldObject(&reader, "system").says("type", "upgrade") == true {
       hearing.report(.leave("the venue announced an upgrade", within: Self.upgradeNotice))
     } else {
       hearing.ignored += 1
@@ -180,61 +166,16 @@ extension Gate {
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
     let mark = BatchMark(batch)
     try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: fields.isFull ? .snapshot : .delta,
-          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count,
-          time: fields.time ?? time ?? hearing.now)))
+    batch.appendBook(fields.isFull ? .snapshot : .delta, place, since: mark, time: fields.time ?? time ?? hearing.now)
     hearing.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
-  }
-
-  // MARK: The snapshot by REST
-
-  /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`: the levels go to the end of `batch`,
-  /// the id is returned.
-  func readOrderBook(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var reader = FieldReader(body)
-    var id: Int64?
-    var sides = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "id") {
-        id = try reader.int64("id")
-      } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, Self.bookFormat, into: &batch.bids)
-        sides += 1
-      } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, Self.bookFormat, into: &batch.asks)
-        sides += 1
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let id, id >= 0 else { throw FeedError.missing("id", in: "order book") }
-    guard sides == 2 else { throw FeedError.missing("bids and asks", in: "order book") }
-    return id
   }
 
   // MARK: Quotes, trades, statistics
 
-  private static let quoteFormat = QuoteFormat(
-    title: "book_ticker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
-
   /// `{"t":…,"u":…,"s":"BTC_USDT","b":"19177.79","B":"0.0003341504","a":"19179.38","A":"0.09"}`. What a side without
   /// orders looks like has not been seen: empty texts, zeros and missing fields are all taken for one.
-  private func readQuote(
-    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) {
-    var fields = QuoteFields()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try !instruments.take(key, of: &reader, Self.quoteFormat, into: &fields) { try reader.skipValue() }
-    }
-    batch.events.append(.quote(try instruments.quote(fields, reader, Self.quoteFormat, now: time)))
-  }
+  private static let quoteFormat = QuoteFormat(
+    title: "book_ticker", symbol: "s", bid: "b", bidSize: "B", ask: "a", askSize: "A", time: "t")
 
   /// One trade, or several in an array.
   private func readTrades(
@@ -285,7 +226,7 @@ extension Gate {
     into batch: inout EventBatch
   ) throws(FeedError) {
     var ticker = Ticker(
-      instrument: InstrumentID(try instruments.place("currency_pair", of: result, in: outer)), time: time)
+      instrument: InstrumentID(try instruments.place("currency_pair", in: outer.reader(result))), time: time)
     var reader = outer.reader(result)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))

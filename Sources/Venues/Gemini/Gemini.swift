@@ -50,10 +50,10 @@ package final class Gemini: Dialect {
       pacing: .init(grouping: .symbols(1), atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048),
       salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
     facts.ping = .init(after: Self.pingAfter, since: .heard)
-    // 347 names were 4 KB.
-    facts.listLimit = 1 << 20
+    facts.list = Self.listing
     facts.perMarket = .init(
-      details: "/v1/symbols/details/", figures: ["/v2/ticker/", "/v1/pubticker/"],
+      details: "/v1/symbols/details/", read: Self.readDetails,
+      figures: [("/v2/ticker/", Self.readDay), ("/v1/pubticker/", Self.readVolume)],
       // With the list itself half of the 120 that an address may send.
       requestsPerMinute: 59, concurrency: 2, bodyLimit: 64 << 10, detailsAge: 6 * Microseconds.hour,
       figuresEvery: 30 * Microseconds.second, name: GeminiName.text(of:), waits: { $0.kind != .spot })
@@ -97,43 +97,6 @@ package final class Gemini: Dialect {
 
   override func forget() { ping = nil }
 
-  // MARK: REST
-
-  override func listPath(_ query: ListQuery) -> String? { "/v1/symbols" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    let names = try Self.readNames(body)
-    return ListPage(
-      markets: names.compactMap { name in GeminiName.symbol(name).map { ListedMarket(venueSymbol: name, symbol: $0) } },
-      names: names)
-  }
-
-  override func readDetails(_ body: RawSpan, of market: ListedMarket) throws(FeedError) -> MarketDetails {
-    let details = try Self.readDetails(body)
-    let (name, symbol) = (market.venueSymbol, market.symbol)
-    guard details.base.uppercased() == symbol.base, details.quote.uppercased() == symbol.quote else {
-      return .refused("Gemini's \(name) is \(details.base)-\(details.quote), not \(symbol.text)")
-    }
-    guard details.contract != "inverse" else {
-      return .refused("\(name) is an inverse contract: its sizes have no exact value in \(symbol.base)")
-    }
-    guard details.status != "closed" else { return .refused("\(name) is closed at Gemini") }
-    return .market(
-      ListedMarket(
-        venueSymbol: name, symbol: symbol, priceIncrement: details.priceIncrement,
-        sizeIncrement: details.sizeIncrement))
-  }
-
-  override func readFigures(
-    _ body: RawSpan, of index: Int, _ instruments: inout InstrumentTable, into ticker: inout Ticker
-  ) throws(FeedError) {
-    if index == 0 {
-      try readDay(body, &instruments, into: &ticker)
-    } else {
-      try readVolume(body, &instruments, into: &ticker)
-    }
-  }
-
   // MARK: Replies
 
   /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`. Nil for the answer to a ping.
@@ -163,19 +126,6 @@ package final class Gemini: Dialect {
     else { return nil }
     return Topic(place: place, channel: channel)
   }
-}
-
-/// `GET /v1/symbols/details/…`, as far as it is used.
-struct GeminiDetails {
-  var base = ""
-  var quote = ""
-  var status = ""
-  /// `vanilla`, `linear`, `inverse`; empty on spot in older answers.
-  var contract = ""
-  /// `quote_increment`
-  var priceIncrement: Decimal64?
-  /// `tick_size`, which is the step of sizes.
-  var sizeIncrement: Decimal64?
 }
 
 /// The answer to a request.

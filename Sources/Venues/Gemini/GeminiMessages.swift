@@ -95,16 +95,9 @@ extension Gemini {
 
   private func readError(_ reply: inout GeminiReply, _ reader: inout FieldReader) throws(FeedError) {
     if reply.status == 200 { reply.status = 400 }
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "code") {
-        reply.code = try reader.int64("code")
-      } else if reader.equals(key, "msg"), reader.peek() == .string {
-        reply.message = try reader.decodedString("msg")
-      } else {
-        try reader.skipValue()
-      }
-    }
+    let error = try FieldObject(&reader, "error")
+    reply.code = error.integer("code") ?? 0
+    reply.message = error.text("msg") ?? ""
   }
 
   private func place(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {
@@ -127,11 +120,7 @@ extension Gemini {
     guard let last = fields.last else { throw FeedError.missing("u", in: "depthUpdate") }
     let mark = BatchMark(batch)
     try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: .delta, bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: fields.time ?? hearing.now)))
+    batch.appendBook(.delta, place, since: mark, time: fields.time ?? hearing.now)
     hearing.number(UpdateNumbers(first: first, last: last))
   }
 

@@ -30,6 +30,7 @@ extension Gemini {
   }
 
   private static func quoteCurrency(_ details: [UInt8]) -> String? {
-    (try? readDetails(details.span.bytes))?.quote
+    var reader = FieldReader(details.span.bytes)
+    return (try? FieldObject(&reader, "symbol details"))?.text("quote_currency")
   }
 }

@@ -48,43 +48,17 @@ extension Hyperliquid {
 
   /// `{"universe":[{"name":"BTC","szDecimals":5,"maxLeverage":40,"isDelisted":true},…]}`
   func readPerpetuals(_ reader: inout FieldReader) throws(FeedError) -> [Listed] {
-    var list: [Listed]?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "universe"), reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
-      list = try reader.list(readPerpetual)
+    let answer = try FieldObject(&reader, "meta")
+    return try answer.objects("universe") { (row, index) throws(FeedError) -> Listed? in
+      let name = try row.name("name")
+      guard let digits = row.integer("szDecimals") else { throw FeedError.missing("szDecimals", in: "universe") }
+      // A market that somebody else deployed has a name with a colon.
+      guard !name.contains(":") else { return nil }
+      let base = name.uppercased()
+      return Listed(
+        name, FeedSymbol(base: base, quote: "USDC", kind: .perpetual), priceDigits: 6, digits: digits,
+        isDelisted: row.flag("isDelisted") ?? false, index: index, isExact: base == name)
     }
-    guard let list else { throw FeedError.missing("universe", in: "meta") }
-    return list
-  }
-
-  /// Nil for a market that somebody else deployed, whose name has a colon.
-  private func readPerpetual(_ reader: inout FieldReader, _ index: Int) throws(FeedError) -> Listed? {
-    var name = ""
-    var digits: Int64?
-    var isDelisted = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "name") {
-        name = try reader.decodedString("name")
-      } else if reader.equals(key, "szDecimals") {
-        digits = try reader.int64("szDecimals")
-      } else if reader.equals(key, "isDelisted"), reader.peek() == .bool {
-        isDelisted = try reader.bool("isDelisted")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !name.isEmpty else { throw FeedError.missing("name", in: "universe") }
-    guard let digits else { throw FeedError.missing("szDecimals", in: "universe") }
-    guard !name.contains(":") else { return nil }
-    let base = name.uppercased()
-    return Listed(
-      name, FeedSymbol(base: base, quote: "USDC", kind: .perpetual), priceDigits: 6, digits: digits,
-      isDelisted: isDelisted, index: index, isExact: base == name)
   }
 
   /// `[{"universe":[…],…},[{"dayNtlVlm":…,…},…]]`: a list and the 24 h figures of its markets, in its order, or by
@@ -98,19 +72,11 @@ extension Hyperliquid {
     var byName: [String: Decimal64] = [:]
     var byIndex: [Int: Decimal64] = [:]
     _ = try reader.list { (reader, index) throws(FeedError) -> Int? in
-      var name: String?
-      var volume: Decimal64?
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "dayNtlVlm") {
-          volume = try readLongStatistic(&reader, "dayNtlVlm")
-        } else if reader.equals(key, "coin"), reader.peek() == .string {
-          name = try reader.decodedString("coin")
-        } else {
-          try reader.skipValue()
-        }
+      let row = try FieldObject(&reader, "contexts")
+      let volume = row.value("dayNtlVlm") { (value) throws(FeedError) in
+        try readLongStatistic(&value, "dayNtlVlm")
       }
-      if let name { byName[name] = volume } else { byIndex[index] = volume }
+      if let name = row.text("coin") { byName[name] = volume } else { byIndex[index] = volume }
       return index
     }
     while try reader.nextElement() { try reader.skipValue() }
@@ -121,80 +87,25 @@ extension Hyperliquid {
     return list
   }
 
-  private struct Token {
-    var name = ""
-    var digits: Int64 = 0
-  }
-
   /// `{"tokens":[{"name":"USDC","szDecimals":8,"index":0,…},…],
   /// "universe":[{"name":"@107","tokens":[150,0],"isCanonical":false,…},…]}`: a market names its tokens, base and
-  /// quote, by their index. Sizes have the digits of the base.
+  /// quote, by their index. Sizes have the digits of the base. A market whose tokens are not listed is left out.
   func readSpots(_ reader: inout FieldReader) throws(FeedError) -> [Listed] {
-    var tokens: [Int64: Token] = [:]
-    var universe: FieldSlice?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "tokens"), reader.peek() == .array {
-        let list = try reader.list { (reader, _) throws(FeedError) -> (Int64, Token)? in try readToken(&reader) }
-        for (index, token) in list { tokens[index] = token }
-      } else if reader.equals(key, "universe"), reader.peek() == .array {
-        universe = try reader.rawValue("universe")
-      } else {
-        try reader.skipValue()
-      }
+    let answer = try FieldObject(&reader, "spotMeta")
+    var tokens: [Int64: (name: String, digits: Int64)] = [:]
+    _ = try answer.objects("tokens") { (row, _) throws(FeedError) -> Int64? in
+      guard let index = row.integer("index") else { throw FeedError.missing("index", in: "token") }
+      tokens[index] = (row.text("name") ?? "", row.integer("szDecimals") ?? 0)
+      return index
     }
-    guard let universe else { throw FeedError.missing("universe", in: "spotMeta") }
-    var markets = reader.reader(universe)
-    return try markets.list { (reader, index) throws(FeedError) -> Listed? in try readSpot(&reader, index, tokens) }
-  }
-
-  private func readToken(_ reader: inout FieldReader) throws(FeedError) -> (index: Int64, Token) {
-    var token = Token()
-    var index: Int64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "name") {
-        token.name = try reader.decodedString("name")
-      } else if reader.equals(key, "szDecimals") {
-        token.digits = try reader.int64("szDecimals")
-      } else if reader.equals(key, "index") {
-        index = try reader.int64("index")
-      } else {
-        try reader.skipValue()
-      }
+    return try answer.objects("universe") { (row, index) throws(FeedError) -> Listed? in
+      let name = try row.name("name")
+      let sides = row.elements("tokens") { (value) throws(FeedError) in try value.int64("tokens") }
+      guard sides.count >= 2, let base = tokens[sides[0]], let quote = tokens[sides[1]] else { return nil }
+      let symbol = FeedSymbol(base: base.name.uppercased(), quote: quote.name.uppercased())
+      return Listed(
+        name, symbol, priceDigits: 8, digits: base.digits, index: index,
+        isExact: row.flag("isCanonical") == true || (base.name == symbol.base && quote.name == symbol.quote))
     }
-    guard let index else { throw FeedError.missing("index", in: "token") }
-    return (index, token)
-  }
-
-  /// Nil for a market whose tokens are not listed.
-  private func readSpot(
-    _ reader: inout FieldReader, _ index: Int, _ tokens: [Int64: Token]
-  ) throws(FeedError) -> Listed? {
-    var name = ""
-    var sides: [Int64] = []
-    var isCanonical = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "name") {
-        name = try reader.decodedString("name")
-      } else if reader.equals(key, "tokens") {
-        try reader.arrayStart()
-        while try reader.nextElement() {
-          let index = try reader.int64("tokens")
-          if sides.count < 2 { sides.append(index) }
-        }
-      } else if reader.equals(key, "isCanonical"), reader.peek() == .bool {
-        isCanonical = try reader.bool("isCanonical")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard !name.isEmpty else { throw FeedError.missing("name", in: "spot universe") }
-    guard sides.count == 2, let base = tokens[sides[0]], let quote = tokens[sides[1]] else { return nil }
-    let symbol = FeedSymbol(base: base.name.uppercased(), quote: quote.name.uppercased())
-    return Listed(
-      name, symbol, priceDigits: 8, digits: base.digits, index: index,
-      isExact: isCanonical || (base.name == symbol.base && quote.name == symbol.quote))
   }
 }

@@ -164,12 +164,7 @@ extension Hyperliquid {
     let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
-      var fields = TradeFields()
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
-      }
-      let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: hearing.now)
+      let trade = try instruments.readTrade(&reader, Self.tradeFormat, now: hearing.now)
       guard trade.id.number != nil else {
         throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of 64 bits")
       }
@@ -282,30 +277,13 @@ extension Hyperliquid {
   private func readReply(
     _ reader: inout FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
   ) throws(FeedError) {
-    var channel: Channel?
-    var place = -1
-    var isSubscription = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "method"), reader.peek() == .string {
-        isSubscription = reader.equals(try reader.string("method"), "subscribe")
-      } else if reader.equals(key, "subscription"), reader.peek() == .object {
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "type"), reader.peek() == .string {
-            channel = Self.channel(try reader.string("type"), reader)
-          } else if reader.equals(key, "coin"), reader.peek() == .string {
-            let slice = try reader.string("coin")
-            place = instruments.names.find(reader.text(slice))
-          } else {
-            try reader.skipValue()
-          }
-        }
-      } else {
-        try reader.skipValue()
-      }
+    let reply = try FieldObject(&reader, "reply")
+    guard reply.says("method", "subscribe") == true, let subscription = try reply.object("subscription"),
+      let place = subscription.text("coin").flatMap(instruments.place(named:))
+    else { return }
+    let channel = subscription.value("type") { (type) throws(FeedError) in
+      Self.channel(try type.string("type"), type)
     }
-    guard isSubscription, place >= 0 else { return }
     hearing.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
   }
 
@@ -340,51 +318,20 @@ extension Hyperliquid {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var payload: FieldSlice?
-    var isError = false
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, "response"), reader.peek() == .object else {
-        try reader.skipValue()
-        continue
-      }
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "type"), reader.peek() == .string {
-          isError = reader.equals(try reader.string("type"), "error")
-        } else if reader.equals(key, "payload") {
-          payload = try reader.rawValue("payload")
-        } else {
-          try reader.skipValue()
-        }
-      }
+    guard let response = try FieldObject(&reader, "post").object("response"), var value = response.reader("payload")
+    else { throw FeedError.missing("payload", in: "post") }
+    if response.says("type", "error") == true || value.peek() != .object {
+      throw FeedError(.refused, "post: \(response.text("payload") ?? "no reason given")")
     }
-    guard let payload else { throw FeedError.missing("payload", in: "post") }
-    var value = reader.reader(payload)
-    if isError || value.peek() != .object {
-      let text = value.peek() == .string ? try value.decodedString("payload") : "no reason given"
-      throw FeedError(.refused, "post: \(text)")
-    }
-    var type: JSONSlice?
-    var data: FieldSlice?
-    try value.objectStart()
-    while let key = try value.nextKey() {
-      if value.equals(key, "type"), value.peek() == .string {
-        type = try value.string("type")
-      } else if value.equals(key, "data") {
-        data = try value.rawValue("data")
-      } else {
-        try value.skipValue()
-      }
-    }
-    guard let type else { throw FeedError.missing("type", in: "payload") }
-    guard let data else { throw FeedError.missing("data", in: "payload") }
-    var answer = value.reader(data)
-    if value.equals(type, "l2Book") {
+    let payload = try FieldObject(&value, "payload")
+    guard var type = payload.reader("type") else { throw FeedError.missing("type", in: "payload") }
+    guard var data = payload.reader("data") else { throw FeedError.missing("data", in: "payload") }
+    let name = try type.string("type")
+    if type.equals(name, "l2Book") {
       hearing.isProbe = true
-      try readBook(&answer, &instruments, now: hearing.now, into: &batch)
-    } else if let (part, hasContexts) = Self.part(of: type, value) {
-      hearing.report(.listed(try readList(&answer, part, hasContexts: hasContexts), part: part.rawValue))
+      try readBook(&data, &instruments, now: hearing.now, into: &batch)
+    } else if let (part, hasContexts) = Self.part(of: name, type) {
+      hearing.report(.listed(try readList(&data, part, hasContexts: hasContexts), part: part.rawValue))
     } else {
       hearing.ignored += 1
     }

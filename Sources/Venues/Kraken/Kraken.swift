@@ -36,9 +36,6 @@ package final class Kraken: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
 
-  /// By the names of REST (`XXBTZUSD`) those of the feed (`BTC/USD`), while volumes are being read.
-  var restNames: [String: String] = [:]
-
   init() {
     var facts = DialectFacts(
       channels: [.init("book"), .init("trade"), .init("ticker")], book: .streamed(nil),
@@ -48,8 +45,7 @@ package final class Kraken: Dialect {
     // Kraken closes after about a minute without a word from either side.
     facts.ping = .init(after: 25 * Microseconds.second, since: .sent)
     facts.streamedList = .init(within: 15 * Microseconds.second)
-    // The figures are by the names of REST, which the list of pairs tells first.
-    facts.volumePaths = ["/0/public/AssetPairs", "/0/public/Ticker"]
+    facts.volumes = Self.volumes
     facts.countsTrades = true
     facts.unlisted = { wanted, markets in
       // REST and v1 still say XBT and XDG; v2 says BTC and DOGE.
@@ -94,11 +90,5 @@ package final class Kraken: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readFigures(body, isNames: index == 0, into: &volumes)
   }
 }

@@ -50,7 +50,9 @@ extension Kraken {
     while try entries.nextElement() {
       switch channel {
       case .book: try readBook(&entries, isSnapshot: isSnapshot, &instruments, now: hearing.now, into: &batch)
-      case .trade: try readTrade(&entries, isSnapshot: isSnapshot, &instruments, now: hearing.now, into: &batch)
+      case .trade:
+        let trade = try instruments.readTrade(&entries, Self.tradeFormat, now: hearing.now, isBacklog: isSnapshot)
+        batch.events.append(.trade(trade))
       case .ticker: try readTicker(&entries, &instruments, now: hearing.now, into: &batch)
       case .status: try readStatus(&entries, &hearing)
       case .instrument, .heartbeat, .other: try entries.skipValue()
@@ -132,33 +134,13 @@ extension Kraken {
       try instruments.readLevels(
         &levels, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
     }
-    let bidRange = mark.bids..<batch.bids.count
-    let askRange = mark.asks..<batch.asks.count
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta, bidRange: bidRange,
-          askRange: askRange,
-          time: time, checksum: checksum)))
+    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time, checksum: checksum)
   }
 
+  /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.
   private static let tradeFormat = TradeFormat(
     symbol: "symbol", price: "price", size: "qty", id: "trade_id", side: "side", buy: "buy", sell: "sell",
     time: "timestamp", clock: .text)
-
-  /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.
-  private func readTrade(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, now: Timestamp,
-    into batch: inout EventBatch
-  ) throws(FeedError) {
-    var fields = TradeFields()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
-    }
-    batch.events.append(
-      .trade(try instruments.trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isSnapshot)))
-  }
 
   private static let tickerFormat = TickerFormat(
     last: "last", bid: "bid", ask: "ask", high: "high", low: "low", volume: "volume", vwap: "vwap", change: "change",
@@ -194,14 +176,8 @@ extension Kraken {
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.
   private func readStatus(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "system") {
-        hearing.report(.maintenance(try reader.decodedString("system") == "maintenance"))
-      } else {
-        try reader.skipValue()
-      }
-    }
+    guard let state = try FieldObject(&reader, "status").text("system") else { return }
+    hearing.report(.maintenance(state == "maintenance"))
   }
 
   /// An acknowledgement, one for each symbol, a refusal, or a pong.
@@ -210,34 +186,15 @@ extension Kraken {
     into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
-    var error: String?
-    var result: FieldSlice?
-    var symbol: String?
-    var method = "request"
-    var id: Int?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "error") {
-        error = try reader.decodedString("error")
-      } else if reader.equals(key, "symbol"), reader.peek() == .string {
-        symbol = try reader.decodedString("symbol")
-      } else if reader.equals(key, "req_id"), reader.peek() == .number {
-        id = Int(exactly: try reader.int64("req_id"))
-      } else if reader.equals(key, "method") {
-        method = try reader.decodedString("method")
-      } else if reader.equals(key, "result"), reader.peek() == .object {
-        result = try reader.rawValue("result")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let error else {
+    let reply = try FieldObject(&reader, "reply")
+    let (method, id) = (reply.text("method") ?? "request", reply.integer("req_id").flatMap { Int(exactly: $0) })
+    guard let error = reply.text("error") else {
       // An end or a ping was carried out, or a subscription.
-      guard method == "subscribe", let result else { return }
-      var fields = reader.reader(result)
-      return try readSubscription(&fields, id: id, instruments, &hearing, into: &batch)
+      guard method == "subscribe", let result = try reply.object("result") else { return }
+      return subscribed(result, id: id, instruments, &hearing, into: &batch)
     }
     let words = error.lowercased()
+    let symbol = reply.text("symbol")
     hearing.report(
       .refused(
         Hearing.Refusal(
@@ -250,35 +207,17 @@ extension Kraken {
   }
 
   /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
-  private func readSubscription(
-    _ reader: inout FieldReader, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+  private func subscribed(
+    _ result: borrowing FieldObject, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
-  ) throws(FeedError) {
-    var kind: Kind?
-    var place: Int?
-    var depth: Int64?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "channel"), reader.peek() == .string {
-        kind = Self.kind(try reader.string("channel"), reader)
-      } else if reader.equals(key, "symbol"), reader.peek() == .string {
-        place = instruments.place(named: try reader.decodedString("symbol"))
-      } else if reader.equals(key, "depth"), reader.peek() == .number {
-        depth = try reader.int64("depth")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    let channel: Channel? =
-      switch kind {
-      case .book: .book
-      case .trade: .trade
-      case .ticker: .ticker
-      default: nil
-      }
-    guard let channel, let place else { return }
-    hearing.report(.acknowledged(id: id, place: place, channel: channel.rawValue))
-    if channel == .book, let depth, (1...Int64(Market.defaultDepthLimit)).contains(depth) {
+  ) {
+    guard let channel = facts.channels.firstIndex(where: { $0.name == result.text("channel") }),
+      let place = result.text("symbol").flatMap(instruments.place(named:))
+    else { return }
+    hearing.report(.acknowledged(id: id, place: place, channel: channel))
+    if channel == Channel.book.rawValue, let depth = result.integer("depth"),
+      (1...Int64(Market.defaultDepthLimit)).contains(depth)
+    {
       batch.events.append(.bookDepth(InstrumentID(place), levels: Int(depth)))
     }
   }

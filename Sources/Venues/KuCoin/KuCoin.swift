@@ -48,7 +48,8 @@ package final class KuCoin: Dialect {
       pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),
       salvage: [.init(mark: "\"obu.SPOT\"", key: "\"s\"")])
     facts.ping = .init(after: Self.pingAfter, since: .ping)
-    facts.volumePaths = ["/api/v1/market/allTickers"]
+    facts.list = Self.listing
+    facts.volumes = [Self.volumes]
     facts.welcomeWithin = 3 * Microseconds.second
     // Any name is acknowledged.
     facts.silenceLimit = Microseconds.minute
@@ -90,16 +91,6 @@ package final class KuCoin: Dialect {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func listPath(_ query: ListQuery) -> String? { "/api/v2/symbols" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage { ListPage(markets: try readMarkets(body)) }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
   }
 
   // MARK: Replies

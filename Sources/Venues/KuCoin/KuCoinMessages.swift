@@ -75,7 +75,7 @@ extension KuCoin {
       if topic == .book {
         try readBook(&value, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
       } else {
-        try readTrade(&value, &instruments, now: hearing.now, into: &batch)
+        batch.events.append(.trade(try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)))
       }
       return
     }
@@ -131,30 +131,14 @@ extension KuCoin {
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
     let mark = BatchMark(batch)
     try instruments.readSides(bids, asks, of: reader, place, Self.bookFormat, into: &batch)
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
-          bidRange: mark.bids..<batch.bids.count,
-          askRange: mark.asks..<batch.asks.count, time: time)))
+    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time)
     hearing.number(UpdateNumbers(first: first, last: last))
   }
 
   // MARK: Trades
 
-  private static let tradeFormat = TradeFormat(
-    symbol: "s", price: "p", size: "q", id: "ti", side: "S", buy: "buy", sell: "sell", time: "M", clock: .nanoseconds)
-
   /// `{"s":"BTC-USDT","S":"sell","p":"92525.6","q":"0.00008036","ti":"20631804219899904","M":ns,"E":…}`; `S` is the
   /// taker's side.
-  private func readTrade(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) {
-    var fields = TradeFields()
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try !instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { try reader.skipValue() }
-    }
-    batch.events.append(.trade(try instruments.trade(fields, reader, Self.tradeFormat, now: now)))
-  }
+  private static let tradeFormat = TradeFormat(
+    symbol: "s", price: "p", size: "q", id: "ti", side: "S", buy: "buy", sell: "sell", time: "M", clock: .nanoseconds)
 }

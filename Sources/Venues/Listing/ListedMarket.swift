@@ -8,6 +8,8 @@ package struct ListedMarket: Sendable, Hashable {
     case trading
     /// Listed, but not matched now: announced, halted, in an auction, cancel-only, in settlement.
     case halted
+
+    init(isTrading: Bool) { self = isTrading ? .trading : .halted }
   }
 
   /// The venue's own name: `BTC/USD`, `BTCUSDT`.
@@ -57,15 +59,9 @@ package struct ListedMarket: Sendable, Hashable {
 }
 
 extension FieldReader {
-  /// Reads an array of markets, which begins next: each by `read`, that answers nil for one that is left out.
+  /// Reads an array of what a list is of, which begins next: each by `read`, that gets its place in it and answers nil
+  /// for one that is left out.
   /// - Throws: `.shape` where more than `MarketList.longest` are left; what `read` throws.
-  mutating func markets(
-    _ read: (inout FieldReader) throws(FeedError) -> ListedMarket?
-  ) throws(FeedError) -> [ListedMarket] {
-    try list { (reader, _) throws(FeedError) -> ListedMarket? in try read(&reader) }
-  }
-
-  /// The same of whatever a list is of; `read` gets each one's place in it.
   mutating func list<Element>(
     _ read: (inout FieldReader, _ index: Int) throws(FeedError) -> Element?
   ) throws(FeedError) -> [Element] {

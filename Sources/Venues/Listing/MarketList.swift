@@ -29,7 +29,7 @@ struct MarketList {
   var chosen: Set<String>
   /// Selections that were refused, or of which something was left out.
   var wanting: Set<String> = []
-  var volumes: [String: Decimal64] = [:]
+  var volumes = MarketVolumes()
   var volumesRead: Timestamp?
   /// Which of the requests for volumes is next.
   var next = 0
@@ -73,44 +73,4 @@ struct ListPages {
   var names: Set<String> = []
   var count = 0
   var cursor: String?
-  /// With what status the last request for a part failed, after which all of them are asked for again.
-  var failed: Int?
-}
-
-extension MarketList {
-  /// What a market's 24 h volume is, by the venue's own name of it.
-  static func note(
-    _ volume: Decimal64?, of name: String, in volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    guard let volume, !name.isEmpty else { return }
-    volumes[name] = volume
-    guard volumes.count <= longest else {
-      throw FeedError(.shape, "24 h volumes of more than \(longest) markets")
-    }
-  }
-}
-
-extension FieldReader {
-  /// Reads an array of objects, each with a market's name in one field and its volume of 24 h, in the quote currency,
-  /// in another.
-  mutating func volumes(
-    of nameField: StaticString, _ volumeField: StaticString, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try arrayStart()
-    while try nextElement() {
-      var name = ""
-      var volume: Decimal64?
-      try objectStart()
-      while let key = try nextKey() {
-        if equals(key, nameField) {
-          name = try decodedString(nameField)
-        } else if equals(key, volumeField) {
-          volume = try statistic(volumeField)
-        } else {
-          try skipValue()
-        }
-      }
-      try MarketList.note(volume, of: name, in: &volumes)
-    }
-  }
 }

@@ -21,10 +21,6 @@ package final class OKX: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels = ["books", "bbo-tbt", "trades", "tickers"]
-  /// The kinds of market, by OKX's names; each has a list of its own.
-  private static let types: [(family: Instrument.Kind.Family, name: String)] = [
-    (.spot, "SPOT"), (.perpetual, "SWAP"), (.future, "FUTURES"),
-  ]
 
   package static let venue: Venue = Venue(
     name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
@@ -61,7 +57,8 @@ package final class OKX: Dialect {
     facts.pacing.topicsPerHour = Self.topicsPerHour
     facts.answersEachTopic = true
     facts.ping = .init(after: Self.pingAfter, since: .heard)
-    facts.volumePaths = Self.types.map { .init("/api/v5/market/tickers?instType=\($0.name)", $0.family) }
+    facts.list = Self.listing
+    facts.volumes = Self.volumes
     facts.countsTrades = true
     facts.beginsWithOldTrades = true
     super.init(facts)
@@ -97,22 +94,6 @@ package final class OKX: Dialect {
       return batch.events.append(.heartbeat)
     }
     try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  /// One kind of instrument after the other.
-  override func listPath(_ query: ListQuery) -> String? {
-    let types = Self.types.filter { query.families.contains($0.family) }
-    return query.part < types.count ? "/api/v5/public/instruments?instType=\(types[query.part].name)" : nil
-  }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    ListPage(markets: try readMarkets(body), goesOn: true)
-  }
-
-  override func readVolumes(
-    _ body: RawSpan, of index: Int, into volumes: inout [String: Decimal64]
-  ) throws(FeedError) {
-    try readTickers(body, into: &volumes)
   }
 
   // MARK: Replies

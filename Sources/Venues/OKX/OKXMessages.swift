@@ -140,11 +140,7 @@ extension OKX {
       mark.dropLevels(&batch)
       return hearing.report(.lost(place: place, .venueReset))
     }
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: isSnapshot ? .snapshot : .delta,
-          bidRange: mark.bids..<batch.bids.count, askRange: mark.asks..<batch.asks.count, time: fields.time)))
+    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: fields.time)
     hearing.number(UpdateNumbers(first: number, last: number, previous: previous))
   }
 
@@ -194,7 +190,8 @@ extension OKX {
   }
 
   private static let tickerFormat = TickerFormat(
-    last: "last", bid: "bidPx", ask: "askPx", open: "open24h", high: "high24h", low: "low24h")
+    last: "last", bid: "bidPx", ask: "askPx", open: "open24h", high: "high24h", low: "low24h",
+    time: "ts")
 
   /// Volumes: on spot `vol24h` is in base and `volCcy24h` in quote units; on contracts `vol24h` is in contracts and
   /// `volCcy24h` in base units.
@@ -213,8 +210,6 @@ extension OKX {
       } else if reader.equals(key, "volCcy24h") {
         let volume = try reader.statistic("volCcy24h")
         if isSpot { ticker.quoteVolume = volume } else { ticker.volume = volume }
-      } else if reader.equals(key, "ts") {
-        ticker.time = try reader.time("ts", .epoch) ?? now
       } else {
         try reader.skipValue()
       }

@@ -27,3 +27,16 @@ struct BatchMark {
     batch.instruments.removeSubrange(instruments...)
   }
 }
+
+extension EventBatch {
+  /// Appends the event of a book whose levels are all that stands here since `mark`.
+  mutating func appendBook(
+    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil
+  ) {
+    events.append(
+      .book(
+        BookEvent(
+          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<bids.count,
+          askRange: mark.asks..<asks.count, time: time, checksum: checksum)))
+  }
+}

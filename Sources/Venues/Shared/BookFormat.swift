@@ -298,6 +298,35 @@ extension InstrumentTable {
     return isPrice ? try levelPrice(&value, place, field) : try size(&value, place, field)
   }
 
+  // MARK: Snapshots by REST
+
+  /// Reads a whole book whose levels go to the end of `batch`. O(levels).
+  /// - Returns: the number that it stands at, which is in `field`.
+  mutating func readSnapshot(
+    _ reader: inout FieldReader, _ place: Int, number field: StaticString, _ format: BookFormat,
+    into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    var number: Int64?
+    var sides = 0
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, field) {
+        number = try reader.int64(field)
+      } else if reader.equals(key, format.bids) {
+        try readLevels(&reader, place, format.bids, isBid: true, format, into: &batch.bids)
+        sides += 1
+      } else if reader.equals(key, format.asks) {
+        try readLevels(&reader, place, format.asks, isBid: false, format, into: &batch.asks)
+        sides += 1
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard let number else { throw FeedError.missing(field, in: format.title) }
+    guard sides == 2 else { throw FeedError(.shape, "\(format.title) without both sides") }
+    return number
+  }
+
   // MARK: The event
 
   /// Appends the event of a book whose levels are all that stands in `batch` since `mark`. O(levels).
@@ -305,14 +334,8 @@ extension InstrumentTable {
     _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
     into batch: inout EventBatch
   ) {
-    let bids = mark.bids..<batch.bids.count
-    let asks = mark.asks..<batch.asks.count
-    note(place, batch.bids[bids])
-    note(place, batch.asks[asks])
-    batch.events.append(
-      .book(
-        BookEvent(
-          instrument: InstrumentID(place), kind: kind, bidRange: bids, askRange: asks, time: time,
-          checksum: checksum)))
+    note(place, batch.bids[mark.bids...])
+    note(place, batch.asks[mark.asks...])
+    batch.appendBook(kind, place, since: mark, time: time, checksum: checksum)
   }
 }

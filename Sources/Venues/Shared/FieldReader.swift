@@ -22,6 +22,12 @@ struct FieldReader: ~Copyable, ~Escapable {
     self.base = slice.base
   }
 
+  @_lifetime(copy other)
+  private init(again other: borrowing FieldReader) {
+    self.json = JSONScanner(again: other.json)
+    self.base = other.base
+  }
+
   /// Offset in the message of the next byte to be read.
   var offset: Int { base + json.offset }
 
@@ -81,12 +87,6 @@ struct FieldReader: ~Copyable, ~Escapable {
   /// A number that may be in quotes, or a text: as it stands.
   mutating func name(_ field: StaticString) throws(FeedError) -> JSONSlice {
     json.peek() == .string ? try string(field) : try number(field)
-  }
-
-  /// The step of a market's prices or sizes in quotes, nil if it is no number, and the digits that it is printed with.
-  mutating func step(_ field: StaticString) throws(FeedError) -> (increment: Decimal64?, scale: UInt8) {
-    let slice = try string(field)
-    return (try? DecimalText.parse(json.text(slice)), DecimalText.printedScale(json.text(slice)))
   }
 
   /// A moment as the venue writes it; nil for what is none, as null, the year 0001 and 1970 are.
@@ -181,6 +181,10 @@ struct FieldReader: ~Copyable, ~Escapable {
   /// A reader of a value that was passed over before.
   @_lifetime(copy self)
   func reader(_ slice: FieldSlice) -> FieldReader { FieldReader(slice, of: self) }
+
+  /// A reader of the same text from its beginning, in which what was passed over is read.
+  @_lifetime(copy self)
+  func again() -> FieldReader { FieldReader(again: self) }
 
   func failure(_ error: JSONError) -> FeedError { FeedError(error, field: field, base: base) }
 }

@@ -49,6 +49,18 @@ extension InstrumentTable {
     return true
   }
 
+  /// Reads an object that is a quote; its other fields are passed over.
+  mutating func readQuote(
+    _ reader: inout FieldReader, _ format: QuoteFormat, now: Timestamp
+  ) throws(FeedError) -> Quote {
+    var fields = QuoteFields()
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if try !take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
+    }
+    return try quote(fields, reader, format, now: now)
+  }
+
   /// The quote of `fields`, which were met in `reader`; one without a time is of `now`. A side whose price or size is
   /// missing, null, an empty text or 0 has no orders: venues spell that in each of these ways.
   mutating func quote(

@@ -16,6 +16,13 @@ struct TickerFormat {
   /// In percent, or as a fraction.
   var changePercent: StaticString?
   var isFraction = false
+  /// Nil where the time stands elsewhere.
+  var time: StaticString?
+  var clock = VenueClock.epoch
+  /// Whether 0 stands for a side without orders.
+  var zeroIsNone = false
+
+  fileprivate func price(_ price: Int64?) -> Int64? { zeroIsNone && price == 0 ? nil : price }
 }
 
 extension InstrumentTable {
@@ -26,11 +33,11 @@ extension InstrumentTable {
   ) throws(FeedError) -> Bool {
     let place = ticker.instrument.index
     if let name = format.last, reader.equals(key, name) {
-      ticker.last = try statisticsPrice(&reader, place, name)
+      ticker.last = format.price(try statisticsPrice(&reader, place, name))
     } else if let name = format.bid, reader.equals(key, name) {
-      ticker.bid = try statisticsPrice(&reader, place, name)
+      ticker.bid = format.price(try statisticsPrice(&reader, place, name))
     } else if let name = format.ask, reader.equals(key, name) {
-      ticker.ask = try statisticsPrice(&reader, place, name)
+      ticker.ask = format.price(try statisticsPrice(&reader, place, name))
     } else if let name = format.open, reader.equals(key, name) {
       ticker.open = try statisticsPrice(&reader, place, name)
     } else if let name = format.high, reader.equals(key, name) {
@@ -48,6 +55,8 @@ extension InstrumentTable {
     } else if let name = format.changePercent, reader.equals(key, name) {
       let change = try reader.statistic(name)
       ticker.changePercent = format.isFraction ? change?.multiplied(by: Decimal64(mantissa: 100, scale: 0)) : change
+    } else if let name = format.time, reader.equals(key, name) {
+      ticker.time = try reader.time(name, format.clock) ?? ticker.time
     } else {
       return false
     }
@@ -66,18 +75,15 @@ extension InstrumentTable {
 
   /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it
   /// stands before the figures, which cannot be read without it.
-  mutating func place(
-    _ field: StaticString, of object: FieldSlice, in outer: borrowing FieldReader
-  ) throws(FeedError) -> Int {
-    var reader = outer.reader(object)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      guard reader.equals(key, field) else {
-        try reader.skipValue()
+  func place(_ field: StaticString, in object: consuming FieldReader) throws(FeedError) -> Int {
+    try object.objectStart()
+    while let key = try object.nextKey() {
+      guard object.equals(key, field) else {
+        try object.skipValue()
         continue
       }
-      let name = try reader.string(field)
-      return try place(reader.text(name))
+      let name = try object.string(field)
+      return try place(object.text(name))
     }
     throw FeedError.missing(field, in: "ticker")
   }

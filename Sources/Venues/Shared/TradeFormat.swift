@@ -56,6 +56,19 @@ extension InstrumentTable {
     return true
   }
 
+  /// Reads an object that is a trade; its other fields are passed over.
+  /// - Parameter place: where the symbol stands outside the trade.
+  mutating func readTrade(
+    _ reader: inout FieldReader, _ format: TradeFormat, _ place: Int? = nil, now: Timestamp, isBacklog: Bool = false
+  ) throws(FeedError) -> Trade {
+    var fields = TradeFields(place: place)
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if try !take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
+    }
+    return try trade(fields, reader, format, now: now, isBacklog: isBacklog)
+  }
+
   /// The trade of `fields`, which were met in `reader`; one without a time happened `now`. Throws if one of the
   /// others is missing or bad. Counts nothing.
   mutating func trade(

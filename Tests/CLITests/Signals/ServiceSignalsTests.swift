@@ -63,12 +63,24 @@ struct ServiceSignalsTests {
     #expect(status == 0, "\(gateway.logged.suffix(2_000))")
   }
 
-  @Test("SIGUSR2 hands a gateway over")
-  func handOver() async throws {
+  @Test("SIGUSR2 is refused in words where no other process can take over, and the gateway serves on")
+  func upgradeRefused() async throws {
     let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
     gateway.send(SIGUSR2)
+    try await gateway.waitUntilLog(contains: "no upgrade begins")
+    #expect(gateway.isRunning)
+    gateway.send(SIGTERM)
+    try await gateway.waitUntilLog(contains: "msg=draining")
     #expect(try await gateway.status() == 0)
-    #expect(gateway.logged.contains("hands_over=true"))
+  }
+
+  @Test("a process that is said to take over, and was not started to, says so and does not serve")
+  func strangeOrigin() async throws {
+    let gateway = try TidegateProcess(
+      ["serve", "--demo", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"],
+      environment: ["SUCCESSOR_OF_TIDEGATE": "1"])
+    #expect(try await gateway.status() != 0)
+    #expect(gateway.logged.contains("SUCCESSOR_OF_TIDEGATE"))
   }
 
   @Test("a gateway whose terminal was closed ends, and does not take that for a request to read files")
@@ -115,7 +127,7 @@ struct ServiceSignalsTests {
     #expect(try await exchange.status() == 0)
   }
 
-  @Test("the log of a wanted stop has no warning", arguments: [SIGTERM, SIGINT, SIGUSR2])
+  @Test("the log of a wanted stop has no warning", arguments: [SIGTERM, SIGINT])
   func wantedStop(_ signal: Int32) async throws {
     let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
     try await gateway.waitUntilLog(contains: "feed live")

@@ -25,14 +25,16 @@ extension FuzzTarget {
 
   /// A key file: read, or refused with every problem in words.
   static let keyFile = FuzzTarget("key-file") { (bytes) throws(FuzzFailure) in
-    switch AccessScript.parse(Array(bytes)) {
-    case .success(let policy): try requireRefused(policy, "nobody's-key")
-    case .failure(let error):
-      try require(!error.problems.isEmpty, "refused without a problem")
-      for problem in error.problems {
-        try require(
-          !problem.name.isEmpty && !problem.message.isEmpty && problem.place.hasPrefix("file keys"),
-          "a problem without words or place: \(problem)")
+    for path in ["keys", "keys.yaml", "keys.json"] {
+      switch AccessScript.parse(Array(bytes), path: path) {
+      case .success(let policy): try requireRefused(policy, "nobody's-key")
+      case .failure(let error):
+        try require(!error.problems.isEmpty, "refused without a problem")
+        for problem in error.problems {
+          try require(
+            !problem.name.isEmpty && !problem.message.isEmpty && problem.place.hasPrefix("file \(path)"),
+            "a problem without words or place: \(problem)")
+        }
       }
     }
   }
@@ -157,9 +159,9 @@ private enum AccessScript {
   // Reading the keys anew for each input would take most of a run's time.
   private static let parsed = parse(Array(file.utf8))
 
-  static func parse(_ bytes: [UInt8]) -> Result<AccessPolicy, ConfigurationProblems> {
+  static func parse(_ bytes: [UInt8], path: String = "keys") -> Result<AccessPolicy, ConfigurationProblems> {
     do throws(ConfigurationProblems) {
-      return .success(try KeyFile.parse(bytes, path: "keys", read: read))
+      return .success(try KeyFile.parse(bytes, path: path, read: read))
     } catch {
       return .failure(error)
     }

@@ -50,7 +50,7 @@ private final class SilentHarness {
   }
 
   func stop() {
-    gateway.stop(deadline: 0) {}
+    gateway.stop(within: .zero) {}
     clock.pass(1_000_000_000, loop)
     try? FileManager.default.removeItem(at: folder)
   }

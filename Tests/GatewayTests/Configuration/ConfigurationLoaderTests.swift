@@ -336,7 +336,7 @@ struct ConfigurationLoaderTests {
     #expect(
       tls?.certificates == [.init(certificate: "a.pem", key: "a.key"), .init(certificate: "b.pem", key: "b.key")])
     #expect(tls?.clientCA == "ca.pem" && tls?.clientAuthentication == .required)
-    #expect(tls?.handshakeTimeout == 3_000_000_000 && tls?.handshakeLimit == 7)
+    #expect(tls?.handshakeTimeout == .seconds(3) && tls?.handshakeLimit == 7)
     #expect(tls?.ticketCount == 2 && tls?.ticketKeyPeriod == 600)
     #expect(
       Self.problems("tls:\n  certificate: [a.pem, b.pem]\n  key: a.key\n") == [

@@ -112,9 +112,88 @@ struct KeyFileTests {
     #expect(!found.contains { $0.contains("verysecret") || $0.contains(Self.hash) })
   }
 
+  @Test("a file of lines, written as YAML, lets in the same, in whatever order its entries stand")
+  func conversion() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let secret = Base64URL.encode([UInt8](repeating: 8, count: 32))
+    let lines = """
+      jwt local alg=HS256 secret=\(secret) kid=2026 iss=https://a.example/"x"\\y aud=tidegate leeway=5
+      key desk-1 sha256=\(Self.hash) channels=trades,book symbols=kraken:*,*:BTC-USD connections=5 expires=2027-01-31
+      key 12e4 sha256=\(String(repeating: "1e", count: 32)) publish=risk-*,state
+      anonymous
+      """
+    let file = folder.appending(path: "keys").path
+    try lines.write(toFile: file, atomically: false, encoding: .utf8)
+    let old = try KeyFile.load(file)
+    let yaml = try KeyFile.converted(file)
+    let new = try KeyFile.parse(Array(yaml.utf8), path: "keys.yaml") { _ in nil }
+    #expect(Set(new.keys.map(\.name)) == ["desk-1", "12e4"], "\(yaml)")
+    for key in old.keys { #expect(new.keys.contains(key), "\(yaml)") }
+    let (was, becomes) = (try #require(old.issuers.first), try #require(new.issuers.first))
+    #expect(becomes.name == was.name && becomes.keyID == was.keyID && becomes.issuer == was.issuer, "\(yaml)")
+    #expect(becomes.audience == was.audience && becomes.leeway == 5 && becomes.rules == was.rules)
+    #expect(new.anonymous?.channels == old.anonymous?.channels && new.anonymous?.allowsAllSymbols == true)
+  }
+
+  @Test("every problem of a YAML file is told with its path; nothing but access belongs there")
+  func problemsOfTrees() {
+    let text = """
+      listen: 127.0.0.1:1
+      access:
+        keyz: {a: {sha256: 12}}
+        keys:
+          a: {sha256: 12}
+          b: {sha256: \(Self.hash), chanels: [book]}
+          c: \(Self.hash)
+          d e: {sha256: \(String(repeating: "cd", count: 32))}
+        issuers:
+          g: {alg: HS256, public-key: rsa.pem}
+          tg_verysecret!: {alg: HS256}
+        anonymous: {connections: [1, 2]}
+      """
+    let found: [String]
+    do throws(ConfigurationProblems) {
+      _ = try KeyFile.parse(Array(text.utf8), path: "keys.yaml") { _ in nil }
+      found = []
+    } catch {
+      found = error.problems.map(\.description)
+    }
+    let expected = [
+      "listen: does not belong into a key file", "access.keyz.a.sha256: unknown key", "did you mean access.keys?",
+      "access.keys.a.sha256: is not allowed (file keys.yaml); allowed: the 64 hexadecimal digits",
+      "access.keys.b: unknown field chanels", "did you mean channels?", "access.keys.c: is no map",
+      "access.keys.d e: has no name", "access.issuers.g: has public-key",
+      "access.issuers.tg_verysecret!: has no name", "access.anonymous.connections: \"1,2\" is not allowed",
+    ]
+    for words in expected {
+      #expect(found.contains { $0.contains(words) }, "\(words)\n\(found.joined(separator: "\n"))")
+    }
+    #expect(!found.contains { $0.contains(Self.hash) }, "\(found)")
+  }
+
+  @Test("a configuration that says itself who may come in, beside a key file, or to everybody who may write it")
+  func inConfiguration() throws {
+    let text = "access:\n  keys:\n    desk.1:\n      sha256: \(Self.hash)\n      symbols: ['kraken:*']\n"
+    let loaded = try ConfigurationLoaderTests.load(text)
+    let key = try #require(loaded.configuration.access?.keys.first)
+    #expect(key.name == "desk.1" && key.hash == [UInt8](repeating: 0xAB, count: 32))
+    #expect(loaded.entries.last == .init(key: "access", value: "1 keys, 0 issuers", origin: "file t.yaml"))
+    let problems = #expect(throws: ConfigurationProblems.self) {
+      try ConfigurationLoaderTests.load(text + "keys-file: keys.yaml\n")
+    }
+    #expect(problems?.problems.map(\.name) == ["access"])
+  }
+
   @Test("a file that lets nobody in is refused")
   func empty() {
     for text in ["", "# nothing\n\n"] { #expect(Self.problems(text).first?.contains("lets nobody in") == true) }
+    for text in ["", "# nothing\n", "access:\n", "access: {}\n", "access:\n  keys: {}\n"] {
+      #expect(throws: ConfigurationProblems.self, "\(text)") {
+        try KeyFile.parse(Array(text.utf8), path: "keys.yaml") { _ in nil }
+      }
+    }
     #expect(throws: ConfigurationProblems.self) { try KeyFile.load("/nowhere/keys") }
     #expect(throws: ConfigurationProblems.self) { try KeyFile.parse([0xFF], path: "k") { _ in nil } }
   }

@@ -19,13 +19,13 @@ struct NewKeyTests {
   @Test("an API key is known by its hash alone, until it expires")
   func keys() throws {
     let key = try NewKey(name: "desk-1", fields: ["symbols=kraken:*", "expires=2026-09-22"])
-    #expect(key.text.hasPrefix("tg_") && key.text.utf8.count == 46 && !key.line.contains(key.text))
-    let policy = try KeyFile.parse(Array(key.line.utf8), path: "k") { _ in nil }
+    #expect(key.text.hasPrefix("tg_") && key.text.utf8.count == 46 && !NewKey.section(of: [key]).contains(key.text))
+    let policy = try KeyFile.parse(Array(NewKey.section(of: [key]).utf8), path: "k.yaml") { _ in nil }
     let now = Timestamp(microseconds: 1_790_000_000_000_000)
-    #expect(KeyFile.date("2026-09-22")! > now)
+    #expect(AccessReader.date("2026-09-22")! > now)
     let grant = try policy.authenticate(key.text, now: now).grant
     #expect(grant.subject == "desk-1" && grant.allows("kraken:BTC-USD") && !grant.allows("binance:BTC-USDT"))
-    #expect(Self.error(policy, key.text, KeyFile.date("2026-09-22")!) == .expired)
+    #expect(Self.error(policy, key.text, AccessReader.date("2026-09-22")!) == .expired)
     for wrong in [String(key.text.dropLast()), key.text + "A", "tg_", "", "é", key.text + "\n"] {
       #expect(Self.error(policy, wrong, now) != nil, "\(wrong)")
     }

@@ -23,7 +23,7 @@ struct AccessTests {
 
   private static func policy() throws -> AccessPolicy {
     var policy = try KeyFile.parse(
-      Array(([desk.full.line, desk.narrow.line].joined(separator: "\n")).utf8), path: "keys"
+      Array(NewKey.section(of: [desk.full, desk.narrow]).utf8), path: "keys.yaml"
     ) { _ in nil }
     policy.issuers = [AccessPolicy.Issuer(name: "local", key: .secret(Self.secret))]
     return policy
@@ -158,11 +158,9 @@ struct AccessTests {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("keys")
-    func write(_ lines: [String]) throws {
-      try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
-    }
-    try write([Self.desk.full.line, Self.desk.narrow.line])
+    let file = folder.appendingPathComponent("keys.yaml")
+    func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
+    try write(NewKey.section(of: [Self.desk.full, Self.desk.narrow]))
     let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(path: file.path))
     try await harness.waitUntilLive(fields: Self.bearer(Self.desk.full.text))
     let full = try await harness.probe(fields: Self.bearer(Self.desk.full.text))
@@ -170,16 +168,36 @@ struct AccessTests {
     full.send(Self.subscribe)
     _ = try await full.first("a reply") { $0.type == "subscribed" }
 
-    try write(["nonsense"])
+    try write("nonsense")
     harness.gateway.reload()
     #expect(try await harness.get("/v1/status", fields: Self.bearer(Self.desk.full.text)).status == 200)
 
-    try write([Self.desk.full.line + " symbols=kraken:ETH-USD"])
+    try write(NewKey.section(of: [Self.desk.full]) + "      symbols: kraken:ETH-USD\n")
     harness.gateway.reload()
     let notice = try await full.first("a notice") { $0.type == "notice" && $0["code"] as? String == "forbidden" }
     #expect((notice["streams"] as? [Int])?.count == 3 && notice["total"] as? Int == 1)
     #expect(try await narrow.closeCode() == 4001)
     #expect(try await harness.get("/v1/status", fields: Self.bearer(Self.desk.narrow.text)).status == 401)
+    await harness.stop()
+  }
+
+  @Test("keys that the configuration itself holds are in force at once with it; none at all takes another start")
+  func reloadOfConfiguration() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(policy: try Self.policy())) {
+      $0.access = try? Self.policy()
+    }
+    try await harness.waitUntilLive(fields: Self.bearer(Self.desk.full.text))
+    let narrow = try await harness.probe(fields: Self.bearer(Self.desk.narrow.text))
+    var next = harness.gateway.current
+    next.access?.keys.removeLast()
+    #expect(harness.gateway.reload { () in next } == .done(changed: [], needsRestart: []))
+    #expect(try await narrow.closeCode() == 4001)
+    #expect(try await harness.get("/v1/status", fields: Self.bearer(Self.desk.narrow.text)).status == 401)
+    next.access = nil
+    #expect(
+      harness.gateway.reload { () in next } == .done(changed: [], needsRestart: ["access: anybody"]))
+    #expect(try await harness.get("/v1/status").status == 401)
+    #expect(try await harness.get("/v1/status", fields: Self.bearer(Self.desk.full.text)).status == 200)
     await harness.stop()
   }
 

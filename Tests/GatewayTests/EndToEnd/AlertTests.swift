@@ -125,7 +125,7 @@ struct AlertTests {
 
   @Test("tokens × routes × stream requests: nobody reads or changes what is another's")
   func matrix() async throws {
-    var policy = try KeyFile.parse(Array(Self.keys.map(\.line).joined(separator: "\n").utf8), path: "keys") { _ in nil }
+    var policy = try KeyFile.parse(Array(NewKey.section(of: Self.keys).utf8), path: "keys.yaml") { _ in nil }
     policy.issuers = ["one", "two"].map {
       AccessPolicy.Issuer(name: $0, key: .secret(Self.secret + Array($0.utf8)), issuer: $0)
     }
@@ -296,7 +296,7 @@ struct AlertTests {
 
   @Test("a client that becomes somebody else by another token loses the stream of who it was")
   func anotherToken() async throws {
-    let policy = try KeyFile.parse(Array(Self.keys.map(\.line).joined(separator: "\n").utf8), path: "keys") { _ in nil }
+    let policy = try KeyFile.parse(Array(NewKey.section(of: Self.keys).utf8), path: "keys.yaml") { _ in nil }
     let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(policy: policy))
     let probe = try await harness.probe(fields: Self.bearer(Self.keys[0].text))
     probe.send("{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"alerts\"}]}")

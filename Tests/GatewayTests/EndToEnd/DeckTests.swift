@@ -174,8 +174,8 @@ struct DeckTests {
   @Test("a token without the channel sees no deck")
   func tokens() async throws {
     let keys = try (NewKey(name: "all"), NewKey(name: "few", fields: ["channels=status"]))
-    let lines = [keys.0.line, keys.1.line].joined(separator: "\n")
-    let policy = try KeyFile.parse(Array(lines.utf8), path: "keys") { _ in nil }
+    let lines = NewKey.section(of: [keys.0, keys.1])
+    let policy = try KeyFile.parse(Array(lines.utf8), path: "keys.yaml") { _ in nil }
     let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(policy: policy)) {
       $0.decks.loaded = [.demo]
     }

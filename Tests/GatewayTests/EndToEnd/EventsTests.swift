@@ -127,7 +127,7 @@ struct EventsTests {
   @Test("where tokens are asked for, need one in Authorization, and show what it allows")
   func access() async throws {
     let key = try NewKey(name: "desk", fields: ["symbols=kraken:ZEC-USD"])
-    let policy = try KeyFile.parse(Array(key.line.utf8), path: "keys") { _ in nil }
+    let policy = try KeyFile.parse(Array(NewKey.section(of: [key]).utf8), path: "keys.yaml") { _ in nil }
     let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(policy: policy))
     let bearer = [HTTPField("Authorization", "Bearer \(key.text)")]
     let target = "/v1/events?streams=trades:kraken:*"

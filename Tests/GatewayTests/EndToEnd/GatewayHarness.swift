@@ -101,7 +101,7 @@ final class GatewayHarness: Sendable {
   func stop() async {
     for exchange in exchanges.values { exchange.stop() }
     await withCheckedContinuation { continuation in
-      gateway.stop(deadline: 1_000) { continuation.resume() }
+      gateway.stop(within: .seconds(1)) { continuation.resume() }
     }
     let (clientLoop, simulatorLoop) = (clientLoop, simulatorLoop)
     await withCheckedContinuation { continuation in clientLoop.shutdown { continuation.resume() } }

@@ -17,8 +17,8 @@ struct PublishingTests {
   private static let all = try! NewKey(name: "all", fields: ["publish=*"])
 
   private static func policy() throws -> AccessPolicy {
-    let lines = [desk.line, reader.line, all.line].joined(separator: "\n")
-    var policy = try KeyFile.parse(Array(lines.utf8), path: "keys") { _ in nil }
+    let lines = NewKey.section(of: [desk, reader, all])
+    var policy = try KeyFile.parse(Array(lines.utf8), path: "keys.yaml") { _ in nil }
     var open = AccessPolicy.Rules()
     open.publish = TopicRules(["posts.*"])
     policy.issuers = [

@@ -2,6 +2,7 @@ import Foundation
 import HTTP1
 import TestTraits
 import Testing
+import Transport
 import VenueSimulator
 
 @testable import Gateway
@@ -65,6 +66,53 @@ struct ReloadTests {
     try await wait(harness, for: all.map { "\(venue):\($0)" })
     #expect(Links.problems(probe.messages) == [])
     await harness.stop()
+  }
+
+  @Test("of 300 symbols 200 change under load: no client is dropped, and what stays is live throughout")
+  func manySymbols() async throws {
+    let loop = try EventLoop(index: 0, label: "test.reload")
+    let excerpt = SimulatedExcerpt(invented: 300, quote: "USD", levels: 20)
+    let exchange = try SimulatedExchange(
+      venue: "kraken", seed: 5, rate: 4, excerpt: excerpt, listen: SocketAddress(host: "127.0.0.1", port: 0), tls: nil,
+      loop: loop)
+    let staying = Array(excerpt.symbols[..<100])
+    let harness = try GatewayHarness(venues: []) {
+      $0.feeds = [
+        .init(
+          venue: "kraken", symbols: staying + excerpt.symbols[100..<200], endpoint: exchange.webSocketURL,
+          restEndpoint: exchange.restURL)
+      ]
+    }
+    try await wait(harness, for: excerpt.symbols[..<200].map { "kraken:\($0)" })
+    var probes: [StreamProbe] = []
+    let symbols = staying.map { "\"kraken:\($0)\"" }.joined(separator: ",")
+    for _ in 0..<10 {
+      let probe = try await harness.probe()
+      probe.send(
+        #"{"op":"subscribe","id":1,"streams":[{"channel":"book","symbols":[\#(symbols)],"depth":10,"interval_ms":0},"#
+          + #"{"channel":"trades","symbols":[\#(symbols)],"interval_ms":0}]}"#)
+      try await probe.first("an update") { $0.type == "update" && $0.channel == "book" }
+      probes.append(probe)
+    }
+    var patience = Patience()
+    while !probes.allSatisfy({ $0.messages.count { $0.type == "snapshot" } >= 200 }) {
+      try await patience.wait(for: "a snapshot of every stream")
+    }
+    let before = probes.map(\.count)
+    let outcome = reload(harness) { $0.feeds[0].symbols = staying + excerpt.symbols[200...] }
+    #expect(
+      outcome == .done(changed: ["feeds: kraken follows 100 more symbols and 100 no more"], needsRestart: []))
+    try await wait(harness, for: (staying + excerpt.symbols[200...]).map { "kraken:\($0)" })
+    for (probe, count) in zip(probes, before) {
+      try await probe.first("updates afterwards", from: probe.count + 50) { $0.type == "update" }
+      let since = probe.messages[count...]
+      #expect(!since.contains { $0.type == "snapshot" }, "something was shown anew")
+      #expect(!since.contains { $0.data["state"] != nil }, "a book left sync")
+      #expect(Links.problems(probe.messages) == [])
+    }
+    exchange.stop()
+    await harness.stop()
+    await withCheckedContinuation { continuation in loop.shutdown { continuation.resume() } }
   }
 
   @Test("a venue goes and comes back, and the other one does not notice")

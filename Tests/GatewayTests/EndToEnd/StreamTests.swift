@@ -123,7 +123,8 @@ struct StreamTests {
     probe.send(#"{"op":"hello","id":1}"#)
     let welcome = try await probe.first("a welcome") { $0.type == "welcome" }
     #expect(welcome["heartbeat_s"] as? Int == 1, "the configured cadence")
-    await withCheckedContinuation { continuation in harness.gateway.stop(deadline: 2_000) { continuation.resume() } }
+    await withCheckedContinuation { continuation in harness.gateway.stop(within: .seconds(2)) { continuation.resume() }
+    }
     #expect(try await probe.closeCode() == 4201)
   }
 }

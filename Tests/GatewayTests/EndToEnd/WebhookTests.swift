@@ -118,7 +118,7 @@ struct WebhookTests {
       }
       configuration.webhookNetworks = [allowed.flatMap { IPNetwork($0) }].compactMap { $0 }
       configuration.alerts.webhookWait = 100_000
-      configuration.alerts.webhookTimeout = 1_500_000_000
+      configuration.alerts.webhookTimeout = .milliseconds(1_500)
     }
     return World(harness: harness, receiver: receiver, loop: loop)
   }

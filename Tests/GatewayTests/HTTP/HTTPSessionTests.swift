@@ -31,7 +31,7 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
     }
     let answer = Self.answer(request.method, request.target)
     guard request.path.contains("late") else { return reply(answer) }
-    loop.schedule(after: 0) { reply(answer) }
+    loop.schedule(after: .zero) { reply(answer) }
   }
 
   static func answer(_ method: String, _ target: String) -> HTTPResponse {

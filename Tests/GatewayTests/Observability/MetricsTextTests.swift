@@ -73,6 +73,7 @@ struct MetricsTextTests {
       + RecordingMetricsText.render([RecordingFigures(set: "kraken-spot", path: "f")])
       + HistoryMetricsText.render(HistoryKeeper.Figures(), CandleBackfill.Figures())
       + AlertMetricsText.render(AlertDesk.Figures())
+      + UpgradeReport().metrics
       + ProcessMetricsText.render(ProcessFigures.current)
     var types: [Substring: Substring] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {

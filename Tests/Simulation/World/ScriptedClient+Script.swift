@@ -7,7 +7,7 @@ extension ScriptedClient {
   func pick(_ count: Int) -> Int { count <= 1 ? 0 : Int(random.next() % UInt64(count)) }
 
   func actLater() {
-    loop.schedule(after: UInt64(leisure * (20 + pick(400))) * 1_000_000) { [unowned self] in
+    loop.schedule(after: .milliseconds(leisure * (20 + pick(400)))) { [unowned self] in
       if !isSettled, !isLeaving {
         act()
         actLater()
@@ -33,8 +33,8 @@ extension ScriptedClient {
     case 56..<59: request("list")
     case 59..<62: request("hello", ",\"heartbeat_s\":1,\"client\":\"simulation/1\"")
     case 62..<65: nonsense()
-    case 65..<74: stopReading(for: UInt64(50 + pick(3_000)) * 1_000_000)
-    case 74..<76: stopReading(for: UInt64(8_000 + pick(8_000)) * 1_000_000)
+    case 65..<74: stopReading(for: .milliseconds(50 + pick(3_000)))
+    case 74..<76: stopReading(for: .milliseconds(8_000 + pick(8_000)))
     case 76..<78: leaveNow(politely: true)
     case 78..<80: leaveNow()
     case 80..<82: vanish()
@@ -119,7 +119,7 @@ extension ScriptedClient {
     connection?.write(out.bytes)
   }
 
-  private func stopReading(for span: UInt64) {
+  private func stopReading(for span: Duration) {
     guard judge.isReading, let connection else { return }
     judge.stoppedReading()
     connection.pauseReading()
@@ -145,7 +145,7 @@ extension ScriptedClient {
       connection.write(out.bytes)
       webSocket.didSendClose()
       // The answer, or nothing: it does not wait for long.
-      loop.schedule(after: 2_000_000_000) { [weak connection] in connection?.abort() }
+      loop.schedule(after: .seconds(2)) { [weak connection] in connection?.abort() }
     } else {
       connection.abort()
     }

@@ -69,7 +69,7 @@ final class ScriptedClient: ConnectionHandler {
   func start() {
     loop.execute(
       LoopCall { [self] in
-        loop.scheduleRepeating(every: 500_000_000) { [unowned self] in watch() }
+        loop.scheduleRepeating(every: .milliseconds(500)) { [unowned self] in watch() }
         connect()
         actLater()
       }.body)
@@ -132,7 +132,7 @@ final class ScriptedClient: ConnectionHandler {
     guard attempt == nil, connection == nil, !isLeaving else { return }
     figures.connects += 1
     attempt = Connector.connect(
-      host: gateway.host, port: gateway.port, tls: nil, loop: loop, timeout: 5_000_000_000, handler: self
+      host: gateway.host, port: gateway.port, tls: nil, loop: loop, timeout: .seconds(5), handler: self
     ) { [unowned self] result in
       attempt = nil
       switch result {
@@ -144,7 +144,7 @@ final class ScriptedClient: ConnectionHandler {
 
   private func comeBack() {
     guard !isLeaving else { return }
-    loop.schedule(after: UInt64(pick(isSettled ? 300 : 2_000)) * 1_000_000) { [unowned self] in connect() }
+    loop.schedule(after: .milliseconds(pick(isSettled ? 300 : 2_000))) { [unowned self] in connect() }
   }
 
   private func begin(_ connection: Connection) {

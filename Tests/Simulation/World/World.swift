@@ -430,7 +430,7 @@ package final class World {
     if plan.isCutShort {
       network.run(until: start + UInt64(plan.seconds) * Self.second / 2) { isStopped }
       // With their farewells a second later at the latest.
-      gateway!.stop(deadline: 1_000) {}
+      gateway!.stop(within: .seconds(1)) {}
     }
     // The time in which its process stood still is not the gateway's.
     let limit = UInt64(plan.seconds + 2) + (plan.stop?.span ?? 0) / Self.second + 1
@@ -474,7 +474,7 @@ package final class World {
     report.venueFaults = exchanges.reduce(0) { $0 + $1.exchange.statistics.faultsInjected }
     for (_, exchange, _) in exchanges { exchange.stop() }
     weak let leaked = gateway
-    if !isStopped { gateway?.stop(deadline: 0) {} }
+    if !isStopped { gateway?.stop(within: .zero) {} }
     network.run(for: Self.second)
     gateway = nil
     let all = loops + exchanges.map(\.loop) + clients.map(\.loop) + (observer.map { [$0.loop] } ?? [])

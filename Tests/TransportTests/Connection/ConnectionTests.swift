@@ -174,7 +174,7 @@ struct ConnectionTests {
       let bytes = [UInt8](repeating: 7, count: 20 << 20)
       on(loops[1]) {
         pair.client.connection?.write(SharedBytes(bytes))
-        pair.client.connection?.close(timeout: 60_000_000_000)
+        pair.client.connection?.close(timeout: .seconds(60))
         // Dropped: the connection is closing.
         pair.client.connection?.write(SharedBytes([1]))
       }
@@ -206,7 +206,7 @@ struct ConnectionTests {
       on(loops[0]) { pair.server.connection?.pauseReading() }
       on(loops[1]) {
         pair.client.connection?.write(SharedBytes([UInt8](repeating: 7, count: 40 << 20)))
-        pair.client.connection?.close(timeout: 20_000_000)
+        pair.client.connection?.close(timeout: .milliseconds(20))
       }
       #expect(isClosedLocally(pair.client.waitForClose()))
     }

@@ -13,7 +13,7 @@ struct TLSLimitTests {
   func silence() throws {
     let authority = try Authority()
     try withLoops { loops in
-      let listener = try echoListener(loops, tls: authority.server { $0.handshakeTimeout = 20_000_000 })
+      let listener = try echoListener(loops, tls: authority.server { $0.handshakeTimeout = .milliseconds(20) })
       let socket = try RawSocket(connectedTo: listener.address)
       #expect(socket.receive(1) == [])
       #expect(authority.reports.next()?.failure.kind == .timeout)
@@ -25,14 +25,14 @@ struct TLSLimitTests {
   func drip() throws {
     let authority = try Authority()
     try withLoops(2) { loops in
-      let listener = try echoListener([loops[0]], tls: authority.server { $0.handshakeTimeout = 100_000_000 })
+      let listener = try echoListener([loops[0]], tls: authority.server { $0.handshakeTimeout = .milliseconds(100) })
       let probe = Probe()
       try connect(loops[1], to: listener.address, probe: probe).get()
       on(loops[1]) {
         // A record of 512 bytes with a ClientHello, which never gets complete.
         var sent = 0
         let head: [UInt8] = [22, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3]
-        loops[1].scheduleRepeating(every: 1_000_000) {
+        loops[1].scheduleRepeating(every: .milliseconds(1)) {
           guard sent < 511, let connection = probe.connection else { return }
           connection.write(SharedBytes([sent < head.count ? head[sent] : 0]))
           sent += 1
@@ -64,7 +64,7 @@ struct TLSLimitTests {
     let server = try authority.server {
       $0.handshakeLimit = isPerListener ? 10 : 1
       $0.handshakeLimitPerListener = isPerListener ? 1 : 10
-      $0.handshakeTimeout = 60_000_000_000
+      $0.handshakeTimeout = .seconds(60)
     }
     try withLoops(2) { loops in
       let first = try echoListener([loops[0]], tls: server)
@@ -79,7 +79,7 @@ struct TLSLimitTests {
         let finished = DispatchSemaphore(value: 0)
         loops[1].execute {
           Connector.connect(
-            host: "127.0.0.1", port: second.address.port, tls: client, loop: loops[1], timeout: 60_000_000_000,
+            host: "127.0.0.1", port: second.address.port, tls: client, loop: loops[1], timeout: .seconds(60),
             handler: probe
           ) { outcome in
             result.set(outcome.map { _ in })
@@ -103,7 +103,7 @@ struct TLSLimitTests {
         group.enter()
         loops[1].execute {
           Connector.connect(
-            host: "127.0.0.1", port: second.address.port, tls: client, loop: loops[1], timeout: 60_000_000_000,
+            host: "127.0.0.1", port: second.address.port, tls: client, loop: loops[1], timeout: .seconds(60),
             handler: probe
           ) { outcome in
             if case .failure(let error) = outcome { Issue.record("\(error)") }
@@ -188,7 +188,7 @@ struct TLSLimitTests {
       let limits = Connection.Limits(queuedBytes: 64 << 20)
       let listener = try listener(loops, tls: authority.server(), limits: limits) { connection in
         connection.write(SharedBytes([UInt8](repeating: 3, count: 8 << 20)))
-        connection.close(timeout: 60_000_000_000)
+        connection.close(timeout: .seconds(60))
         return probe
       }
       let client = try RawTLSClient(connectedTo: listener.address)

@@ -15,7 +15,7 @@ struct TLSServerContextTests {
     waitFor("the connector's answer") { done in
       loop.execute {
         _ = Connector.connect(
-          host: name, port: listener.address.port, tls: tls, loop: loop, timeout: 60_000_000_000,
+          host: name, port: listener.address.port, tls: tls, loop: loop, timeout: .seconds(60),
           resolve: { _, port, found in found(.success([KernelAddress(host: "127.0.0.1", port: port)!])) },
           handler: probe
         ) { outcome in

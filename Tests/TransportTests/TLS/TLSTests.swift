@@ -125,7 +125,7 @@ struct TLSTests {
     try withLoops { loops in
       let listener = try listener(loops) { _ in Probe() }
       let client = try TLSClientContext(caFile: fixture.caFile)
-      let result = connect(loops[0], to: listener.address, tls: client, timeout: 50_000_000, probe: Probe())
+      let result = connect(loops[0], to: listener.address, tls: client, timeout: .milliseconds(50), probe: Probe())
       guard case .failure(.handshakeTimeout) = result else {
         Issue.record("another end: \(result)")
         return
@@ -181,7 +181,7 @@ struct TLSTests {
       try connect(loops[1], to: listener.address, tls: client, limits: limits, probe: probe).get()
       on(loops[1]) {
         probe.connection?.write(SharedBytes([UInt8](repeating: 5, count: 5 << 20)))
-        probe.connection?.close(timeout: 60_000_000_000)
+        probe.connection?.close(timeout: .seconds(60))
       }
       guard case .closedByPeer? = server.waitForClose() else {
         Issue.record("another end: \(String(describing: server.closeReason.value))")

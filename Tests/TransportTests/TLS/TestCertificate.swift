@@ -223,7 +223,7 @@ func wait(
   waitFor(what, sourceLocation: sourceLocation) { done in
     loop.execute {
       var timer: LoopTimer?
-      timer = loop.scheduleRepeating(every: 1_000_000) {
+      timer = loop.scheduleRepeating(every: .milliseconds(1)) {
         guard condition() else { return }
         timer?.cancel()
         done()

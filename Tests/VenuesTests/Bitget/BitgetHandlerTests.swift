@@ -123,13 +123,13 @@ struct BitgetHandlerTests {
 
   @Test("24 h volumes are those in the quote currency")
   func volumes() throws {
-    var volumes: [String: Decimal64] = [:]
+    var volumes = MarketVolumes()
     let body = Array(
       #"{"code":"00000","data":[{"symbol":"BTCUSDT","lastPr":"1","baseVolume":"2673.6","quoteVolume":"225237773.3","usdtVolume":"7"}]}"#
         .utf8)
-    try Bitget("spot").readVolumes(body.span.bytes, of: 0, into: &volumes)
-    #expect(volumes == ["BTCUSDT": Decimal64(mantissa: 2_252_377_733, scale: 1)])
-    #expect(Bitget("usdt").facts.volumePaths.map(\.path) == ["/api/v2/mix/market/tickers?productType=USDT-FUTURES"])
+    try Bitget.volumes(isSpot: true).read(body.span.bytes, &volumes)
+    #expect(volumes.byName == ["BTCUSDT": Decimal64(mantissa: 2_252_377_733, scale: 1)])
+    #expect(Bitget("usdt").facts.volumes.map(\.path) == ["/api/v2/mix/market/tickers?productType=USDT-FUTURES"])
   }
 
   // MARK: Books
@@ -429,6 +429,19 @@ struct BitgetHandlerTests {
     #expect(feed.failures.isEmpty && feed.error == nil)
     feed.receive(Self.book("snapshot", 170, 0, bids: #"["80688.1","3"]"#))
     #expect(feed.state(0) == .live)
+  }
+
+  @Test("the answer to an end is not that to the beginning behind it, which may be refused")
+  func answeredEnd() {
+    let feed = Self.connected(["BTC-USDT"])
+    feed.wait(1)
+    feed.receive(Self.book("snapshot", 100, 0, bids: #"["80688.1","3"]"#))
+    feed.receive(Self.book("update", 150, 140))
+    #expect(feed.sent.count == 2)
+    feed.receive(Self.answer("unsubscribe", "books", "BTCUSDT"))
+    feed.receive(
+      Self.answer("error", "books", "BTCUSDT", #","code":30001,"msg":"doesn't exist","op":"subscribe""#))
+    #expect(feed.failures.keys.sorted() == ["BTC-USDT"])
   }
 
   @Test("too many requests: nothing is sent for a while, and then the same again", arguments: [30_006, 30_007])

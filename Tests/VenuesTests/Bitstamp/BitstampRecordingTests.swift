@@ -14,7 +14,7 @@ struct BitstampRecordingTests {
   func books(_ name: String) throws {
     let recording = try Recording(name)
     let list = try #require(recording.records.first { $0.url.contains("trading-pairs-info") }).text
-    let markets = try Bitstamp.readMarkets(Array(list.utf8).span.bytes)
+    let markets = try Bitstamp.readList(Array(list.utf8).span.bytes).markets
     let symbols = recording.symbols.compactMap { name in markets.first { $0.venueSymbol == name }?.symbol.text }
     #expect(symbols.count == 10)
     let feed = HandlerHarness(Bitstamp.venue, symbols)

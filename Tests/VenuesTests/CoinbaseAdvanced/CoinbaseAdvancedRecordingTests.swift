@@ -48,10 +48,9 @@ struct CoinbaseAdvancedRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func products() throws {
     let records = try Recording("coinbase-mixed-20260702-frames-nautilus").records
-    let dialect = CoinbaseAdvanced()
     func list(_ name: String) throws -> [ListedMarket] {
       let record = try #require(records.first { $0.name == name })
-      return try dialect.readProducts(Array(record.text.utf8).span.bytes)
+      return try CoinbaseAdvanced.listing.read(Array(record.text.utf8).span.bytes).markets
     }
     let spot = try list("http_products.json")
     #expect(spot.map(\.symbol.text) == ["BTC-USD", "BTC-USDC"])

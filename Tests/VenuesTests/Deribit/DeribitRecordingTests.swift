@@ -82,8 +82,7 @@ struct DeribitRecordingTests {
     for name in ["deribit-options-20210722-book10", "deribit-mixed-20260702-frames-nautilus"] {
       for record in try Recording(name).answers {
         guard record.url.contains("get_instruments") || record.name.contains("get_instruments") else { continue }
-        let dialect = Deribit()
-        listed += try dialect.readMarkets(Array(record.text.utf8).span.bytes)
+        listed += try Deribit.listing.read(Array(record.text.utf8).span.bytes).markets
       }
     }
     let perpetual = listed.filter { $0.venueSymbol == "BTC_USDC-PERPETUAL" }

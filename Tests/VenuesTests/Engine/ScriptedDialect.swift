@@ -35,7 +35,15 @@ final class ScriptedDialect: Dialect {
       salvage: [.init(mark: "broken", key: "\"s\"")])
     if books == .bridged {
       facts.bridge = .init(
-        rule: Self.rule, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
+        rule: Self.rule, path: { instrument, _ in "/book/\(instrument.venueSymbol)" },
+        read: { (reader, _, _, batch) throws(FeedError) in
+          batch.bids.append(PriceLevel(price: 1, size: 1))
+          return try reader.int64("number")
+        }, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
+    }
+    facts.list = MarketListing("/list") { (_) throws(FeedError) in
+      ListPage(
+        markets: Self.symbols.map { ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD")) })
     }
     change(&facts)
     super.init(facts)
@@ -141,25 +149,5 @@ final class ScriptedDialect: Dialect {
             time: hearing.now, isBacklog: false)))
     default: throw FeedError(.shape, text)
     }
-  }
-
-  override func listPath(_ query: ListQuery) -> String? { "/list" }
-
-  override func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
-    ListPage(
-      markets: Self.symbols.map {
-        ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD"))
-      })
-  }
-
-  override func snapshotPath(_ instrument: Instrument, levels: Int) -> String { "/book/\(instrument.venueSymbol)" }
-
-  override func readSnapshot(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    let text = body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    guard let number = Int64(text) else { throw FeedError(.shape, text) }
-    batch.bids.append(PriceLevel(price: 1, size: 1))
-    return number
   }
 }

@@ -176,12 +176,11 @@ struct MarketListTests {
   func bound() throws {
     func count(_ markets: Int, _ leftOut: Int) throws(FeedError) -> Int {
       let text =
-        "[" + Array(repeating: "1", count: markets).joined(separator: ",")
-        + String(repeating: ",0", count: leftOut) + "]"
+        "[" + Array(repeating: #"{"a":1}"#, count: markets).joined(separator: ",")
+        + String(repeating: #",{"a":0}"#, count: leftOut) + "]"
       let bytes = Array(text.utf8)
-      var reader = FieldReader(bytes.span.bytes)
       let market = ListedMarket(venueSymbol: "AUSD", symbol: FeedSymbol(base: "A", quote: "USD"))
-      return try reader.markets { (reader) throws(FeedError) in try reader.int64("market") == 1 ? market : nil }.count
+      return try ListFormat("list").markets(bytes.span.bytes) { $0.integer("a") == 1 ? market : nil }.markets.count
     }
     #expect(try count(MarketList.longest, 10) == 100_000)
     let refusal = #expect(throws: FeedError.self) { try count(MarketList.longest + 1, 0) }

@@ -221,6 +221,20 @@ struct OKXHandlerTests {
   }
 
   /// How many topics the last call begins and ends.
+  @Test("too many requests: nothing is sent for five seconds", arguments: ["50011", "60014"])
+  func tooMany(_ code: String) {
+    let feed = Self.live()
+    feed.wait(1)
+    feed.receive(#"{"event":"error","code":"\#(code)","msg":"Requests too frequent.","connId":"a4d3ae55"}"#)
+    #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
+    feed.receive(Self.book("update", 150, 140))
+    #expect(feed.resets == [.gap] && feed.sent.isEmpty)
+    feed.wait(4.5)
+    #expect(feed.sent.isEmpty)
+    feed.wait(1)
+    #expect(feed.sent.contains { $0.contains(#""channel":"books""#) })
+  }
+
   private static func topics(of feed: HandlerHarness) -> Int {
     feed.sent.reduce(0) { $0 + $1.split(separator: "channel").count - 1 }
   }

@@ -1,0 +1,134 @@
+/// An upgrade as the process that serves sees it. A value: messages and time in, actions out.
+///
+///     idle ──request──▸ warming ──ready──▸ writing ──handedOver──▸ taking ──serving──▸ leaving
+///
+/// While the next process warms up, nothing has changed here: whatever goes wrong, this process goes on, and can be
+/// asked again. From `writing` on there is no way back, since feeds have ended and the data file is another's: if the
+/// next process fails then, this one ends with a failure, so that who started it starts it anew. Each phase is bounded
+/// in time.
+struct OutgoingUpgrade: Sendable {
+  enum Phase: String, Sendable {
+    case idle, warming, writing, taking, leaving
+    /// No upgrade can begin: the process ends.
+    case ended
+  }
+
+  enum Action: Sendable, Equatable {
+    /// Start the next process.
+    case start
+    case send(UpgradeMessage)
+    /// End the feeds, write everything, and close the data file; `handedOver` says when that is done.
+    case handOver
+    /// The next process serves: send the clients to it, and end.
+    case leave
+    /// End the next process, if it is there.
+    case endSuccessor
+    /// Say that this process goes on, and why.
+    case goOn(reason: String)
+    /// End with a failure.
+    case giveUp(reason: String)
+  }
+
+  /// Why no upgrade begins, in words.
+  struct Refusal: Error, Equatable {
+    let reason: String
+  }
+
+  /// What `writing` may take, µs: the file's own limits are shorter.
+  static let writingLimit: Int64 = 30_000_000
+  /// What the next process may take to open the data file and to accept clients, a migration included, µs.
+  static let takingLimit: Int64 = 60_000_000
+  /// What it gets beyond the time that it is to warm up in, to say how that went, µs.
+  static let margin: Int64 = 10_000_000
+
+  private(set) var phase = Phase.idle
+  /// Connections to venues of the next process.
+  private(set) var warmth: (live: Int, of: Int)?
+  private var deadline = Int64.max
+  /// Upgrades of this service that were done before this process.
+  let number: Int
+
+  /// - Parameter number: of the upgrade that this process came with; 0: it came with none.
+  init(number: Int = 0) { self.number = number }
+
+  /// Begins an upgrade.
+  /// - Parameters:
+  ///   - seconds: that the next process has for its feeds.
+  ///   - now: monotonic µs, as everywhere.
+  mutating func request(warmSeconds seconds: Int, now: Int64) throws(Refusal) -> [Action] {
+    switch phase {
+    case .idle: break
+    case .warming, .writing, .taking: throw Refusal(reason: "an upgrade is under way")
+    case .leaving: throw Refusal(reason: "another process serves already, and this one sends its clients there")
+    case .ended: throw Refusal(reason: "this process ends")
+    }
+    phase = .warming
+    warmth = nil
+    deadline = now + Int64(seconds) * 1_000_000 + Self.margin
+    return [.start]
+  }
+
+  /// The next process could not be started.
+  mutating func couldNotStart(_ reason: String) -> [Action] { phase == .warming ? fail(reason) : [] }
+
+  /// - Parameter message: nil: it could not be read.
+  mutating func received(_ message: UpgradeMessage?, now: Int64) -> [Action] {
+    switch (phase, message) {
+    case (.idle, _), (.leaving, _), (.ended, _): return []
+    case (.warming, .warming(let live, let all)):
+      warmth = (live, all)
+      return []
+    case (.warming, .ready):
+      phase = .writing
+      deadline = now + Self.writingLimit
+      return [.handOver]
+    case (.taking, .serving):
+      phase = .leaving
+      deadline = .max
+      return [.leave]
+    case (_, .failed(let reason)): return fail(reason)
+    default: return fail("the next process said what nobody expected")
+    }
+  }
+
+  /// The next process is gone.
+  mutating func successorEnded(_ how: String) -> [Action] {
+    phase == .idle || phase == .leaving || phase == .ended ? [] : fail("the next process is gone: \(how)")
+  }
+
+  /// What `handOver` asked for is done.
+  mutating func handedOver(now: Int64) -> [Action] {
+    guard phase == .writing else { return [] }
+    phase = .taking
+    deadline = now + Self.takingLimit
+    return [.send(.yours(number + 1))]
+  }
+
+  mutating func tick(now: Int64) -> [Action] {
+    guard now >= deadline else { return [] }
+    switch phase {
+    case .warming: return fail("the next process was not ready in time")
+    case .writing: return fail("the data file could not be written in time")
+    case .taking: return fail("the next process did not serve in time")
+    case .idle, .leaving, .ended: return []
+    }
+  }
+
+  /// This process is about to end for another reason: no upgrade begins any more, and one that is under way ends.
+  mutating func processEnds() -> [Action] {
+    defer {
+      if phase != .leaving { phase = .ended }
+    }
+    switch phase {
+    case .warming, .writing, .taking: return [.endSuccessor]
+    case .idle, .leaving, .ended: return []
+    }
+  }
+
+  private mutating func fail(_ reason: String) -> [Action] {
+    let canGoOn = phase == .warming
+    phase = canGoOn ? .idle : .ended
+    deadline = .max
+    return [.endSuccessor, canGoOn ? .goOn(reason: reason) : .giveUp(reason: reason)]
+  }
+}

@@ -1,0 +1,151 @@
+import Dispatch
+import Glibc
+import Logging
+import Synchronization
+import Transport
+
+/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: carries out what
+/// `IncomingUpgrade` says, on a queue of its own.
+package final class UpgradeOrigin: @unchecked Sendable {
+  // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each entrance.
+
+  /// Why this process does not take over.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// Says to a process that it takes over from the one with this number. No setting, so that no configuration has it.
+  private static let variable = "SUCCESSOR_OF_TIDEGATE"
+  /// How often time-outs are looked at, ms.
+  private static let interval = 50
+
+  /// The sockets that the other process has listened on.
+  package let sockets: [ServiceManager.KeptSocket]
+  private let channel: MessageChannel
+  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .userInitiated)
+  private let kernel = SystemKernel.shared
+  private var machine: IncomingUpgrade?
+  private var timer: (any DispatchSourceTimer)?
+  private var outcome: Result<Int, any Error>?
+  private var waiting: CheckedContinuation<Int, any Error>?
+
+  /// The variables for a process that takes over from this one.
+  static func environment(_ own: [String: String]) -> [String: String] {
+    ServiceManager.inheritable(own).merging([variable: "\(getpid())"]) { $1 }
+  }
+
+  /// Nil where the environment does not say that this process takes over from another.
+  /// - Throws: where it says so and that other did not start this one.
+  package init?(environment: [String: String], parent: Int32 = getppid()) throws {
+    guard let process = environment[Self.variable] else { return nil }
+    // The channel, then the sockets of both ports.
+    let place = Program.firstDescriptor
+    guard process == "\(parent)", let channel = MessageChannel(inherited: place),
+      Program.takeInherited(place + 1), Program.takeInherited(place + 2)
+    else {
+      throw Failure(description: "\(Self.variable) is set, and no process \(process) has started this one to take over")
+    }
+    self.channel = channel
+    sockets = [
+      .init(name: KeptPorts.Name.clients.rawValue, descriptor: place + 1),
+      .init(name: KeptPorts.Name.internal.rawValue, descriptor: place + 2),
+    ]
+  }
+
+  private func assertOnQueue() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+  // MARK: Before
+
+  /// Finds out beforehand whether the configuration can be served: certificates, ports and the data file. Nothing is
+  /// changed.
+  /// - Throws: an error that says what is wrong.
+  package func check(_ configuration: GatewayConfiguration) throws {
+    if configuration.demo || !configuration.replay.isEmpty {
+      throw Failure(description: "simulated and replayed markets are not taken over: restart the service")
+    }
+    if let server = configuration.tls { _ = try TLSServerContext(server) { _, _, _ in } }
+    for (socket, address) in zip(sockets, [configuration.listen, configuration.internalListen])
+    where !KeptPorts.fits(socket, address, kernel) {
+      throw Failure(description: "\(address.description) is another address than the service listens on: restart it")
+    }
+    if let directory = configuration.data.directory {
+      try HistoryKeeper.check(directory: directory, isSimulated: configuration.demo)
+    }
+  }
+
+  /// Warms the feeds up, and waits until the data file and the ports are this process's; how many upgrades of the
+  /// service that makes.
+  /// - Throws: why this process must end.
+  package func warm(
+    _ configuration: GatewayConfiguration, log: Logger
+  ) async throws -> (feeds: WarmFeeds, number: Int) {
+    let now = kernel.monotonicMicroseconds
+    queue.sync {
+      machine = IncomingUpgrade(
+        required: configuration.readyFeeds, warmSeconds: configuration.upgradeWarmSeconds, now: now)
+    }
+    channel.start(on: queue) { [weak self] bytes in
+      self?.perform { $0.received(UpgradeMessage(bytes)) }
+    } ended: { [weak self] in
+      self?.perform { $0.predecessorEnded() }
+    }
+    let feeds = try WarmFeeds(configuration, log: log) { [weak self] warmth in
+      guard let self else { return }
+      queue.async { self.perform { $0.feeds(warmth, now: self.kernel.monotonicMicroseconds) } }
+    }
+    let number = try await withCheckedThrowingContinuation { continuation in
+      queue.async { [self] in
+        waiting = continuation
+        startTimer()
+        deliver()
+      }
+    }
+    return (feeds, number)
+  }
+
+  /// Clients are accepted.
+  package func serving() { channel.send(UpgradeMessage.serving.bytes) }
+
+  /// This process ends, for this reason.
+  package func fail(_ reason: String) { channel.send(UpgradeMessage.failed(reason).bytes) }
+
+  // MARK: The machine
+
+  private func startTimer() {
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .now() + .milliseconds(Self.interval), repeating: .milliseconds(Self.interval))
+    source.setEventHandler { @Sendable [weak self] in
+      guard let self else { return }
+      perform { $0.tick(now: self.kernel.monotonicMicroseconds) }
+    }
+    source.activate()
+    timer = source
+  }
+
+  private func perform(_ step: (inout IncomingUpgrade) -> [IncomingUpgrade.Action]) {
+    assertOnQueue()
+    guard var current = machine else { return }
+    let actions = step(&current)
+    machine = current
+    for action in actions {
+      switch action {
+      case .send(let message): channel.send(message.bytes)
+      case .take(let number): end(.success(number))
+      case .giveUp(let reason): end(.failure(Failure(description: reason)))
+      }
+    }
+  }
+
+  private func end(_ result: Result<Int, any Error>) {
+    timer?.cancel()
+    timer = nil
+    outcome = outcome ?? result
+    deliver()
+  }
+
+  private func deliver() {
+    guard let outcome, let waiting else { return }
+    self.waiting = nil
+    waiting.resume(with: outcome)
+  }
+}

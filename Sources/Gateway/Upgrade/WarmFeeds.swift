@@ -1,0 +1,143 @@
+import Logging
+import MarketData
+import PubSub
+import Synchronization
+import Transport
+import Venues
+
+/// The feeds of a process that is to take over from another: they connect and build their books while that one serves.
+/// Nothing is published, written or accepted meanwhile. Trades are held back in their market (`TradeBridge`, bounded),
+/// until it is known which of them the other process has published.
+///
+/// Each stands on the loop that it will stay on; `Gateway.start` takes them from here.
+package final class WarmFeeds: Sendable {
+  let loops: [EventLoop]
+  let tls: TLSClientContext
+  /// By venue, as the gateway goes on with them.
+  let schedules: [String: ConnectSchedule]
+  private let nurseries: [FeedNursery]
+  /// By connection.
+  private let statuses = Mutex<[String: FeedStatus]>([:])
+
+  /// Begins to connect.
+  /// - Parameter changed: called on any loop when there may be more that is live, or less.
+  /// - Throws: `TransportError` with the file or limit.
+  init(
+    _ configuration: GatewayConfiguration, log: Logger, changed: @escaping @Sendable (IncomingUpgrade.Warmth) -> Void
+  ) throws(TransportError) {
+    let tls = try TLSClientContext(caFile: configuration.caFile)
+    self.tls = tls
+    let loops = try Gateway.makeLoops(configuration.loops)
+    self.loops = loops
+    nurseries = loops.map { FeedNursery(loop: $0) }
+    let connections = configuration.feedConnections
+    var schedules: [String: ConnectSchedule] = [:]
+    for (venue, _) in connections where schedules[venue.name] == nil {
+      schedules[venue.name] = ConnectSchedule(venue.connectLimit)
+    }
+    self.schedules = schedules
+    for (venue, _) in connections {
+      // All count from the beginning.
+      statuses.withLock {
+        $0[venue.label] = FeedStatus(venue: venue.name, state: .connecting, since: .distantPast)
+      }
+    }
+    let (limit, bridges) = (configuration.reconnectLimitSeconds, configuration.data.directory != nil)
+    for (number, (venue, settings)) in connections.enumerated() {
+      let nursery = nurseries[number % loops.count]
+      let schedule = schedules[venue.name]
+      nursery.loop.execute { [self] in
+        let parts = FeedParts(
+          tls: tls, schedule: schedule, recorder: nil, reconnectLimitSeconds: limit, source: .live, log: log.of(.feeds))
+        nursery.add(venue, settings, parts, bridgesTrades: bridges) { [weak self] label, status in
+          guard let self else { return }
+          statuses.withLock { $0[label] = status }
+          changed(warmth)
+        }
+      }
+    }
+  }
+
+  /// How much is live.
+  var warmth: IncomingUpgrade.Warmth {
+    let all = statuses.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
+    return .init(
+      live: all.count { $0.state == .live }, all: all.count,
+      venues: FeedStatus.byVenue(all).count { $0.state == .live })
+  }
+
+  /// Hands over the feed of a connection, once; nil if there is none. On its loop.
+  func take(_ label: String, on loop: Int) -> FeedSession? { nurseries[loop].take(label) }
+}
+
+/// The warm feeds of one loop.
+private final class FeedNursery: FeedOwner, @unchecked Sendable {
+  // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks at each entrance.
+
+  let loop: EventLoop
+  var clock: GatewayClock
+  private var sessions: [String: FeedSession] = [:]
+  private var timers: [LoopTimer] = []
+  private var report: ((String, FeedStatus) -> Void)?
+
+  /// How often feeds are looked at whose time has come: books are crossed for up to a second.
+  private static let advanceInterval: Duration = .milliseconds(50)
+  private static let tickInterval: Duration = .milliseconds(250)
+
+  init(loop: EventLoop) {
+    self.loop = loop
+    clock = GatewayClock(kernel: loop.kernel)
+  }
+
+  func add(
+    _ venue: Venue, _ settings: FeedConfiguration, _ parts: FeedParts, bridgesTrades: Bool,
+    report: @escaping (String, FeedStatus) -> Void
+  ) {
+    loop.assertOnLoop()
+    self.report = report
+    if timers.isEmpty { startTimers() }
+    let pipeline = FeedPipeline(venue: venue, configuration: settings)
+    pipeline.market.bridgesTrades = bridgesTrades
+    let session = FeedSession(
+      pipeline: pipeline, slot: sessions.count, owner: self, loop: loop, parts: parts, now: clock.now())
+    sessions[venue.label] = session
+    session.start()
+  }
+
+  func take(_ label: String) -> FeedSession? {
+    loop.assertOnLoop()
+    let session = sessions.removeValue(forKey: label)
+    if sessions.isEmpty {
+      for timer in timers { timer.cancel() }
+      timers = []
+    }
+    return session
+  }
+
+  private func startTimers() {
+    timers.append(
+      loop.scheduleRepeating(every: Self.advanceInterval) { [unowned self] in
+        let now = clock.now()
+        for session in inOrder where session.nextDeadline <= now { session.advance(now) }
+      })
+    timers.append(
+      loop.scheduleRepeating(every: Self.tickInterval) { [unowned self] in
+        let before = clock.now()
+        if clock.follow() != nil {
+          let jump = clock.now() - before
+          for session in inOrder { session.timeJumped(by: jump) }
+        }
+        let now = clock.now()
+        for session in inOrder { session.tick(now) }
+      })
+  }
+
+  private var inOrder: [FeedSession] { sessions.sorted { $0.key < $1.key }.map(\.value) }
+
+  // MARK: What feeds tell
+
+  /// The node that takes the feed over looks at what is there by then.
+  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
+  func feed(_ feed: any Feed, leftOut symbols: [String]) {}
+  func feedStatusChanged(_ feed: any Feed) { report?(feed.pipeline.venue.label, feed.status) }
+}

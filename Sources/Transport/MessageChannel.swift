@@ -1,0 +1,107 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// One end of a pair of sockets between two processes, with the borders of messages kept (`SOCK_SEQPACKET`, unix(7)).
+/// It has no name: only those can speak through it that were given an end.
+///
+/// Each message is one short packet; what is longer than `limit` arrives cut off behind it. Nothing ever waits.
+package final class MessageChannel: Sendable {
+  /// Bytes of a message.
+  package static let limit = 1_024
+
+  /// Nil once it is closed.
+  private let descriptor: Mutex<Int32?>
+  private let reading = Mutex<Reading?>(nil)
+
+  private struct Reading: @unchecked Sendable {
+    // `@unchecked`: a dispatch source may be cancelled from any thread (dispatch_source_create(3)).
+    let source: any DispatchSourceRead
+  }
+
+  /// `SOCK_SEQPACKET` and, in its values, `SOCK_CLOEXEC` and `SOCK_NONBLOCK` (socket(2)).
+  private static let packetSocket: Int32 = 5
+
+  private init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+  deinit { close() }
+
+  /// A pair: one end, and the descriptor of the other, which the caller closes.
+  package static func pair() throws(TransportError) -> (MessageChannel, Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, packetSocket | O_CLOEXEC | O_NONBLOCK, 0, &ends) == 0 else {
+      throw .system(call: "socketpair", errno: errno)
+    }
+    return (MessageChannel(ends[0]), ends[1])
+  }
+
+  /// The end that this process was started with; nil if the descriptor is no such thing.
+  package convenience init?(inherited descriptor: Int32) {
+    var (domain, type) = (Int32(0), Int32(0))
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0, domain == AF_UNIX,
+      getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0, type == Self.packetSocket,
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+    else { return nil }
+    self.init(descriptor)
+  }
+
+  /// Has `message` called on `queue` with each message that comes, and `ended` once behind the last: the other end is
+  /// closed. To be called once; the queue is serial.
+  package func start(
+    on queue: DispatchQueue, message: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
+  ) {
+    guard let descriptor = descriptor.withLock({ $0 }) else { return }
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler { @Sendable [weak self] in
+      guard let self, let bytes = receive() else { return }
+      if bytes.isEmpty {
+        close()
+        ended()
+      } else {
+        message(bytes)
+      }
+    }
+    // A descriptor may be closed only when its source is done with it (dispatch_source_create(3)).
+    source.setCancelHandler { @Sendable in Glibc.close(descriptor) }
+    let own = Reading(source: source)
+    reading.withLock { $0 = own }
+    source.activate()
+  }
+
+  /// The next message; empty: there is no other end any more; nil: nothing has come.
+  private func receive() -> [UInt8]? {
+    descriptor.withLock { descriptor in
+      guard let descriptor else { return nil }
+      var buffer = [UInt8](repeating: 0, count: Self.limit + 1)
+      let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+      if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : [] }
+      return Array(buffer[..<count])
+    }
+  }
+
+  /// Sends a message; false if the other end is gone, or has read nothing for long.
+  @discardableResult
+  package func send(_ message: [UInt8]) -> Bool {
+    precondition((1...Self.limit).contains(message.count), "a message has 1 to \(Self.limit) bytes")
+    return descriptor.withLock { descriptor in
+      guard let descriptor else { return false }
+      return Glibc.send(descriptor, message, message.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) == message.count
+    }
+  }
+
+  /// Ends it; nothing is called any more but what is under way.
+  package func close() {
+    guard
+      let old = descriptor.withLock({ descriptor in
+        defer { descriptor = nil }
+        return descriptor
+      })
+    else { return }
+    let ended = reading.withLock { reading in
+      defer { reading = nil }
+      return reading
+    }
+    if let ended { ended.source.cancel() } else { Glibc.close(old) }
+  }
+}

@@ -1,0 +1,108 @@
+import CLinux
+import Glibc
+
+/// The program that this process was started as, and how its next process is started.
+package struct Program: Sendable {
+  /// Absolute, and not resolved: what stands there now may be newer than what runs.
+  package let path: String
+  package let arguments: [String]
+
+  package init(path: String, arguments: [String]) {
+    self.path = path
+    self.arguments = arguments
+  }
+
+  /// The path that the kernel was given (`AT_EXECFN`, getauxval(3)); to be asked before the working directory changes.
+  /// Nil where it is not there to be read.
+  package init?(arguments: [String]) {
+    guard let name = clinux_program_path() else { return nil }
+    var path = String(cString: name)
+    if !path.hasPrefix("/") {
+      guard let folder = getcwd(nil, 0) else { return nil }
+      path = String(cString: folder) + "/" + path
+      free(folder)
+    }
+    self.init(path: path, arguments: arguments)
+  }
+
+  /// The first descriptor of those that `start` hands over: behind the three standard ones.
+  package static let firstDescriptor: Int32 = 3
+  /// Copies stand here and above, out of the way of the places that a new process finds them in.
+  private static let copyPlace: Int32 = 64
+  /// Signals that this process may ignore or block, and that a new one begins with as any other process does.
+  private static let reset = [SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ]
+
+  /// Another descriptor of the same socket, for `start`; negative: an error. The caller closes it.
+  package static func copy(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, copyPlace) }
+
+  /// Makes a descriptor that this process was started with its own: its children do not inherit it. False if there is
+  /// none.
+  package static func takeInherited(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 }
+
+  /// Starts the program as a child of this process.
+  ///
+  /// It has the standard descriptors of this one, `descriptors` behind them in their order, and no other.
+  /// - Parameters:
+  ///   - environment: all of it.
+  ///   - descriptors: made by `copy`.
+  /// - Throws: `.system` with the path.
+  package func start(
+    environment: [String: String], descriptors: [Int32]
+  ) throws(TransportError) -> ChildProcess {
+    precondition(descriptors.allSatisfy { $0 >= Self.copyPlace }, "a copy stands above the places")
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var place = Self.firstDescriptor
+    for descriptor in descriptors {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, place)
+      place += 1
+    }
+    clinux_spawn_close_from(&actions, place)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in Self.reset { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+    var arguments = arguments.map { strdup($0) } + [nil]
+    var variables = environment.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var process: pid_t = 0
+    let error = posix_spawn(&process, path, &actions, &attributes, &arguments, &variables)
+    guard error == 0 else { throw .system(call: "posix_spawn \(path)", errno: error) }
+    return ChildProcess(id: process)
+  }
+}
+
+/// A child of this process. Its number is its own until `end` has returned how it ended.
+package struct ChildProcess: Sendable, Equatable {
+  package let id: Int32
+
+  /// How a process ended.
+  package enum End: Sendable, Equatable, CustomStringConvertible {
+    case status(Int32)
+    case signal(Int32)
+
+    package var description: String {
+      switch self {
+      case .status(let status): "it ended with status \(status)"
+      case .signal(let number): "signal \(number) ended it"
+      }
+    }
+  }
+
+  /// How it ended, once; nil while it runs. Never waits. After it has returned an end nothing may be asked of the
+  /// child any more.
+  package func end() -> End? {
+    var status: Int32 = 0
+    guard waitpid(id, &status, WNOHANG) == id else { return nil }
+    let signal = status & 0x7F
+    return signal == 0 ? .status(status >> 8 & 0xFF) : .signal(signal)
+  }
+
+  package func kill() { _ = Glibc.kill(id, SIGKILL) }
+}
