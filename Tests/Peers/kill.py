@@ -7,8 +7,8 @@ After each kill, read from the data file with Python's own SQLite:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
 - no candle is there twice, and the file is whole,
 - the newest trade that was kept of any market is from at most 2 s before the kill.
-After each start, before anything else: the last trades of every market are shown, those from before the kill among them,
-in their order and none of them twice.
+After each start, before anything else: the last trades of every market are shown, those from before the kill among
+them, in their order and none of them twice.
 After each start, from the gateway and the file:
 - it is ready within the limit, and every instrument has its past back before it is shown,
 - the time between the two runs is marked as a gap of every market, unless a venue has closed it already.

@@ -134,8 +134,8 @@ class Trial:
                 points = len(line.get("points", []))
                 isGood = max(ready, listed) <= self.options.limit and restored >= self.options.markets and points > 150
                 self.failures += not isGood
-                print(f"{'' if isGood else 'FAILED '}start {number}: ready after {ready:.2f} s, all {restored:.0f} with "
-                      f"their past after {listed:.2f} s; {cpu:.2f} s of CPU time, {rss:.0f} MB resident, "
+                print(f"{'' if isGood else 'FAILED '}start {number}: ready after {ready:.2f} s, all {restored:.0f} "
+                      f"with their past after {listed:.2f} s; {cpu:.2f} s of CPU time, {rss:.0f} MB resident, "
                       f"{points} points of a year", flush=True)
                 gateway.kill()
                 gateway.wait()

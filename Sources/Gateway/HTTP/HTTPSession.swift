@@ -9,8 +9,8 @@ protocol HTTPResponder: AnyObject {
   /// The same with the body that came with the request, which most answers do not depend on.
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// Answers `request`, which came before and was answered with `memo`, by calling `reply` on the same loop; false: that
-  /// holds no longer, and it is to be worked out anew.
+  /// Answers `request`, which came before and was answered with `memo`, by calling `reply` on the same loop; false:
+  /// that holds no longer, and it is to be worked out anew.
   func respond(
     to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void

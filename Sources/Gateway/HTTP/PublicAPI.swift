@@ -153,6 +153,11 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
+  func respond(
+    to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
+    reply: @escaping (HTTPResponse) -> Void
+  ) -> Bool { RepeatedAnswer(api: self).answer(request, memo, on: connection, reply: reply) }
+
   /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
   private func answer(
     _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,

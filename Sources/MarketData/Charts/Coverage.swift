@@ -96,8 +96,8 @@ struct Coverage: Sendable {
     return gaps
   }
 
-  /// The first moment after `now` at which `start(in:)` and `gaps(in:shortest:)` may say something else of a window that
-  /// ends at the moment of asking, if no span is added: never later.
+  /// The first moment after `now` at which `start(in:)` and `gaps(in:shortest:)` may say something else of a window
+  /// that ends at the moment of asking, if no span is added: never later.
   /// - Parameter length: of the window; nil where its start stays.
   func nextChange(after now: Timestamp, length: Int64?, shortest: Int64) -> Timestamp {
     var next = Timestamp.distantFuture

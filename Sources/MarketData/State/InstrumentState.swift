@@ -66,7 +66,7 @@ package final class InstrumentState {
     self.pulse = PulseMerger(instrument: instrument.id)
   }
 
-    /// The price of the last trade; nil before the first.
+  /// The price of the last trade; nil before the first.
   package var lastPrice: Int64? { chart.lastPrice }
 
   /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), amortised.

@@ -23,34 +23,8 @@ package struct PartStamp: Sendable {
   package func isCurrent(at now: Timestamp) -> Bool { now < validUntil && revision.number(of: part) == number }
 }
 
-extension StreamPublisher {
-  /// How long at most a line of all days stands, µs: who wants it has its venue asked for days that are missing, each
-  /// time that the owner hears of it.
-  private static let longest = Microseconds.minute
-
-  /// The stamp of a view as it is now; nil if there is no such instrument. O(1), for trades O(limit).
-  package func stamp(of view: MarketView, at place: MarketPlace, now: Timestamp) -> PartStamp? {
-    guard markets.indices.contains(place.market),
-      let state = markets[place.market].instrument(place.instrument)?.state
-    else { return nil }
-    let part: ContentRevision.Part = if case .book = view { .book } else { .figures }
-    let validUntil: Timestamp =
-      switch view {
-      case .book, .trades: .distantFuture
-      case .ticker: state.nextFigureChange(after: now)
-      case .sparkline(let range, _): state.nextLineChange(range, after: now)
-      case .snapshot:
-        min(state.nextFigureChange(after: now), state.nextLineChange(.day, after: now))
-      }
-    return PartStamp(
-      tag: tag(of: view, at: place, now: now),
-      validUntil: view.isOfAllDays ? min(validUntil, now + Self.longest) : validUntil, revision: state.revision,
-      part: part)
-  }
-}
-
 extension MarketView {
-  fileprivate var isOfAllDays: Bool {
+  var isOfAllDays: Bool {
     if case .sparkline(.all, _) = self { true } else { false }
   }
 }

@@ -1,11 +1,11 @@
 import Bytes
 import HTTP1
-import Synchronization
 import TestSupport
 import TestTraits
 import Testing
 import VenueSimulator
 import Transport
+import VenueSimulator
 
 @testable import Gateway
 
