@@ -34,10 +34,10 @@ struct MessageChannelTests {
     defer { one.close() }
     let heard = listening(one)
     let other = try #require(MessageChannel(inherited: descriptor))
-    for number in 1...200 { #expect(other.send(Array("message \(number)".utf8))) }
+    for number in 1...150 { #expect(other.send(Array("message \(number)".utf8))) }
     other.close()
     try await heard.wait { heard.isEnded.withLock { $0 } }
-    #expect(heard.messages.withLock { $0 } == (1...200).map { Array("message \($0)".utf8) })
+    #expect(heard.messages.withLock { $0 } == (1...150).map { Array("message \($0)".utf8) })
     #expect(!other.send([1]))
   }
 
