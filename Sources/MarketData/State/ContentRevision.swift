@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often what an instrument shows has changed, so that whoever keeps what was made from it can tell, on another
+/// How often what an instrument shows has changed, so that anyone who keeps what was made from it can tell, on another
 /// thread and without asking, whether it would be made the same again. What time alone changes is not counted.
 ///
 /// The market's owner raises it with every change, before anybody can be told of the change. A number that is still the

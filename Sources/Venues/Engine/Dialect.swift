@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 
 /// A venue: its facts, how its requests are spelled, how its messages are read. All of the life of a subscription is
-/// the engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book. What the venue answers by
-/// REST (lists, volumes, snapshots, details) stands in the facts, with how it is read.
+/// the engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book. What the venue answers
+/// by REST (lists, volumes, snapshots, details) stands in the facts, with how it is read.
 ///
 /// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps
 /// of its own (the numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
