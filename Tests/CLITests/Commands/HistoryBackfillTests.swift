@@ -21,8 +21,8 @@ struct HistoryBackfillTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let exchange = try TidegateProcess(["simulate", "--venue", "binance", "--listen", "127.0.0.1:0"])
     try await exchange.waitUntilOutput(contains: "Follow it")
-    let url = try #require(exchange.printed.split(separator: " ").first { $0.hasPrefix("ws://") })
-    let port = try #require(URL(string: url.trimmingCharacters(in: .whitespacesAndNewlines))?.port)
+    let url = try #require(exchange.printed.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("ws://") })
+    let port = try #require(URL(string: String(url))?.port)
     // What comes from an endpoint of one's own is kept under a name with the endpoint in it.
     let symbol = "binance:*"
 
@@ -53,7 +53,9 @@ struct HistoryBackfillTests {
     // More than it gets in a while, and Ctrl-C in the midst of it.
     let long = [symbol, "--interval", "1m", "--from", "2024-01-01T00:00:00Z"]
     let process = try Self.backfill(long, of: port, in: folder)
-    try await process.waitUntilLog { $0.contains(" requests, ") && !$0.contains(" 0 candles") }
+    try await process.waitUntilLog { log in
+      log.split(separator: "\n").contains { $0.contains(" requests, ") && !$0.contains(" 0 candles") }
+    }
     process.send(SIGINT)
     let ended = try await Self.end(process)
     #expect(ended.status == 130 && ended.logged.contains("what has come is kept"), "\(ended)")

@@ -53,7 +53,6 @@ final class EventProbe: ConnectionHandler, @unchecked Sendable {
   var lastID: String { state.withLock(\.id) }
 
   func close() { loop.execute { self.connection?.abort() } }
-  func stopReading() { loop.execute { self.connection?.pauseReading() } }
 
   /// Waits for the first event that `fits`.
   func first(_ what: String, _ fits: (Event) -> Bool) async throws -> Event {

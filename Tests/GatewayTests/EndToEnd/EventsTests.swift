@@ -93,37 +93,6 @@ struct EventsTests {
     #expect(probe.isClosed)
   }
 
-  @Test("a reader that does not read is owed no more than the limit and is let go; another notices nothing")
-  func slowReader() async throws {
-    let harness = try GatewayHarness(venues: ["kraken"], rate: 2_000) {
-      $0.limits.queuedBytes = 64 << 10
-      $0.limits.stallSeconds = 2
-    }
-    try await harness.waitUntilLive()
-    let good = Self.probe(harness, Self.trades)
-    _ = try await good.first("a snapshot") { $0.type == "snapshot" }
-    let stuck = Self.probe(
-      harness, "/v1/events?streams=trades:kraken:*&streams=book:kraken:*;depth=full&streams=quote:kraken:*")
-    _ = try await stuck.first("a snapshot") { $0.type == "snapshot" }
-    stuck.stopReading()
-    var most = 0.0
-    var patience = Patience()
-    while true {
-      let metrics = try await harness.get("/metrics", internal: true).text
-      let queued = metrics.split(separator: "\n").first { $0.hasPrefix("tidegate_queued_bytes ") }
-      most = max(most, Double(try #require(queued?.split(separator: " ").last)) ?? 0)
-      if metrics.contains(#"tidegate_clients{transport="http",encoding="events"} 1"#) { break }
-      try await patience.wait(for: "the slow reader to be let go; \(most) bytes wait for it")
-    }
-    // What is over the limit is merged or dropped with the message that finds no room.
-    #expect(most > 0 && most < Double(2 * (64 << 10)), "\(most) bytes")
-    let seen = good.events.count
-    _ = try await good.first("more") { _ in good.events.count > seen + 20 }
-    #expect(Set(good.events.compactMap(\.type)).isDisjoint(with: ["notice", "end", "error"]))
-    good.close()
-    await harness.stop()
-  }
-
   @Test("where tokens are asked for, need one in Authorization, and show what it allows")
   func access() async throws {
     let key = try NewKey(name: "desk", fields: ["symbols=kraken:ZEC-USD"])
