@@ -9,7 +9,7 @@ SIGSTOP, for less time than a feed needs to be called stale), so that there is s
 what pollers then get is partly new. CPU time is that of all threads (/proc/PID/task/*/schedstat), the kernel's work for
 the sockets included; on loopback that holds the receiver's part of TCP, too.
 
-With --nginx the same requests are answered by nginx with one worker, from a file that holds the same bytes, in turns
+With --nginx the same requests are answered by nginx, one process, from a file that holds the same bytes, in turns
 with the gateway. The pollers are Python: they are the bottleneck, so that rates say nothing; times for each request do.
 Without a file to serve and a tag to compare, the least that a port of the gateway costs is shown beside it: /livez.
 """
@@ -202,7 +202,7 @@ class Servers:
         paths = "".join(f"{kind}_temp_path {self.work}/{kind};"
                         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         with open(os.path.join(self.work, "nginx.conf"), "w") as file:
-            file.write(f"""worker_processes 1; daemon off; pid {self.work}/nginx.pid; error_log {self.work}/nginx.log;
+            file.write(f"""master_process off; daemon off; pid {self.work}/nginx.pid; error_log {self.work}/nginx.log;
                 events {{ worker_connections 1024; }}
                 http {{ access_log off; sendfile on; tcp_nodelay on; keepalive_requests 1000000000;
                 open_file_cache max=100; {paths}
@@ -211,8 +211,7 @@ class Servers:
                                  stderr=subprocess.DEVNULL)
         self.processes.append(nginx)
         self.wait(self.nginx_port)
-        with open(f"/proc/{nginx.pid}/task/{nginx.pid}/children") as children:
-            return [int(pid) for pid in children.read().split()]
+        return [nginx.pid]
 
     def rest(self, isAtRest):
         self.exchange.send_signal(signal.SIGSTOP if isAtRest else signal.SIGCONT)

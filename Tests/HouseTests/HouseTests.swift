@@ -19,6 +19,8 @@ struct HouseTests {
     "MarketData": ["Synchronization"],
     // Recordings are files: reading and writing them belongs to understanding them.
     "Recordings": ["Glibc", "Foundation", "CZlib"],
+    // A number that says on every thread whether what was made of a market still stands.
+    "MarketData": ["Synchronization"],
     "Access": ["Synchronization"],
     // A database is files; it has no clock, and no queue of its own.
     "History": ["GRDB", "Foundation", "Synchronization"],
