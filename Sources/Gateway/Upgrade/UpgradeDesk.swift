@@ -191,7 +191,7 @@ package final class UpgradeDesk: @unchecked Sendable {
       perform(machine.received(UpgradeMessage(bytes), now: moment))
     } ended: { [weak self] in
       guard let self, child?.process == process else { return }
-      // It ends now, or says nothing any more: either way it is of no use.
+      // It ends now, or says nothing any more: either way it does not take over.
       child?.reapUntil = moment + Self.endLimit
       reap()
     }
