@@ -79,8 +79,8 @@ extension Gateway {
   }
 
   /// Gives up what one process alone may have, for the next one: leaves both ports to it, ends the feeds, writes
-  /// streams, sessions and all else into the data file, and closes that. Clients stay and get heartbeats, which say that
-  /// their data stand still; `drain` or `stop` ends them. `completion` is called when all of it is done.
+  /// streams, sessions and all else into the data file, and closes that. Clients stay and get heartbeats, which say
+  /// that their data stand still; `drain` or `stop` ends them. `completion` is called when all of it is done.
   package func handOver(_ completion: @escaping @Sendable () -> Void) {
     for listener in [publicListener, internalListener] {
       listener.leaveSocket { _ in }
