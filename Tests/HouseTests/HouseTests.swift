@@ -15,8 +15,6 @@ struct HouseTests {
     "Bytes": ["Synchronization"],
     "Transport": ["Glibc", "Dispatch", "Synchronization", "CLinux", "COpenSSL"],
     "WebSocket": ["CZlib"],
-    // A number that other threads compare (`ContentRevision`), and nothing else.
-    "MarketData": ["Synchronization"],
     // Recordings are files: reading and writing them belongs to understanding them.
     "Recordings": ["Glibc", "Foundation", "CZlib"],
     // A number that says on every thread whether what was made of a market still stands.

@@ -19,11 +19,7 @@ enum UpgradeMessage: Sendable, Equatable {
   /// Bytes of a reason.
   static let reasonLimit = 600
 
-<<<<<<< HEAD
-  /// Nil if it is not one of these.
-=======
   /// Nil if it is another text.
->>>>>>> w/upgrade
   init?(_ bytes: [UInt8]) {
     guard bytes.count <= MessageChannel.limit, let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)

@@ -7,12 +7,8 @@ import Transport
 /// The process that this one takes over from, in a process that was started by `UpgradeDesk`: carries out what
 /// `IncomingUpgrade` says, on a queue of its own.
 package final class UpgradeOrigin: @unchecked Sendable {
-<<<<<<< HEAD
-  // `@unchecked`: all state but the constants is touched on `queue` only; `assertOnQueue` checks that at each entrance.
-=======
   // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each
   // entrance.
->>>>>>> w/upgrade
 
   /// Why this process does not take over.
   package struct Failure: Error, CustomStringConvertible {

@@ -1,0 +1,12 @@
+extension Market {
+  /// Takes over the last trade that an earlier run saw, if there has been none since. It is no news: nothing is
+  /// published. Returns whether it was of use.
+  package func restore(lastTrade trade: Trade) -> Bool {
+    guard trade.instrument.index >= 0, trade.instrument.index < instruments.count, trade.price > 0, trade.size > 0
+    else { return false }
+    let state = instruments[trade.instrument.index]
+    guard state.lastTrade == nil else { return false }
+    state.lastTrade = trade
+    return true
+  }
+}
