@@ -43,6 +43,14 @@ final class LoopAlerts {
     follow(watch.symbol, entry.market, entry.instrument.id)
   }
 
+  /// An instrument of this loop is listed. The desk may have asked for it before that, and after its feed had named it:
+  /// a feed that was taken over names all of its instruments at once.
+  func listed(_ entry: DirectoryEntry) {
+    let (symbol, id) = (entry.instrument.symbol, entry.instrument.id)
+    guard !wanted.isEmpty, wanted[symbol] != nil, self.entry(entry.market, id) == nil else { return }
+    follow(symbol, entry.market, id)
+  }
+
   private func follow(_ symbol: String, _ slot: Int, _ id: InstrumentID) {
     guard slot < node.feeds.all.count, id.index < node.feeds[slot].pipeline.market.instruments.count else { return }
     var list = watched[slot] ?? []

@@ -186,7 +186,10 @@ final class LoopFeeds: @unchecked Sendable {
   private func update(_ status: FeedStatus, number: Int, entries: [DirectoryEntry], _ now: Timestamp) {
     node.loop.assertOnLoop()
     statuses[number] = status
-    for entry in entries { node.hub.directory.update(entry) }
+    for entry in entries {
+      node.hub.directory.update(entry)
+      if entry.loop == node.loop.index { node.alerts.listed(entry) }
+    }
     if !node.hub.directory.venues.contains(status.venue) { node.hub.directory.venues.append(status.venue) }
     showStatuses(now: now)
     node.composites.feedsChanged()
