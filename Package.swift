@@ -11,8 +11,8 @@ let withFuzzer = Context.environment["TIDEGATE_FUZZ"] == "1"
 /// Files then use members of a module that they do not import.
 let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1"
 
-/// Only what does no input and output, and its tests: small enough to be tested as a release as well, where the optimizer
-/// may do what a debug build hides. `Deploy/test.sh` sets this.
+/// The targets without input and output alone, and their tests: few enough to be tested as a release as well, where the
+/// optimizer may do what a debug build hides. `Deploy/test.sh` sets this.
 let sansIOAlone = Context.environment["TIDEGATE_SANS_IO"] == "1"
 
 let settings: [SwiftSetting] = [
@@ -38,7 +38,8 @@ func house(
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// Of tests: in a release, too, only what they test is optimized. To optimize them as well took 12 minutes of a processor, in place of 7.
+/// Of tests: a release optimizes only what they test. To optimize the tests as well took 12 minutes of a processor in
+/// place of 7.
 let testSettings = sansIOAlone ? settings + [.unsafeFlags(["-Onone"])] : settings
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -255,7 +255,8 @@ def main():
             counts, microseconds, rate, cores = best
             told = ", ".join(f"{count} × {status.decode()}" for status, count in sorted(counts.items()))
             rows.append((title, microseconds, rate, cores, told))
-            print(f"{title:46} {microseconds:7.2f} µs {rate:8.0f}/s {cores * 100:4.0f} % of a core  {told}", flush=True)
+            print(
+                f"{title:46} {microseconds:7.2f} µs {rate:8.0f}/s {cores * 100:4.0f} % of a core  {told}", flush=True)
 
         for pipeline in (1, options.pipeline):
             how = "one by one" if pipeline == 1 else f"{pipeline} at a time"

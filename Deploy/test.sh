@@ -17,7 +17,7 @@ swift build --scratch-path "$scratch" --build-tests --explicit-target-dependency
 say "Tests"
 run_tests --scratch-path "$scratch" --parallel
 
-# Whoever only ever tests debug builds does not see what a release does with memory that is used past its end.
+# A debug build hides some faults: memory that is used past its end reads right in it, and wrong in a release.
 say "Tests of a release: what does no input and output"
 (
   unset TIDEGATE_BENCHMARKS

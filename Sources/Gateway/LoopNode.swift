@@ -128,7 +128,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Whether what feeds change is due by the clock, and comes from no message.
   private var isAdvancing = false
 
-  /// What a feed has read is published to the streams that somebody subscribes to.
+  /// Publishes the changes that a feed has read to the streams that have subscribers.
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
     if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }

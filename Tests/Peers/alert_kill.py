@@ -484,7 +484,8 @@ class Trial:
         for problem in self.receiver.problems:
             self.fail(problem)
         print(
-            f"{self.kills} {'upgrades' if self.options.upgrade else 'kills'}, {self.cycles} times up and down, {sum(expected.values())} crossings of "
+            f"{self.kills} {'upgrades' if self.options.upgrade else 'kills'}, {self.cycles} times up and down, "
+            f"{sum(expected.values())} crossings of "
             f"{len(expected)} rules: {sum(kept.values())} firings ({late} late, of the last 100 of each rule), "
             f"{len(self.receiver.got)} delivered, {again} of them again; the receiver failed {self.receiver.faults} "
             f"times", flush=True)

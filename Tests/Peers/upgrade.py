@@ -278,7 +278,8 @@ class Trial(resume.Trial):
         self.configure()
 
     async def run(self):
-        # Processes whose parent has ended are this one's, as they would be the service manager's (PR_SET_CHILD_SUBREAPER).
+        # Processes whose parent has ended are this one's, as they would be the service manager's
+        # (PR_SET_CHILD_SUBREAPER).
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
         await self.start_venue()
         self.manager.listen(asyncio.get_running_loop())

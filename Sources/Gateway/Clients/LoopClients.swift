@@ -20,7 +20,7 @@ final class LoopClients: @unchecked Sendable {
   /// The connections of those about whom nothing is special; the turn writes to them past their sessions.
   var ports = ClientPorts()
   var httpSessions = HTTPSessionTable()
-  /// What is too much, and who is too slow (`LoopClients+Limits.swift`).
+  /// The ends of clients that are slow or have too much waiting (`LoopClients+Limits.swift`).
   var excess = ExcessState()
   /// Connections that may not have asked for anything yet.
   var newcomers = ArrivalQueue()

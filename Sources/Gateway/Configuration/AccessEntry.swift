@@ -36,7 +36,7 @@ struct AccessEntry {
     (self.kind, self.name, self.style, self.place) = (kind, name, style, place)
   }
 
-  /// What the entry is called.
+  /// The name of the entry in a problem.
   var label: String {
     switch (style, kind) {
     case (.line, .anonymous): "anonymous"

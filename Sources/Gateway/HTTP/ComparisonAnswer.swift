@@ -45,7 +45,7 @@ struct ComparisonAnswer {
     }
   }
 
-  /// What one asset is worth in another, through live markets.
+  /// The rate between two assets, through live markets.
   func rate(
     _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?

@@ -85,7 +85,7 @@ final class MemoCount: Sendable {
 final class AnswerMemo: Sendable {
   /// Of the plain body.
   let tag: String
-  /// What the answer is about.
+  /// The venues of the answer, for its age.
   let venues: [String]
   /// What a token must allow to have it, beside all symbols.
   let channels: Set<ChannelName>

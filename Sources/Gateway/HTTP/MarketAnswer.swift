@@ -51,7 +51,7 @@ final class MarketAnswer {
     case refused(HTTPResponse)
   }
 
-  /// What an answer was made of, where that is all there is to it.
+  /// The parts of an answer that depends on nothing else.
   struct Made {
     /// Of the plain body.
     var tag: String

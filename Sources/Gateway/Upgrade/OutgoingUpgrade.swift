@@ -38,7 +38,7 @@ struct OutgoingUpgrade: Sendable {
   static let writingLimit: Int64 = 30_000_000
   /// What the next process may take to open the data file and to accept clients, a migration included, µs.
   static let takingLimit: Int64 = 60_000_000
-  /// What it gets beyond the time that it is to warm up in, to say how that went, µs.
+  /// How long after its time to warm up the next process may still report, µs.
   static let margin: Int64 = 10_000_000
 
   private(set) var phase = Phase.idle

@@ -139,7 +139,7 @@ package struct Chart: ~Copyable {
   package func incompleteSince(now: Timestamp) -> Timestamp? {
     let window = TimeSpan(from: now - Microseconds.day, to: now)
     let day = coverage[Int(ChartRange.day.rawValue)]
-    // What goes on grows by whole minutes, so that what is said of a market at rest stays the same.
+    // An open gap grows by whole minutes, so that two answers about a market at rest are equal.
     let thisMinute = now - now.microseconds % Microseconds.minute
     if let gap = day.gaps(in: window, shortest: Microseconds.minute).last {
       return gap.to == now ? thisMinute : gap.to

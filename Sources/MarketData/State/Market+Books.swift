@@ -64,7 +64,7 @@ extension Market {
       return
     }
     state.crossedSince = nil
-    // What was hidden is shown whole: nobody has seen the changes since.
+    // A book that was hidden is published whole: no client has the changes since.
     switch state.bookState == .live ? event.kind : .snapshot {
     case .snapshot:
       changes.bids.removeSubrange(bidStart...)

@@ -10,7 +10,7 @@ struct ListFormat: Sendable {
     var message: StaticString
   }
 
-  /// What the answer is called in errors.
+  /// The name of the answer in errors.
   var title: StaticString
   /// The keys on the way to the array of rows; none where the answer is that array.
   var path: [StaticString]
