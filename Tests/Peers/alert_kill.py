@@ -43,15 +43,11 @@ import urllib.error
 import urllib.request
 import zlib
 
+from processes import free_port, tail
+
 SYMBOL = "kraken:BTC-USD"
 LOW, MIDDLE, HIGH = 99000, 100000, 101000  # tenths of a dollar
 COOLDOWN = 1.0
-
-
-def free_port():
-    with socket.socket() as peer:
-        peer.bind(("127.0.0.1", 0))
-        return peer.getsockname()[1]
 
 
 def price(tenths):
@@ -358,7 +354,7 @@ class Trial:
                     return
             except OSError:
                 time.sleep(0.02)
-        raise SystemExit(f"the gateway did not get ready; see {log.name}")
+        raise SystemExit(f"the gateway did not get ready; see {log.name}:{tail(log.name)}")
 
     def kill(self):
         self.gateway.send_signal(signal.SIGKILL)
@@ -373,7 +369,7 @@ class Trial:
         began = time.time()
         while not os.waitpid(old, os.WNOHANG)[0]:
             if time.time() - began > 60:
-                raise SystemExit(f"process {old} does not end; see {self.log.name}")
+                raise SystemExit(f"process {old} does not end; see {self.log.name}:{tail(self.log.name)}")
             time.sleep(0.01)
         with open(self.log.name, encoding="utf-8") as log:
             served = [line for line in log if "the next process serves" in line]
@@ -413,7 +409,10 @@ class Trial:
             if not behind and not (is_planned and self.kills < self.options.kills):
                 return
             time.sleep(0.01)
-        raise SystemExit(f"{len(behind)} rules have not fired for crossing {count} ({side}): {behind[:3]}")
+        seen = self.ask("GET", f"/v1/alerts/{behind[0]}")
+        raise SystemExit(
+            f"{len(behind)} rules have not fired for crossing {count} ({side}): {json.dumps(seen)}; logs and data are "
+            f"in {self.work}:{tail(self.log.name)}")
 
     def delay(self):
         """Mostly while the crossing is being kept and told, sometimes at any moment."""

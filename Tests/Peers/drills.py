@@ -23,6 +23,8 @@ import threading
 import time
 import urllib.request
 
+from processes import free_port
+
 TOKEN = "a-token-for-the-drills-1234"
 DRILLS = {}
 # How long an alert, and its end, may take: a scrape, an evaluation and the window, beside what the gateway itself waits for.
@@ -34,12 +36,6 @@ def drill(name, quick=True):
         DRILLS[name] = (body, quick)
         return body
     return register
-
-
-def free_port():
-    with socket.socket() as peer:
-        peer.bind(("127.0.0.1", 0))
-        return peer.getsockname()[1]
 
 
 def until(what, body, seconds=PATIENCE):

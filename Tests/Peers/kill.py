@@ -33,6 +33,8 @@ import tempfile
 import time
 import urllib.request
 
+from processes import free_port, tail
+
 MINUTE = 60
 # Grace before a minute closes, and what may be lost.
 GRACE, LOSS = 1.0, 2.0
@@ -41,12 +43,6 @@ SLACK = 0.5
 # A minute of the venue's is asked for when it ended so long ago.
 SETTLING = 5.5
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD", "DOGE-USD", "LTC-USD"]
-
-
-def free_port():
-    with socket.socket() as peer:
-        peer.bind(("127.0.0.1", 0))
-        return peer.getsockname()[1]
 
 
 def fetch(port, path):
@@ -101,7 +97,7 @@ class Trial:
                 break
             time.sleep(0.05)
         else:
-            raise SystemExit(f"the gateway did not get ready; see {log.name}")
+            raise SystemExit(f"the gateway did not get ready; see {log.name}:{tail(log.name)}")
         ready = time.time()
         self.ready_times.append(ready - began)
         if number > 0:

@@ -6,7 +6,6 @@ Usage: monitoring.py TIDEGATE     (the built executable; needs prometheus)
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,14 +13,10 @@ import time
 import urllib.parse
 import urllib.request
 
+from processes import free_port
+
 # Series that a gateway on loopback, without TLS, a recording and a data folder, does not have.
 ABSENT = ("tidegate_tls_", "tidegate_recording_", "tidegate_history_")
-
-
-def free_port():
-    with socket.socket() as peer:
-        peer.bind(("127.0.0.1", 0))
-        return peer.getsockname()[1]
 
 
 def until(what, seconds, body):

@@ -32,7 +32,8 @@ import sys
 import tempfile
 import time
 
-from kill import fetch, free_port
+from kill import fetch
+from processes import free_port, tail
 
 
 class Manager:
@@ -327,7 +328,8 @@ class Trial:
         self.manager = Manager(self.work) if options.keep_ports else None
 
     def spawn(self, name, *arguments):
-        log = open(os.path.join(self.work, f"{name}.log"), "w")
+        self.newest_log = os.path.join(self.work, f"{name}.log")
+        log = open(self.newest_log, "w")
         command = [self.options.binary, *arguments]
         if self.manager and arguments[0] == "serve":
             return self.manager.spawn(command, self.environment, log)
@@ -357,9 +359,10 @@ class Trial:
             if ((await loop.run_in_executor(None, fetch, self.internal, "/readyz")) or "").startswith("ready"):
                 return
             if gateway.poll() is not None:
-                raise SystemExit(f"the gateway ended; see {self.work}")
+                raise SystemExit(
+                    f"the gateway ended with {gateway.returncode}; see {self.work}:{tail(self.newest_log)}")
             await asyncio.sleep(0.05)
-        raise SystemExit(f"the gateway did not get ready; see {self.work}")
+        raise SystemExit(f"the gateway did not get ready; see {self.work}:{tail(self.newest_log)}")
 
     def resumed(self, client, message):
         if self.was_killed:

@@ -32,6 +32,7 @@ import time
 
 import resume
 from kill import fetch
+from processes import tail
 
 # How late the gateway may be, on a machine with other work.
 SLACK = 1.0
@@ -194,7 +195,7 @@ class Trial(resume.Trial):
         end = time.monotonic() + seconds
         while not body():
             if time.monotonic() > end:
-                raise SystemExit(f"waited in vain for {what}; see {self.work}")
+                raise SystemExit(f"waited in vain for {what}; see {self.work}:{tail(self.newest_log)}")
             await asyncio.sleep(0.02)
 
     async def watch_itself(self):
@@ -329,7 +330,7 @@ class Trial(resume.Trial):
         if ledger.failures:
             with open(os.path.join(self.work, "failures"), "w", encoding="utf-8") as file:
                 file.write("\n".join(ledger.failures))
-            print(f"see {self.work}")
+            print(f"see {self.work}:{tail(self.newest_log)}")
         return 1 if ledger.failures else 0
 
 
