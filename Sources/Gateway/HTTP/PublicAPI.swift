@@ -215,7 +215,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
       try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
     case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)
-    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
+    case .alerts, .alert, .alertAction, .alertFirings:
+      let path = route == .alertFirings ? symbol + "/firings" : symbol
+      try alerts(AlertRequest(request, body, path: path), grant, reply, charge)
     }
   }
 
