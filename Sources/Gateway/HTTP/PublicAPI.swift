@@ -292,6 +292,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
             + NearNames.question(String(venue.prefix(40)), among: node.hub.directory.venues),
           hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
     }
+    // Just after a start an empty list would say that the venue has no markets.
+    if let early = node.hub.listNotReady(of: "\(venue ?? "*"):") {
+      throw RequestProblem(response: response(to: early))
+    }
     let listing = node.hub.listingRevision
     let list = InstrumentList(
       node.hub.directory, node.hub.feeds, venue: venue, query: query.text("q"), grant: grant)
