@@ -4,9 +4,9 @@ import Glibc
 
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
-/// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
-/// `execute`. The source's handler is entered with the first event and stays until the loop ends, so the queue's own
-/// `async` would wait for ever; hence the mailbox, and hence nobody else has the queue.
+/// All work of a loop runs on its queue, one task at a time. Other queues and threads enter through `execute`. The
+/// source's handler starts with the first event and runs until the loop ends, so a call of the queue's own `async`
+/// would wait for ever. Therefore the loop has a mailbox, and no other code has the queue.
 ///
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
 /// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.

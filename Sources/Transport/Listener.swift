@@ -127,7 +127,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private var isOpen = true
   /// Whether another process goes on with the same socket.
   private var isLeft = false
-  /// Closes once nobody waits to be accepted, or so many more have been: the queue holds no more that came before.
+  /// Closes when no connection waits to be accepted, or when this many more have been accepted: then the queue holds
+  /// none of the connections that waited at the call.
   private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
   private var isRetrying = false
@@ -223,8 +224,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
-          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for
-          // somebody, because another thread may take it meanwhile.
+          // Linux returns this error even if no connection waits, because it allocates the descriptor first. The
+          // listener gives its spare descriptor up only for a waiting connection, because another thread may take the
+          // free descriptor in the meantime.
           guard kernel.hasWaiting(descriptor) else { return }
           guard shedOne() else { return retryLater() }
         case ENOBUFS, ENOMEM: return retryLater()

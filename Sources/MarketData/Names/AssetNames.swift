@@ -41,8 +41,8 @@ package struct AssetNames: Sendable, Equatable {
 
   package var isEmpty: Bool { assets.isEmpty }
 
-  /// Takes what a venue says now in place of what it said. Codes and names that are none are left out
-  /// (`AssetNames.name`). O(n log n) in all assets: away from a loop where there are many.
+  /// Replaces a venue's names with `list`. Leaves invalid codes and names out (`AssetNames.name`). O(n log n) in all
+  /// assets: call it away from a loop if there are many.
   /// - Parameter list: names by code, at most `listLimit`.
   package mutating func set(_ list: [String: String], of venue: String) {
     precondition(list.count <= Self.listLimit, "a list of names has at most \(Self.listLimit)")

@@ -271,8 +271,9 @@ extension SubscriberHub {
     }
   }
 
-  /// Holds a client in a rate class from its next look on, within 100 ms, until an operator lets it go; it may become
-  /// slower by itself. 0 lets it go: it gets back what it asked for at once, unless it is slow by itself.
+  /// Holds a client in a rate class from its next check on, within 100 ms, until an operator ends the hold. A slow
+  /// client may move to a slower class. 0 ends the hold: the client gets the requested rate back at once, unless it is
+  /// slow.
   package func hold(_ client: ClientID, in interval: UInt16) {
     guard let state = state(of: client), state.flow.held != interval else { return }
     let wasHeld = state.flow.degraded == state.flow.held

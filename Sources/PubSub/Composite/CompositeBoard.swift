@@ -20,11 +20,11 @@ package struct CompositePlace: Sendable, Hashable {
   }
 }
 
-/// The composite markets that somebody subscribes to: takes what their members show, and makes each composite once for
-/// all that changed, whatever the number of its streams and subscribers. Sans-IO; loop 0 has one.
+/// The composite markets that have subscribers. It collects the values of their members, and computes each composite
+/// once for all changes, for any number of streams and subscribers. Sans-IO; loop 0 has one.
 ///
-/// It holds what the owners of the markets last handed over. Whether a feed is live is judged when a composite is made,
-/// so that a venue leaves with the state that says it is not.
+/// It stores the last values from the owners of the markets. It checks whether a feed is live when it computes a
+/// composite, so a venue is excluded as soon as its state is not live.
 package struct CompositeBoard {
   /// Composites that one `advance` makes at most, of 5 µs each; the others follow in the order in which they changed.
   package static let atOnce = 200
