@@ -252,7 +252,7 @@ package final class SubscriberHub {
     queues.touch(slot, clients)
   }
 
-  /// Tells clients whose grant ends soon, closes those whose grant has ended and those that never had one.
+  /// Warns clients whose grant ends soon. Closes clients whose grant has ended, and clients that never had one.
   private func reviewGrants(_ now: Timestamp, into actions: inout [HubAction]) {
     for slot in grants.nextSlots(used: clients.used) {
       let client = clients.id(of: slot)

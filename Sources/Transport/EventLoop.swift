@@ -112,9 +112,9 @@ package final class EventLoop: @unchecked Sendable {
     _ = mailbox.submit(task) { poller.wake() }
   }
 
-  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits
-  /// for the loop already that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what
-  /// comes next. Callable from anywhere.
+  /// Runs `task`, which holds `bytes`, on the loop like `execute`. Returns false and drops the task after `shutdown`,
+  /// or if so much already waits that the loop cannot keep up. Use it for work that the sender can merge with its next
+  /// work. Callable from any thread.
   package func offer(bytes: Int, _ task: @escaping @Sendable () -> Void) -> Bool {
     mailbox.offer(bytes: bytes, task) { poller.wake() }
   }

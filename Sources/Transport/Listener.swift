@@ -76,8 +76,8 @@ package final class Listener: Sendable {
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
-  /// Hands the socket to who keeps it for the next process, before `close`: from then on those who wait to be accepted
-  /// are left to that one. On the first loop, while it listens.
+  /// Passes the socket to the code that keeps it for the next process; call it before `close`. From then on, waiting
+  /// connections are left to the next process. On the first loop, while it listens.
   package func leaveSocket(to keeper: @escaping @Sendable (_ descriptor: Int32) -> Void) {
     let (acceptor, descriptor) = (acceptor, descriptor)
     acceptor.loops[0].execute {

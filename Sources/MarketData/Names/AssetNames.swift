@@ -70,8 +70,8 @@ package struct AssetNames: Sendable, Equatable {
     return low
   }
 
-  /// A venue's text as a name; nil where it is none: empty or long, the code once more, with control characters or
-  /// with characters that turn the direction of what stands beside it. Also nil for a code that cannot be one.
+  /// A venue's text as a name. Nil if the text is empty or long, if it repeats the code, or if it has control
+  /// characters or characters that change the direction of text. Also nil for an invalid code.
   package static func name(_ text: String, of code: String) -> String? {
     guard (1...codeBytes).contains(code.utf8.count), code.utf8.allSatisfy(isCode) else { return nil }
     let words = text.split(separator: " ")

@@ -62,8 +62,9 @@ struct TradeBridge {
     held = []
   }
 
-  /// Decides on what has come. Nil: nothing is known yet, or all of it has been told already and is forgotten; what
-  /// comes next may join. Otherwise the bridge has done its work. O(held × told), for each message until then.
+  /// Decides about the held trades. Nil: the earlier trades are not known yet, or all held trades were published by the
+  /// earlier run and are dropped; the next trades may join. Otherwise the bridge has finished. O(held × told), for each
+  /// message until then.
   mutating func cross() -> Crossing? {
     guard let told, !held.isEmpty else { return nil }
     let order = order

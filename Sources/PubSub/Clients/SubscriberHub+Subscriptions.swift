@@ -298,12 +298,12 @@ extension SubscriberHub {
   /// it was when it was last looked after. O(1).
   package var queuedBytes: Int { watchList.bytes }
 
-  /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything
-  /// waiting.
+  /// Closes clients with 4108, those with the most queued bytes first, until `bytes` are released or no client has
+  /// queued bytes.
   /// - Parameters:
-  ///   - clients: how many are closed at the most.
-  ///   - limit: of the budget, for the reason that the clients get.
-  /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
+  ///   - clients: the largest number of clients to close.
+  ///   - limit: the limit of the budget, for the close reason.
+  /// - Returns: the number of closed clients and their queued bytes. O(n log n) in the clients with queued bytes.
   package func shed(
     bytes: Int, clients most: Int, limit: Int, into actions: inout [HubAction]
   ) -> (clients: Int, bytes: Int) {

@@ -1,6 +1,6 @@
 import MarketData
 
-/// Who subscribes to a stream on this loop, and what the hub knows of it.
+/// The subscribers of a stream on this loop, and the hub's state of the stream.
 struct SubscriberList {
   /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []

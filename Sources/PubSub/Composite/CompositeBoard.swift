@@ -80,7 +80,7 @@ package struct CompositeBoard {
     return composite.members.map(\.place)
   }
 
-  /// Tells the members of a composite, as the directory has them. Returns who is new and who is no member any more.
+  /// Sets the members of a composite, from the directory. Returns the new members and the removed ones.
   package mutating func setMembers(
     _ entries: [DirectoryEntry], of symbol: String
   ) -> (added: [CompositePlace], removed: [CompositePlace]) {
@@ -99,7 +99,7 @@ package struct CompositeBoard {
 
   // MARK: What changed
 
-  /// What a market shows now, as its owner says; nil if it has none such. O(members of its composite).
+  /// Sets a market's present values, from its owner; nil if the market has none. O(members of its composite).
   package mutating func take(_ part: QuotePart?, of symbol: String) {
     let name = CompositeSymbol.prefix + symbol.drop { $0 != ":" }.dropFirst()
     guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }

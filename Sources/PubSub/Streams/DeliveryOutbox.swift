@@ -36,7 +36,7 @@ package struct DeliveryOutbox {
   /// Nothing was taken: merges the frames that came since the last time. O(deliveries).
   package mutating func merge() {
     guard fresh < deliveries.count else { return }
-    /// Where the run of a stream stands, if nothing of the stream comes behind it.
+    /// The index of a stream's run, if no other item of the stream follows it.
     var runs: [StreamID: Int] = [:]
     var kept: [Delivery] = []
     kept.reserveCapacity(deliveries.count)
