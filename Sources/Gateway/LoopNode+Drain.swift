@@ -9,6 +9,8 @@ struct NodeEnding {
   var takesLatecomers = false
   /// When those who are still there are ended, monotonic µs.
   var deadline = Int64.max
+  /// Until when HTTP requests of connections that are there are waited for and answered, monotonic µs.
+  fileprivate var answersUntil = Int64.min
   /// When the node last looked.
   fileprivate var lookedAt: Int64?
   /// Whether those who were still there have been ended, and have until `deadline` to read why.
@@ -21,6 +23,9 @@ extension LoopNode {
   private static let lookInterval: Duration = .milliseconds(10)
   /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
   private static let stallAfter: Int64 = 250_000
+  /// How long a drain waits for the first request of a connection that has come, µs. It was let in, so nobody else can
+  /// answer it.
+  private static let answerTime: Int64 = 1_000_000
   /// What those who have not answered their close frame get to read it, µs.
   private static let lastTime: Int64 = 900_000
 
@@ -47,6 +52,7 @@ extension LoopNode {
     isDraining = true
     ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
+    ending.answersUntil = loop.moment + Self.answerTime
     hub.drain(window: window, now: clock.now(), into: &actions)
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
@@ -56,6 +62,7 @@ extension LoopNode {
     loop.assertOnLoop()
     isDraining = true
     ending.deadline = min(ending.deadline, loop.moment + limit)
+    ending.answersUntil = .min
     for timer in timers { timer.cancel() }
     stopFeeds()
     for case let session? in clients.sessions {
@@ -83,7 +90,8 @@ extension LoopNode {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }
     ending.lookedAt = moment
-    if clients.openCount == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
+    let isOwed = moment < ending.answersUntil && clients.httpSessions.sessions.contains { $0.owesAnswer }
+    if clients.openCount == 0, !isOwed, !ending.isLast || !loop.hasLingeringConnections { return body() }
     if moment >= ending.deadline {
       if ending.isLast { return body() }
       ending.isLast = true

@@ -239,7 +239,7 @@ package final class DataFile: Sendable {
     var configuration = Configuration()
     configuration.label = "tidegate.history"
     configuration.maximumReaderCount = 4
-    configuration.qos = .utility
+    configuration.qos = .default
     // Another process may hold the writer's lock: an import, or the gateway that this one takes over from.
     configuration.busyMode = .timeout(5)
     configuration.prepareDatabase { db in

@@ -158,6 +158,9 @@ final class HTTPSession: ConnectionHandler {
     if !isFinished, !isAnswering, atOnce || requests > 0 { finish() }
   }
 
+  /// Whether a request is being answered, or the first one may be on its way.
+  var owesAnswer: Bool { !isFinished && (isAnswering || requests == 0) }
+
   private func keep(_ bytes: UnsafeRawBufferPointer) {
     if waiting.count + bytes.count <= HTTPSession.pipelineLimit { return waiting.append(bytes) }
     waiting.release()

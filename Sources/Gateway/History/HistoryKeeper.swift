@@ -93,11 +93,11 @@ package final class HistoryKeeper: Sendable {
   private let progress: Mutex<Progress>
   /// Not of a lower class than the rest: on a busy machine it would be starved, and what it has not written a kill
   /// takes.
-  private let queue = DispatchQueue(label: "tidegate.history", qos: .default)
+  private let queue = DispatchQueue(label: "tidegate.history")
   private let readers: [DispatchQueue]
   private let turn = Atomic<Int>(0)
   /// For clients, so that a restart never waits for them.
-  private let clientReader = DispatchQueue(label: "tidegate.history.clients", qos: .default)
+  private let clientReader = DispatchQueue(label: "tidegate.history.clients")
   private let clientReads = Atomic<Int>(0)
   private let timer: SecondTimer
 
@@ -119,7 +119,7 @@ package final class HistoryKeeper: Sendable {
     figures.setAside = file.setAside.count
     figures.fileBytes = file.byteCount
     progress = Mutex(Progress(figures: figures))
-    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)", qos: .default) }
+    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)") }
     timer = SecondTimer(queue: queue)
     for name in file.setAside {
       log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])

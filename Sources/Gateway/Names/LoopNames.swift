@@ -22,7 +22,7 @@ final class LoopNames {
   private static let shortestWait = Microseconds.minute
   private static let longestWait = 6 * Microseconds.hour
   /// For answers that are large.
-  private static let reader = DispatchQueue(label: "tidegate.names", qos: .utility)
+  private static let reader = DispatchQueue(label: "tidegate.names")
 
   private struct Source {
     let venue: String

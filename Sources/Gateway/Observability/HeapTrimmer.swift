@@ -49,7 +49,7 @@ package final class HeapTrimmer: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
 
   package init(_ log: Logger) {
-    let queue = DispatchQueue(label: "tidegate.memory", qos: .utility)
+    let queue = DispatchQueue(label: "tidegate.memory")
     timer = DispatchSource.makeTimerSource(queue: queue)
     let watch = MemoryWatch(log)
     timer.setEventHandler { @Sendable in watch.look() }

@@ -25,7 +25,7 @@ package final class LogOutput: Sendable {
   }
   private let descriptor: Int32
   private let state = Mutex(State())
-  private let queue = DispatchQueue(label: "tidegate.log", qos: .utility)
+  private let queue = DispatchQueue(label: "tidegate.log")
 
   /// Standard error.
   package static let standardError = LogOutput(descriptor: STDERR_FILENO)

@@ -62,7 +62,7 @@ package final class PortfolioDesk: @unchecked Sendable {
   let log: Logger
   let kernel: any Kernel
   private let store: PortfolioStore?
-  let queue = DispatchQueue(label: "tidegate.portfolios", qos: .utility)
+  let queue = DispatchQueue(label: "tidegate.portfolios")
   /// The owner of every portfolio.
   private let known = Mutex<[Int64: String]>([:])
 
