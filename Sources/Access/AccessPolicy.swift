@@ -107,8 +107,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be
-  /// applied to it.
+  /// A client's verified identity and its rights. Kept with a session, so that a changed key file can be applied to it.
   package final class Credential: Sendable {
     fileprivate enum Source: Sendable {
       case key(hash: [UInt8])

@@ -2,9 +2,9 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Who may come in: connections and rates, in total and per address, over all loops. One lock around one table; what is
-/// asked per message is elsewhere (`SubscriberHub`), so the lock is taken per connection and per HTTP request only, for
-/// under 1 µs.
+/// Admits connections and requests: counts and rates, in total and per address, over all loops. One lock protects one
+/// table. It is taken only per connection and per HTTP request, for under 1 µs; the limits of stream messages are
+/// elsewhere (`SubscriberHub`).
 package final class Admission: Sendable {
   package struct Limits: Sendable {
     /// Connections at a time.

@@ -243,7 +243,7 @@ package final class Gateway: Sendable {
 
   /// Says how the process ends when an operator asks for it over HTTP; after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
-  /// Says who replaces the process by another when an operator asks for it over HTTP; after `start`.
+  /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
   package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
 
   /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a

@@ -32,8 +32,8 @@ extension LoopNode {
   /// Whether who asks for a stream now is refused.
   var isShut: Bool { isDraining && !ending.takesLatecomers }
 
-  /// Ends the feeds, and leaves streams and sessions to the next process: clients are shown that what they have stands
-  /// still, and hear nothing but heartbeats. On the loop. O(feeds + streams + clients).
+  /// Ends the feeds, and hands streams and sessions over to the next process. Clients learn that their data no longer
+  /// changes, and from then on receive only heartbeats. On the loop. O(feeds + streams + clients).
   func freeze() {
     loop.assertOnLoop()
     guard !ending.isFrozen else { return }

@@ -31,7 +31,7 @@ struct NodeSettings: Sendable {
   var servesConsole = true
   /// Who may come in; one for all nodes.
   var admission: Admission
-  /// Whose tokens are good; nil: none is asked for.
+  /// The accepted tokens; nil: no token is required.
   var access: Authenticator?
   /// What streams and sessions go on from; nil: from nothing.
   var kept: KeptRun?

@@ -134,8 +134,9 @@ package final class DataFile: Sendable {
 
   // MARK: Damage
 
-  /// Replaces a damaged file by an empty one, for all who share this object. The one who writes most calls it when a
-  /// transaction has thrown `.damaged`; transactions that run meanwhile fail. Returns the new name of the damaged file.
+  /// Replaces a damaged file with an empty one, for all users of this object. The main writer calls it after a
+  /// transaction has thrown `.damaged`; transactions that run at the same time fail. Returns the new name of the
+  /// damaged file.
   @discardableResult
   package func replaceDamaged(stamp: String) throws(DataFileError) -> String {
     do {

@@ -17,8 +17,9 @@ extension HistoryStore {
     }
   }
 
-  /// Takes the record of the run before this one. Nil if there is none: that run was killed, it has ended too long ago,
-  /// or another has begun since. What is taken is gone from the disk itself, whatever happens to the machine.
+  /// Reads and deletes the record of the previous run. Nil if there is none: that run was killed, ended too long ago,
+  /// or another run has started since. The record is deleted from the disk itself before this returns, so even a power
+  /// failure does not bring it back.
   package func takeStreams(now: Timestamp) throws(DataFileError) -> StoredStreams? {
     guard let run else { return nil }
     let found = try file.read { db in try StreamTables.record(before: run, now: now, db) }

@@ -2,8 +2,8 @@ import GRDB
 import MarketData
 import Synchronization
 
-/// What survives a restart of the gateway: closed candles, gaps, instruments and what was newest of each, in the data
-/// file.
+/// Stores what survives a restart of the gateway in the data file: closed candles, gaps, instruments and the newest
+/// trades of each.
 ///
 /// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`),
 ///   or come from a venue. Which of two candles is kept, `StoredCandle.Quality` says.

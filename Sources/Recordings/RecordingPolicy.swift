@@ -39,7 +39,7 @@ package struct RecordingPolicy: Sendable, Equatable {
   package var keepMegabytes = 0
   /// Files of one connection, the one that is being written included, 0 (no bound)…1,000,000.
   package var keepFiles = 0
-  /// The longest that something waits in memory to be written, s, 1…60: what a crash costs at the most.
+  /// The longest time that a record waits in memory to be written, s, 1…60: the most that a crash loses.
   package var flushSeconds = 2
   package var sync = Sync.rotation
 

@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 import Venues
 
-/// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its
-/// instruments. What is to be known of a venue for that is the venue's (`VenueReplay`).
+/// The facts about a recording that a replay needs: its venue, its symbols in the gateway's spelling, its instruments.
+/// `VenueReplay` has the venue's part.
 package struct ReplaySource {
   /// How many records are looked through for the instrument list; recorders ask for it first.
   private static let searchLimit = 4096

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What an owner asks to be told of. A plain value: the engine compiles it, the store keeps it as JSON.
+/// An owner's alert rule. A plain value: the engine compiles it, the store keeps it as JSON.
 package struct AlertRule: Sendable, Hashable {
   package var condition: AlertCondition
   package var frequency: AlertFrequency

@@ -65,7 +65,7 @@ package struct AlertFiring: Sendable, Hashable {
   /// The market, and the figure that made the condition true; nil for clocks and staleness.
   package var source: AlertSource?
   package var value: Decimal64?
-  /// By how much at most the firing comes after what it tells, µs; 0: on time.
+  /// The longest time that the event may have preceded the firing, µs; 0: on time.
   package var lateBy: Int64
   /// Rings again after a snooze.
   package var isReminder: Bool

@@ -115,7 +115,7 @@ func serve(
         }
       },
       leave: { process in
-        // Nobody hears the new process before this, so its state is said here.
+        // The service manager does not listen to the new process before this, so this process reports its state.
         manager?.handOver(to: process, "clients on \(gateway.address.description), taken over by process \(process)")
         gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
       }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))

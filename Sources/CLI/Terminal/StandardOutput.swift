@@ -12,7 +12,7 @@ enum StandardOutput {
   }
 }
 
-/// Standard error for what a command says beside its output.
+/// Standard error, for messages that are not a command's output.
 enum StandardError {
   /// Writes all of `text`, or nothing where nobody reads any more: the command goes on.
   static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }

@@ -7,7 +7,7 @@ import PubSub
 import Transport
 import Venues
 
-/// The administration on the internal port: who is there, what the feeds do, and orders to both, for those who show the
+/// The administration on the internal port: lists clients and feeds and executes orders, for requests with the
 /// operators' token. On loop 0.
 final class AdminAPI: @unchecked Sendable {
   // `@unchecked`: used on its node's loop only.

@@ -59,7 +59,7 @@ extension AlertDesk {
       let count = uses[symbol, default: 0] + step
       uses[symbol] = count > 0 ? count : nil
       if count <= 0 {
-        // Nobody says any longer what it does.
+        // No loop reports its values any more.
         live.remove(symbol)
         let now = moment
         engine.setFeed(engine.source(symbol), isLive: false, at: now)

@@ -133,7 +133,7 @@ package final class AlertDesk: @unchecked Sendable {
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
   private(set) var hasEnded = false
-  /// Where what is wanted and what is shown goes; set once, before `start`.
+  /// The receiver of wanted markets and of shown documents; set once, before `start`.
   var outlet: (any AlertOutlet)?
 
   /// Takes up the rules of a file. One that cannot be read costs alerts alone: they are in memory then, and the log
@@ -314,7 +314,7 @@ package final class AlertDesk: @unchecked Sendable {
     let shown = Shown(current, of: self)
     guard let store else { return tell(current, shown) }
     if store.file.setAside.count != filesSetAside {
-      // The file was damaged and begun anew: it has to be told everything.
+      // The file was damaged and replaced by an empty one: everything must be written again.
       filesSetAside = store.file.setAside.count
       draft = current
       draft.written.formUnion(entries.keys)

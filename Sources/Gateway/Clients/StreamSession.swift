@@ -28,8 +28,8 @@ final class StreamSession: ConnectionHandler {
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
-  /// What was read and not taken, at most `Connection.Limits.readBytes`, and what it waits for. Nothing is read
-  /// meanwhile.
+  /// Bytes that were read but not processed, at most `Connection.Limits.readBytes`, and the reason for waiting. The
+  /// session reads nothing in the meantime.
   private var held = ByteBuffer()
   private var hold = Hold.none
   /// Frames taken since closing began.
@@ -76,7 +76,8 @@ final class StreamSession: ConnectionHandler {
   /// such peers would be served at full rate until then. A client that reads answers before its first request goes out,
   /// and waits for nothing.
   static let unprovenLimit = 4 << 10
-  /// For clients behind something that swallows pongs: what they say this long after they came counts as much, µs.
+  /// For clients behind a proxy that drops pongs: a message from the client this long after it connected counts as an
+  /// answer, too, µs.
   private static let proofAfter: Int64 = 1_000_000
   /// Bytes handed to the socket at a time; what is behind them can still be merged.
   static let handOverBytes = 32 << 10
@@ -159,7 +160,7 @@ final class StreamSession: ConnectionHandler {
     hold = .none
     guard connection.isOpen else { return held.release() }
     heardAt = connection.loop.moment
-    // A client that is held back is not read from: what is held counts as what it says now, or nothing would.
+    // The session does not read from a client that is held back. Therefore its held input counts as a sign of life.
     if heardAt - openedAt >= StreamSession.proofAfter { prove() }
     var input = held.unsafeMutableBytes
     take(&input, isNext: true)

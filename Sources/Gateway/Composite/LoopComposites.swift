@@ -4,9 +4,9 @@ import Transport
 
 /// Composite markets and conversions on the stream. Owned by its node's loop.
 ///
-/// Every loop hands over to loop 0 what the members show that it owns: those whose book left or entered its state at
-/// the end of the turn, the others on a tick of 100 ms, each once however often it changed. Loop 0 makes each composite
-/// once for all that came since its own last tick, and at once where a state changed. A market that is no member costs
+/// Every loop passes the values of its member markets to loop 0. It passes markets whose book went in or out of sync at
+/// the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each composite
+/// once for all changes since its own last tick, and at once after a change of state. A market that is no member costs
 /// one look-up a batch.
 final class LoopComposites {
   /// How old a table of conversions gets while somebody subscribes to one, µs.

@@ -3,8 +3,8 @@ import Decks
 import MarketData
 import PubSub
 
-/// What is shown of decks to those who subscribe: each deck and zone once a day, and once more when a reload changes
-/// it. Time comes in with each call.
+/// The documents of decks with subscribers: one for each deck and zone a day, and another if a reload changes it. Each
+/// call passes the time.
 struct DeckBoard {
   /// The card of a deck in a zone at a moment; nil where the deck is gone.
   typealias Reading = (_ deck: String, _ zone: String, _ now: Timestamp) -> DeckDay?

@@ -62,14 +62,14 @@ final class HTTPSession: ConnectionHandler {
   /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
   /// waiting.
   static let requestsPerTurn = 4
-  /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
+  /// How long the session reads nothing after a 429, ns: a client that continues is answered four times a second.
   static let restAfterRefusal: Duration = .milliseconds(250)
 
   private unowned let responder: any HTTPResponder
   private unowned let connection: Connection
   private let limits: HTTPConnectionLimits
   private var parser = HTTPRequestParser()
-  /// What was read behind the request that is being answered; reading is paused while it holds anything.
+  /// Bytes read after the present request; reading pauses while there are any.
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false

@@ -15,8 +15,8 @@ package struct HTTPConnectionLimits: Sendable, Equatable {
   package init() {}
 }
 
-/// Watches that a client keeps up the pace of HTTP: whole heads soon, bodies and responses at a least rate, no idling
-/// for ever. Sans-IO: events and their times go in, and what is overdue comes out.
+/// Enforces the time limits of HTTP on a client: whole heads in time, a minimum rate of bodies and responses, and a
+/// limit for idling. Sans-IO: events and their times go in, overdue limits come out.
 struct HTTPWatch {
   /// What the connection is at.
   enum Phase: Equatable {

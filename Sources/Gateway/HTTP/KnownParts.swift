@@ -80,8 +80,8 @@ final class MemoCount: Sendable {
   fileprivate func leave() { count.subtract(1, ordering: .relaxed) }
 }
 
-/// What an answer was made of, for the same request when it comes again: as long as nothing of it has changed, the
-/// answer is the same, and nobody need be asked. Of use on the loop that made it alone.
+/// The content of an answer, for the same request when it is repeated. While the content has not changed, the answer is
+/// the same, and no loop must be asked. Valid only on the loop that made it.
 final class AnswerMemo: Sendable {
   /// Of the plain body.
   let tag: String

@@ -3,7 +3,7 @@ import HTTP1
 import PubSub
 import Transport
 
-/// Who asks, what that one may not, and what is written down of it.
+/// Identifies the client of a request, refuses what it may not do, and writes the access log.
 extension PublicAPI {
   struct Caller {
     /// Nil: nobody has said.

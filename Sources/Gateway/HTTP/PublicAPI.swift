@@ -158,7 +158,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     reply: @escaping (HTTPResponse) -> Void
   ) -> Bool { RepeatedAnswer(api: self).answer(request, memo, on: connection, reply: reply) }
 
-  /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
+  /// - Parameter charge: takes the cost of the answer from the client's allowance, or refuses the request.
   private func answer(
     _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?

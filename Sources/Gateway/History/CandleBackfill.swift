@@ -94,8 +94,8 @@ final class CandleBackfill {
     self.deliver = deliver
   }
 
-  /// What is wanted of every instrument: what its charts show. Days are computed from hours where the venue has none of
-  /// its own.
+  /// The candles to request for every instrument: those of its charts. Days are computed from hours if the venue has no
+  /// day candles.
   func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] { Self.ranges(format, now: now) }
 
   /// All days that the venue may have; nil where it has no days of its own. No market is older than 2010.
@@ -165,8 +165,8 @@ final class CandleBackfill {
     }
   }
 
-  /// The page to ask for next: of an instrument that somebody watches, then of the shortest candles, then the one that
-  /// came first. O(pages).
+  /// The next page to request: first of an instrument with subscribers, then of the shortest candles, then the one that
+  /// was added first. O(pages).
   private func choose() -> Int? {
     var best: (index: Int, rank: Int)?
     for (index, page) in pages.enumerated() {

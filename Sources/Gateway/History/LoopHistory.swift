@@ -23,7 +23,8 @@ final class LoopHistory {
     var tradeCount: UInt64 = 0
     /// Whether its past has been asked for and is not there yet.
     var waits = false
-    /// Whether it was shown without its past, for want of patience: then nothing goes on behind that any more.
+    /// Whether the wait for its history took too long and it was shown without it: then no stored stream can continue
+    /// here.
     var hasBegun = false
     /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
     /// once when the minute in which it began has ended.
@@ -249,7 +250,7 @@ final class LoopHistory {
 
   // MARK: From the venue
 
-  /// Somebody wants to see all there is of an instrument: the venue is asked for all its days, once a run.
+  /// A client requests the whole history of an instrument: request all its days from the venue, once a run.
   func wantAll(of id: InstrumentID, _ slot: Int) {
     guard let entry = feeds[slot], id.index < entry.instruments.count, !entry.instruments[id.index].hasAskedForAll,
       let days = entry.backfill?.allDays(now: node.clock.now())

@@ -59,7 +59,7 @@ final class LoopNames {
     }
   }
 
-  /// Has a venue asked, if it says names and is not asked already. On the loop.
+  /// Starts the request for a venue's names, if the venue publishes names and no request runs. On the loop.
   func add(_ venue: Venue, configuration: FeedConfiguration, tls: TLSClientContext?) {
     node.loop.assertOnLoop()
     let base = configuration.restEndpoint ?? venue.restEndpoint

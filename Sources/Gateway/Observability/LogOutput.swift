@@ -3,11 +3,10 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Lines for a descriptor whose reader may be slow, stuck or gone. Who logs never waits for it, least of all a loop.
+/// Writes lines to a descriptor whose reader may be slow, stuck or gone. The code that logs never waits for the reader.
 ///
-/// A line is written at once where the descriptor takes it, so that the last words of a process that dies are there.
-/// Otherwise it waits, 1 MiB of lines at most, for a queue of its own; what finds no room is counted, and a line says
-/// how much it was.
+/// A line is written at once if the descriptor takes it, so the last lines of a dying process arrive. Otherwise it
+/// waits for a separate queue, at most 1 MiB of lines. Lines that do not fit are counted, and a line says how many.
 package final class LogOutput: Sendable {
   /// Bytes that may wait.
   static let limit = 1 << 20

@@ -26,7 +26,7 @@ struct NodeMetrics: Sendable {
   /// Clients closed while draining.
   var evicted: UInt64 = 0
   var parkedSessions = 0
-  /// Streams of the loop's markets that somebody subscribes to, and those that keep their number for who comes back.
+  /// The loop's streams with subscribers, and those that keep their number for clients that return.
   var streams = 0
   var streamsKept = 0
   /// Of the messages that are kept for who comes back.

@@ -19,7 +19,7 @@ protocol PortfolioOutlet: Sendable {
 extension PortfolioDesk {
   /// How often values are published, ms.
   private static let interval = 1_000
-  /// How soon after a gathering somebody who just came makes another, µs.
+  /// How soon after a collection a new subscriber causes another one, µs.
   private static let pause = 200 * Microseconds.millisecond
 
   func startTimer() {
@@ -108,7 +108,7 @@ extension PortfolioDesk {
     gatherSoon()
   }
 
-  /// Somebody who wants prices once.
+  /// A request for prices, once.
   struct OneShot {
     var symbols: [String]
     var body: @Sendable (inout PortfolioBoard) -> Void

@@ -316,7 +316,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     var batch = change.batch
     let setAside = store.file.setAside.count
     if setAside != filesSetAside {
-      // The file was damaged and begun anew: it has to be told everything, the change last.
+      // The file was damaged and replaced by an empty one: everything must be written again, the change last.
       let others = portfolios.values.map(\.stored).filter { $0.id != change.id }.sorted { $0.id < $1.id }
       batch.heads = others + batch.heads
       batch.entries = others.flatMap { portfolio in portfolio.entries.map { (portfolio.id, $0) } }

@@ -48,7 +48,7 @@ struct OutgoingUpgrade: Sendable {
   /// Upgrades of this service that were done before this process.
   let number: Int
 
-  /// - Parameter number: of the upgrade that this process came with; 0: it came with none.
+  /// - Parameter number: the number of the upgrade that started this process; 0: none.
   init(number: Int = 0) { self.number = number }
 
   /// Begins an upgrade.

@@ -5,8 +5,8 @@ import Logging
 import Synchronization
 import Transport
 
-/// Replaces this process by another one of the same service, when an operator asks for it: carries out what
-/// `OutgoingUpgrade` says, on a queue of its own.
+/// Replaces this process with another one of the same service on an operator's request: executes the actions of
+/// `OutgoingUpgrade`, on its own queue.
 package final class UpgradeDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `shared` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.
