@@ -169,13 +169,13 @@ final class FaultInjector {
     }
   }
 
-  /// The frame with its first number that has a point made into none; nil if it has none. Times are in quotes with more
-  /// than digits, or have no point.
+  /// The frame with the first number of its lists that has a point made into none; nil if it has none. Times are in
+  /// quotes with more than digits, or have no point, and levels are in lists: Deribit's `"jsonrpc":"2.0"` is not.
   private static func unreadable(_ payload: SharedBytes) -> SharedBytes? {
     var bytes = Array(payload.unsafeBytes)
     func isPart(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || byte == UInt8(ascii: ".") }
     let around = Array("\",:[]}".utf8)
-    var start = 0
+    guard var start = bytes.firstIndex(of: UInt8(ascii: "[")) else { return nil }
     while let first = bytes[start...].firstIndex(where: isPart) {
       let end = bytes[first...].firstIndex { !isPart($0) } ?? bytes.count
       start = end
