@@ -71,7 +71,7 @@ Section: net
 Priority: optional
 Installed-Size: $(du -sk "$root" | cut -f1)
 Description: WebSocket gateway for market data
- Tidegate holds one connection to each exchange, keeps exact order books,
+ Tidegate holds a few connections to each exchange, keeps exact order books,
  trades and sparklines in memory, and sends them to any number of WebSocket
  clients at the rate that each can take.
 END

@@ -5,7 +5,7 @@ import Gateway
 struct Tidegate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tidegate",
-    abstract: "A market-data gateway: one connection to each exchange, any number of clients.",
+    abstract: "A market-data gateway: a few connections to each exchange, any number of clients.",
     discussion: """
       Try it without a network:
         tidegate serve --demo

@@ -115,7 +115,8 @@ func serve(
         }
       },
       leave: { process in
-        manager?.handOver(to: process, "clients are sent to process \(process)")
+        // Nobody hears the new process before this, so its state is said here.
+        manager?.handOver(to: process, "clients on \(gateway.address.description), taken over by process \(process)")
         gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
       }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))
   gateway.onUpgradeRequest(upgrades)

@@ -105,7 +105,7 @@ package final class AlertDesk: @unchecked Sendable {
   let log: Logger
   let kernel: any Kernel
   let store: AlertStore?
-  let queue = DispatchQueue(label: "tidegate.alerts", qos: .userInitiated)
+  let queue = DispatchQueue(label: "tidegate.alerts", qos: .default)
   let mailbox = Mutex(AlertMailbox())
   let sharedFigures = Mutex(Figures())
 

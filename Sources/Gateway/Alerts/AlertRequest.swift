@@ -44,11 +44,7 @@ struct AlertRequest {
         [.ack, .snooze, .pause, .resume, .enable, .disable].contains(action)
       else { throw notFound }
       request = ControlRequest(action)
-    default:
-      throw RequestProblem(
-        response: .error(
-          405, code: "method_not_allowed", message: "\(head.method) is not supported here",
-          hint: "POST to /v1/alerts, or to /v1/alerts/{id}/ack", fields: [HTTPField("Allow", "GET, HEAD, OPTIONS")]))
+    default: throw notFound
     }
     request.alert = id
     request.body = body

@@ -359,6 +359,7 @@ extension HTTPResponse {
         hint: "use GET; methods are written in capitals", fields: [allow])
     }
     return .error(
-      405, code: "method_not_allowed", message: "\(method) is not supported here", hint: "use GET", fields: [allow])
+      405, code: "method_not_allowed", message: "\(method) is not supported here", hint: "use \(allowed[0])",
+      fields: [allow])
   }
 }

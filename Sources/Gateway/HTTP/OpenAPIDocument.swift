@@ -50,7 +50,12 @@ enum OpenAPIDocument {
       summary: "The order book", members: ["symbol", "state", "bids", "asks", "time"]),
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
     "/v1/alerts": Answer(summary: "The alerts of who asks", members: [], statuses: [404], isTagged: false),
-    "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409], isTagged: false),
+    "/v1/alerts/{id}/firings": Answer(
+      summary: "The last firings of an alert", members: ["alert", "firings"], isTagged: false),
+    "/v1/alerts/{id}/{action}": Answer(
+      summary: "Acknowledges, snoozes, pauses, resumes, disables or enables an alert", statuses: [404, 409, 412],
+      isTagged: false),
+    "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409, 412], isTagged: false),
     "/v1/portfolios": Answer(
       summary: "The portfolios of who asks", members: ["kept", "portfolios", "limit"], statuses: [], isTagged: true),
     "/v1/portfolios/{id}": Answer(

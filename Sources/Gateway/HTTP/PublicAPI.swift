@@ -215,7 +215,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
       try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
     case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)
-    case .alerts, .alert: try alerts(AlertRequest(request, body, path: symbol), grant, reply, charge)
+    case .alerts, .alert, .alertAction, .alertFirings:
+      let path = route == .alertFirings ? symbol + "/firings" : symbol
+      try alerts(AlertRequest(request, body, path: path), grant, reply, charge)
     }
   }
 
@@ -289,6 +291,10 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
           message: "\(venue.prefix(40)) is not configured here"
             + NearNames.question(String(venue.prefix(40)), among: node.hub.directory.venues),
           hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
+    }
+    // Just after a start an empty list would say that the venue has no markets.
+    if let early = node.hub.listNotReady(of: "\(venue ?? "*"):") {
+      throw RequestProblem(response: response(to: early))
     }
     let listing = node.hub.listingRevision
     let list = InstrumentList(

@@ -6,8 +6,8 @@ import PubSub
 enum Route: CaseIterable, Sendable {
   // What stands in a longer path comes before it.
   case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
-    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alert, webhooks,
-    webhook, portfolios, portfolioTransaction,
+    linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alertFirings,
+    alertAction, alert, webhooks, webhook, portfolios, portfolioTransaction,
     portfolioTransactions, portfolioValue, portfolioCurve, portfolio
 
   /// A parameter of a route's query.
@@ -48,6 +48,8 @@ enum Route: CaseIterable, Sendable {
     case .topics: "/v1/topics"
     case .topic: PublishedTopics.prefix + "{name}"
     case .alerts: "/v1/alerts"
+    case .alertFirings: "/v1/alerts/{id}/firings"
+    case .alertAction: "/v1/alerts/{id}/{action}"
     case .alert: "/v1/alerts/{id}"
     case .webhooks: "/v1/webhooks"
     case .webhook: "/v1/webhooks/{id}"
@@ -64,10 +66,10 @@ enum Route: CaseIterable, Sendable {
   var methods: [String] {
     switch self {
     case .alerts, .webhooks, .portfolios, .portfolioTransactions: ["GET", "HEAD", "POST"]
-    case .portfolio: ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
+    case .alert, .portfolio: ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
     case .portfolioTransaction: ["GET", "HEAD", "PUT", "DELETE"]
     case .webhook: ["GET", "HEAD", "DELETE"]
-    case .alert: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "POST"]
+    case .alertAction: ["POST"]
     case .topic: ["GET", "HEAD", "POST"]
     default: ["GET", "HEAD"]
     }
@@ -75,8 +77,8 @@ enum Route: CaseIterable, Sendable {
 
   var parameters: [Parameter] {
     switch self {
-    case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alert, .webhooks, .webhook, .portfolios,
-      .portfolio, .portfolioTransaction, .decks:
+    case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alertFirings, .alertAction, .alert,
+      .webhooks, .webhook, .portfolios, .portfolio, .portfolioTransaction, .decks:
       []
     case .portfolioValue: [Parameter(name: "currency", allowed: "an asset: EUR")]
     case .portfolioCurve:

@@ -119,7 +119,7 @@ package final class HistoryKeeper: Sendable {
     figures.setAside = file.setAside.count
     figures.fileBytes = file.byteCount
     progress = Mutex(Progress(figures: figures))
-    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)", qos: .userInitiated) }
+    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)", qos: .default) }
     timer = SecondTimer(queue: queue)
     for name in file.setAside {
       log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])

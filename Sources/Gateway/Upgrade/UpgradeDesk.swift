@@ -46,7 +46,7 @@ package final class UpgradeDesk: @unchecked Sendable {
   private let hooks: Hooks
   private let log: Logger
   private let kernel: any Kernel
-  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .userInitiated)
+  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .default)
   private let shared: Mutex<UpgradeReport>
   private var machine: OutgoingUpgrade
   private var child: Child?

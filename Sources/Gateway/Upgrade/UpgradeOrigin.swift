@@ -23,7 +23,7 @@ package final class UpgradeOrigin: @unchecked Sendable {
   /// The sockets that the other process has listened on.
   package let sockets: [ServiceManager.KeptSocket]
   private let channel: MessageChannel
-  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .userInitiated)
+  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .default)
   private let kernel = SystemKernel.shared
   private var machine: IncomingUpgrade?
   private var timer: (any DispatchSourceTimer)?

@@ -75,11 +75,16 @@ extension SubscriberHub {
   /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the
   /// stream. For the first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
-    if var early = resolver.notReady(symbol) {
-      early.hint = "ask again in a second"
-      return early
-    }
+    if let early = listNotReady(of: symbol) { return early }
     lookup.nearMatches += 1
     return resolver.unknownSymbol(symbol, looksUp: lookup.nearMatches <= SymbolLookup.nearMatchLimit)
+  }
+
+  /// Why there is no list of markets yet; nil if there is one.
+  /// - Parameter symbol: any symbol of the venue; `*:` asks for any venue's.
+  package func listNotReady(of symbol: String) -> ProtocolError? {
+    guard var early = resolver.notReady(symbol) else { return nil }
+    early.hint = "ask again in a second"
+    return early
   }
 }

@@ -136,11 +136,14 @@ struct HTTPAnswerTests {
     while try await harness.get("/v1/tickers/binance:BTC-USDT").status != 200 {
       try await patience.wait(for: "the other venue")
     }
-    for path in ["tickers", "trades", "sparklines", "books"] {
-      let answer = try await harness.get("/v1/\(path)/kraken:BTC-USD")
+    let names = ["tickers", "trades", "sparklines", "books"].map { "/v1/\($0)/kraken:BTC-USD" }
+    for path in names + ["/v1/instruments?venue=kraken"] {
+      let answer = try await harness.get(path)
       #expect(answer.status == 503 && answer.json["code"] as? String == "not_ready", "\(answer.text)")
       #expect(answer.json["retry"] as? Bool == true && answer.fields["Retry-After"] == "1", "\(answer.text)")
     }
+    let list = try await harness.get("/v1/instruments")
+    #expect(list.status == 200 && list.text.contains("binance:BTC-USDT"), "\(list.text)")
     let answer = try await harness.get("/v1/snapshot?symbols=kraken:BTC-USD,binance:BTC-USDT")
     let items = Self.items(answer)
     #expect(answer.status == 200 && items.count == 2, "\(answer.text)")
