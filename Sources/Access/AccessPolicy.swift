@@ -33,7 +33,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// Somebody whose tokens are believed. The algorithm belongs to the key: what a token says of it must be the same.
+  /// An issuer whose tokens are accepted. The algorithm belongs to the key: the token's header must name the same one.
   package struct Issuer: Sendable, Equatable {
     package enum Key: Sendable {
       case secret([UInt8])

@@ -117,13 +117,15 @@ package final class Admission: Sendable {
 
   // MARK: Connections
 
-  /// Decides about a new connection. The permit says whether it is to be refused; nil: close it without a word.
+  /// Decides about a new connection. The permit says whether the connection is refused; nil: close it without an
+  /// answer.
   ///
-  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer
-  /// comes in and has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would
-  /// keep out who does.
+  /// If all slots are taken, but some belong to connections that have not sent a request yet, the new connection is
+  /// accepted and has a `room`: one of the silent connections is closed for it. Otherwise connections that send nothing
+  /// would keep out those that do.
   ///
-  /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
+  /// A trusted proxy forwards many clients, so its own address is not limited. Its clients' addresses are, as the proxy
+  /// reports them.
   package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
     let rules = rules.withLock { $0 }
     let limits = rules.limits

@@ -52,12 +52,12 @@ package final class Gateway: Sendable {
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameters:
-  ///   - access: whose tokens are good; nil: anybody may come in.
-  ///   - history: what survives a restart; nil: nothing does.
-  ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
-  ///   - sockets: that listen already, from an earlier process of the service; `KeptPorts` says which are of use.
-  ///   - warm: feeds that run already, with the gateway's loops; `start` goes on with them.
-  /// - Throws: `TransportError` with the address, file or limit that could not be had.
+  ///   - access: the accepted tokens; nil: no token is required.
+  ///   - history: stores what survives a restart; nil: nothing is stored.
+  ///   - logs: the sink of `log`, through which levels can change; nil: they cannot.
+  ///   - sockets: listening sockets from an earlier process of the service; `KeptPorts` decides which of them are used.
+  ///   - warm: feeds that already run on the gateway's loops; `start` continues with them.
+  /// - Throws: `TransportError` with the address, file or limit that is not available.
   package convenience init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
     logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], warm: WarmFeeds? = nil

@@ -80,11 +80,12 @@ extension LoopNode {
     feeds.stop()
   }
 
-  /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
+  /// Calls `body` when no client is left, or when the remaining clients have had their time. On the loop.
   ///
-  /// Time in which the process was stopped does not count: after it, the gateway still has to tell the clients whose
-  /// moment passed. At the deadline it tells everybody who is left and gives them a last second to read that, because
-  /// the kernel resets a connection that is closed with unread bytes, and a reset destroys what the peer has not read.
+  /// Time in which the process was suspended does not count: after it, the gateway must still notify the clients whose
+  /// moment has passed. At the deadline it notifies all remaining clients and gives them a last second to read the
+  /// notice. The kernel resets a connection that is closed with unread bytes, and a reset destroys data that the peer
+  /// has not read.
   func whenEmpty(_ body: @escaping () -> Void) {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }

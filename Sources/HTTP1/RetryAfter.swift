@@ -1,7 +1,7 @@
 /// How long a server asks to wait before the next request: the `Retry-After` field (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-  /// The longest wait that is believed, s. A venue's ban may be for days; an address that is asked for that long by
-  /// mistake or malice comes back after an hour.
+  /// The longest accepted wait, s. A venue's ban may last days. But if a longer wait was sent by mistake or malice, the
+  /// client tries again after an hour.
   package static let longest: Int64 = 3_600
   /// The shortest, s: a server that says "at once" has refused all the same.
   package static let shortest: Int64 = 1

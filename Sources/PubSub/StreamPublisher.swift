@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// Publishes streams, one publisher per loop that has markets: it owns the streams of their instruments, encodes
-/// each update once per stream, and says which loops it goes to. Sans-IO; confined to its loop's queue.
+/// Publishes the streams of one loop's markets: it owns the streams, encodes each update once per stream, and selects
+/// the loops that get it. Sans-IO; confined to its loop's queue.
 ///
-/// A stream without subscribers costs nothing but its slot: it is not encoded. It keeps its number and its `seq` for
-/// those who come back, until `idleStreamLimit` others went idle after it; then its slot goes to the next new stream,
-/// whose `seq` starts above every one that the publisher has given up, so that for a client no position goes back
+/// A stream without subscribers is not encoded and costs only its slot. It keeps its number and its `seq` for clients
+/// that return, until `idleStreamLimit` others became idle after it. Then a new stream gets its slot. The new stream's
+/// `seq` starts above that of every stream that the publisher has given up, so for a client no position decreases
 /// within the epoch.
 package final class StreamPublisher {
   /// Streams without subscribers that are kept for the case that someone comes back.
@@ -102,7 +102,7 @@ package final class StreamPublisher {
 
   // MARK: Commands
 
-  /// Carries out what a hub asked for.
+  /// Executes a hub's command.
   package func perform(_ command: PublisherCommand, now: Timestamp, into out: inout [Delivery]) {
     switch command {
     case .join(let request): join(request, now: now, into: &out)

@@ -1,11 +1,11 @@
 import Bytes
 import MarketData
 
-/// Serves subscribers, one hub per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to
-/// what, and queues frames for each, merging what a slow client has not taken. Sans-IO: the gateway moves bytes between
-/// it and sockets. Confined to its loop's queue.
+/// Serves the clients of one loop. It speaks `tidegate.v1` with them, stores their subscriptions, and queues frames for
+/// each client. It merges frames that a slow client has not read. Sans-IO: the gateway moves bytes between the hub and
+/// sockets. Confined to its loop's queue.
 ///
-/// The hub holds values, each with one job, and carries what one of them says to the others:
+/// The hub consists of values with one task each, and passes their results to the others:
 ///
 /// | value | what it knows |
 /// |---|---|
@@ -17,10 +17,10 @@ import MarketData
 /// | `SlowClientPolicy`, `WatchList` | what happens to a client that does not take it |
 /// | `Heartbeats`, `GrantReview`, `DrainPlan`, `ParkedSessions` | what is due when |
 ///
-/// In each turn: `receive` and `deliver`; for each client of `dirty`, `take` what its connection can carry, or tell
-/// with `setUnsent` that it can carry nothing; then `removeDirty`. A client that still has something queued by then
-/// counts as blocked: from there on its state channels are merged. Until then a turn's frames are never merged, however
-/// many there are.
+/// In each turn, the owner calls `receive` and `deliver`. Then, for each client of `dirty`, it calls `take` for the
+/// bytes that the connection can send, or `setUnsent` if it can send none. Then it calls `removeDirty`. A client with
+/// queued frames at that point counts as blocked: from then on its state channels are merged. The frames of one turn
+/// are never merged before that.
 package final class SubscriberHub {
   package struct Identity: Sendable {
     package var node: String
@@ -31,7 +31,7 @@ package final class SubscriberHub {
     }
   }
 
-  /// What a hub is made with.
+  /// The constants of a hub.
   struct Settings {
     let loop: Int
     let loops: Int
@@ -39,7 +39,7 @@ package final class SubscriberHub {
     let heartbeatSeconds: Int
   }
 
-  /// Time that goes on at its own rate, for durations.
+  /// A clock for durations, which steps of the wall clock do not change.
   struct SteadyClock {
     var stepped: Int64 = 0
     /// The steady time of the last `advance`.
@@ -170,8 +170,9 @@ package final class SubscriberHub {
   /// Whether an address may have another client: its clients have not cost much more than it may.
   package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
 
-  /// Adds a client. `session` is random text that nobody can guess (`s_8f2c…`), which its token begins with; `grant`
-  /// what it may have, if that is known already; `address` where it comes from, if that is to be limited.
+  /// Adds a client. `session` is an unguessable random text (`s_8f2c…`), with which the client's resume token begins.
+  /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
+  /// limited.
   package func open(
     session: String, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
   ) -> ClientID {
@@ -251,7 +252,7 @@ package final class SubscriberHub {
     queues.touch(slot, clients)
   }
 
-  /// Tells clients whose grant ends soon, closes those whose grant has ended and those that never had one.
+  /// Warns clients whose grant ends soon. Closes clients whose grant has ended, and clients that never had one.
   private func reviewGrants(_ now: Timestamp, into actions: inout [HubAction]) {
     for slot in grants.nextSlots(used: clients.used) {
       let client = clients.id(of: slot)

@@ -144,8 +144,8 @@ final class ClientSession: Sendable {
     }
   }
 
-  /// Lets the core act and carries out what it wants. Under the lock: transports do not call back from inside their
-  /// functions, and a continuation that is resumed runs elsewhere.
+  /// Calls the core and executes its actions. Under the lock: transports do not call back from inside their functions,
+  /// and a resumed continuation runs elsewhere.
   private func perform(
     _ state: inout sending State, _ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void
   ) {

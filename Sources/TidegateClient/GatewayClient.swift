@@ -13,10 +13,10 @@ public final class GatewayClient: Sendable {
   public let url: GatewayURL
   private let session: ClientSession
 
-  /// Gets a fresh token, from wherever the app logs in; nil if none is available.
+  /// Returns a new token from the app's login; nil if none is available.
   ///
-  /// It is asked when ``ClientOptions/token`` is nil, a minute before a token expires (the session goes on with the
-  /// fresh one), and when the gateway refuses a token (4001, or 401 in the handshake); a second refusal in a row is
+  /// The client calls it if ``ClientOptions/token`` is nil, a minute before a token expires (the session continues with
+  /// the new one), and when the gateway refuses a token (4001, or 401 in the handshake). A second refusal in a row is
   /// final.
   public typealias TokenSource = @Sendable () async -> String?
 
@@ -32,20 +32,20 @@ public final class GatewayClient: Sendable {
     session = ClientSession(url: url, options: options, transport: transport, tokenSource: tokenSource)
   }
 
-  /// Subscribes to streams, over the connection that there is. The first value of each is whole.
+  /// Subscribes to streams over the client's one connection. The first value of each stream is whole.
   ///
-  /// Two subscriptions to the same stream are one to the gateway. Cancel a subscription, or let go of it, and what
-  /// nobody else wants is unsubscribed from.
+  /// Two subscriptions to the same stream share one subscription at the gateway. When you cancel or release the last of
+  /// them, the client unsubscribes.
   public func subscribe<Value>(_ request: StreamRequest<Value>) -> Subscription<Value> {
     let id = session.subscribe(request.items)
     return Subscription(lease: ConsumerLease(session: session, id: id), read: request.read)
   }
 
-  /// Changes an alert of the owner whose token the client shows, and returns it as it is then; nil if it is deleted.
+  /// Changes an alert of the token's owner, and returns the changed alert; nil if it is deleted.
   ///
-  /// It waits for a connection, and for the answer, each as long as ``ClientOptions/replyTimeout``. Nothing is sent
-  /// twice by itself: on ``RequestFailure/notConnected`` look at the alerts, or ask again. An alert is made once for
-  /// one `key`.
+  /// It waits for a connection, and then for the answer, each for at most ``ClientOptions/replyTimeout``. It never
+  /// sends a request twice: after ``RequestFailure/notConnected`` check the alerts, or call it again. Two requests with
+  /// the same `key` create one alert.
   @discardableResult
   public func perform(_ request: AlertRequest) async throws(RequestFailure) -> Alert? {
     try await session.perform(request)

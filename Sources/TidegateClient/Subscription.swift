@@ -1,9 +1,9 @@
-/// The events of one subscription, in order. It lives until it is cancelled or nobody holds it.
+/// The events of one subscription, in order. The subscription lives until it is cancelled or released.
 ///
-/// A subscription has one queue. An iteration takes events off it: a second iteration goes on where the first
-/// stopped, and misses nothing that came between; two at the same time share the events between them. When the task of
-/// an iteration is cancelled, that iteration ends, and the subscription does not. After ``cancel()`` an iteration ends
-/// at once, after ``GatewayClient/close()`` when it has read what was unread.
+/// A subscription has one queue, from which an iteration takes events. A second iteration continues where the first
+/// stopped, and misses no event in between. Two simultaneous iterations share the events. When the task of an iteration
+/// is cancelled, the iteration ends and the subscription continues. After ``cancel()`` an iteration ends at once. After
+/// ``GatewayClient/close()`` it ends when it has read the remaining events.
 ///
 /// Iterating throws a ``ConnectionFailure`` when the gateway forbids coming back: close codes 4000…4099, or an opening
 /// handshake that is refused for good (400, 403 and the like). All other failures are repaired.

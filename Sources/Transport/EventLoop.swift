@@ -4,9 +4,9 @@ import Glibc
 
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
-/// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
-/// `execute`. The source's handler is entered with the first event and stays until the loop ends, so the queue's own
-/// `async` would wait for ever; hence the mailbox, and hence nobody else has the queue.
+/// All work of a loop runs on its queue, one task at a time. Other queues and threads enter through `execute`. The
+/// source's handler starts with the first event and runs until the loop ends, so a call of the queue's own `async`
+/// would wait for ever. Therefore the loop has a mailbox, and no other code has the queue.
 ///
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
 /// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
@@ -112,9 +112,9 @@ package final class EventLoop: @unchecked Sendable {
     _ = mailbox.submit(task) { poller.wake() }
   }
 
-  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits
-  /// for the loop already that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what
-  /// comes next. Callable from anywhere.
+  /// Runs `task`, which holds `bytes`, on the loop like `execute`. Returns false and drops the task after `shutdown`,
+  /// or if so much already waits that the loop cannot keep up. Use it for work that the sender can merge with its next
+  /// work. Callable from any thread.
   package func offer(bytes: Int, _ task: @escaping @Sendable () -> Void) -> Bool {
     mailbox.offer(bytes: bytes, task) { poller.wake() }
   }

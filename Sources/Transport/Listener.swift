@@ -76,8 +76,8 @@ package final class Listener: Sendable {
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
-  /// Hands the socket to who keeps it for the next process, before `close`: from then on those who wait to be accepted
-  /// are left to that one. On the first loop, while it listens.
+  /// Passes the socket to the code that keeps it for the next process; call it before `close`. From then on, waiting
+  /// connections are left to the next process. On the first loop, while it listens.
   package func leaveSocket(to keeper: @escaping @Sendable (_ descriptor: Int32) -> Void) {
     let (acceptor, descriptor) = (acceptor, descriptor)
     acceptor.loops[0].execute {
@@ -127,7 +127,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private var isOpen = true
   /// Whether another process goes on with the same socket.
   private var isLeft = false
-  /// Closes once nobody waits to be accepted, or so many more have been: the queue holds no more that came before.
+  /// Closes when no connection waits to be accepted, or when this many more have been accepted: then the queue holds
+  /// none of the connections that waited at the call.
   private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
   private var isRetrying = false
@@ -223,8 +224,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
-          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for
-          // somebody, because another thread may take it meanwhile.
+          // Linux returns this error even if no connection waits, because it allocates the descriptor first. The
+          // listener gives its spare descriptor up only for a waiting connection, because another thread may take the
+          // free descriptor in the meantime.
           guard kernel.hasWaiting(descriptor) else { return }
           guard shedOne() else { return retryLater() }
         case ENOBUFS, ENOMEM: return retryLater()

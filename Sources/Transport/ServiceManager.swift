@@ -1,8 +1,9 @@
 import Glibc
 
-/// The service manager that started this process, told what it does by datagrams: sd_notify(3), without its library.
+/// Notifies the service manager that started this process, by datagrams: sd_notify(3), without its library.
 ///
-/// Each message is one small datagram that does not block; a manager that is gone is no reason to fail.
+/// Each message is one small datagram that does not block. If the manager does not exist any more, that is not an
+/// error.
 package struct ServiceManager: Sendable {
   private let address: sockaddr_un
   private let length: socklen_t

@@ -36,7 +36,7 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
   }
 }
 
-/// Where the closing handshake stands (RFC 6455 section 7). What the owner of the connection does next:
+/// The state of the closing handshake (RFC 6455 section 7). What the owner of the connection does next:
 ///
 /// - `open`: nothing. To close, send `WebSocketFrame.appendClose` and tell `WebSocketConnection.didSendClose()`.
 /// - `sent`: this side began. Send nothing more, go on calling `next` until a `.close` event or a time-out of a few

@@ -88,7 +88,7 @@ package struct AlertFiring: Sendable, Hashable {
   }
 }
 
-/// What is to be kept of a rule beside its text, so that it goes on after a restart as if there had been none.
+/// The stored state of a rule beside its text, with which it continues after a restart.
 package struct AlertProgress: Sendable, Hashable {
   package var isEnabled = true
   package var isPaused = false

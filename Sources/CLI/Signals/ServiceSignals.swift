@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import Transport
 
-/// The signals of a command that runs until a signal ends it: `serve`, `record`, `simulate`. None of those that
-/// operators and their tools send ends the process by the system's default action.
+/// The signals of a command that runs until a signal ends it: `serve`, `record`, `simulate`. No signal that operators
+/// or their tools send ends the process by the system's default action.
 ///
 /// | signal | what it does |
 /// |---|---|

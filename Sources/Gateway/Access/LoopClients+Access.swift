@@ -39,7 +39,7 @@ extension LoopClients {
     review(policy, now)
   }
 
-  /// Applies another policy to those who are here: gives each what it may have now, ends those whose key is gone.
+  /// Applies another policy to connected clients: gives each its new grant, and closes those whose key was removed.
   func review(_ policy: AccessPolicy, _ now: Timestamp) {
     for session in sessions {
       guard let session else { continue }

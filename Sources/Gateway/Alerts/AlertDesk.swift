@@ -8,11 +8,11 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Watches for all owners of alerts: the engine, its store, and what owners and streams are shown.
+/// Watches alerts for all owners: it owns the engine and the store, and answers owners and streams.
 ///
-/// It has a queue of its own. Loops hand it prices of the markets that rules name and what owners ask; neither waits.
-/// What happened is gathered in a draft, written in one transaction at a time, and told only when that is in the file:
-/// a firing that anybody has heard of is there after a crash. Where nothing is kept everybody hears at once.
+/// It has its own queue. Loops pass it the prices of markets that rules name, and the requests of owners; neither
+/// waits. The desk collects changes in a draft, and writes one transaction at a time. It reports firings only when they
+/// are in the file, so every reported firing still exists after a crash. Without a store, it reports at once.
 package final class AlertDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `mailbox` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.

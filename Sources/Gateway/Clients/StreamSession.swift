@@ -7,11 +7,11 @@ import WebSocket
 
 /// The WebSocket side of one client: frames in to the hub, queued frames out to the socket. Owned by one loop.
 ///
-/// A reader of server-sent events is a client like others: its request stands for the messages that it would send, and
-/// what it is sent leaves as events (`EventWriter`). It cannot answer a ping, so that it counts as one that reads, and
-/// is gone when its kernel takes nothing for a minute.
+/// A client of server-sent events is treated the same: its request replaces the messages that it would send, and it
+/// receives messages as events (`EventWriter`). It cannot answer a ping, so it counts as reading. It is closed if its
+/// kernel takes no bytes for a minute.
 ///
-/// It holds no buffer of its own while the client is idle.
+/// It holds no buffer while the client is idle.
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection

@@ -35,8 +35,8 @@ struct DeckBoard {
   /// The decks are others now, or have other cards: all are looked at with the next `advance`.
   mutating func decksChanged() { quiet.from = .distantFuture }
 
-  /// Shows what is new: documents that are wanted, whose day is over, or whose deck has changed. A clock that was set
-  /// back turns cards back. O(1) in between, else O(documents).
+  /// Publishes new documents: those with new subscribers, those whose day has ended, and those whose deck has changed.
+  /// If the clock was set back, cards go back, too. O(1) if nothing is due, else O(documents).
   mutating func advance(to now: Timestamp, _ read: Reading, _ show: (StreamDocumentName, [UInt8]) -> Void) {
     guard now < quiet.from || now >= quiet.until else { return }
     // In their order, so that a seed makes the same world each time.

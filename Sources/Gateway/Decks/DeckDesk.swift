@@ -17,8 +17,8 @@ final class DeckDesk: Sendable {
   /// All of them, by name.
   var all: [Deck] { decks.withLock { Array($0.values) }.sorted { $0.name < $1.name } }
 
-  /// Takes other decks in their place, and reads zones anew. Blocks on the disk.
-  /// - Returns: what is different, in words; those who show decks are to be told.
+  /// Replaces the decks, and reads time zones again. Blocks on the disk.
+  /// - Returns: the differences, in words. The caller notifies the loops that show decks.
   func replace(_ decks: [Deck]) -> [String] {
     if !decks.isEmpty { zones.refresh() }
     let fresh = Self.byName(decks)

@@ -9,8 +9,8 @@ protocol HTTPResponder: AnyObject {
   /// The same with the body that came with the request, which most answers do not depend on.
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// Answers `request`, which came before and was answered with `memo`, by calling `reply` on the same loop; false:
-  /// that holds no longer, and it is to be worked out anew.
+  /// Answers `request`, which was answered before with `memo`, by calling `reply` on the same loop. Returns false if
+  /// `memo` is no longer valid, and the answer must be computed again.
   func respond(
     to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void
@@ -47,17 +47,17 @@ extension HTTPResponder {
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Hardly an answer depends on more than the head, so a client that waits for a status before it sends a body
-/// (`Expect: 100-continue`) gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since
-/// nobody knows whether the body will come.
+/// Most answers depend only on the head. So a client that waits for a status before it sends a body
+/// (`Expect: 100-continue`) gets the final answer at once (RFC 9110 section 10.1.1). Then its connection is closed,
+/// because the session cannot know whether the body will follow.
 ///
-/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the
-/// kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
+/// While an answer is pending, or the client does not read its answers, the session reads nothing; further requests
+/// wait in the kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` plus one answer.
 final class HTTPSession: ConnectionHandler {
   /// Unsent bytes of answers above which no further request is read.
   static let unsentLimit = 64 << 10
-  /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
-  /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
+  /// Bytes of requests that may wait while another one is answered. If a client sends more at once, its connection is
+  /// closed after that answer, and the client must repeat the unanswered requests (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
   /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
   /// waiting.

@@ -11,9 +11,8 @@ package struct HistoryBackfillError: Error, Sendable, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Fills the store of history with venues' candles because somebody asks for it: beside a gateway or without one. Each
-/// answer is one transaction, so that it can be ended at any moment and be begun again: what is there is not asked for
-/// twice.
+/// Fills the history with venues' candles on request, with or without a running gateway. Each answer is one
+/// transaction. So the backfill can be ended at any moment and started again: it does not request stored candles twice.
 package final class HistoryBackfill: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks.
 
@@ -57,12 +56,12 @@ package final class HistoryBackfill: @unchecked Sendable {
 
   // MARK: What is to be done
 
-  /// What is missing of an instrument.
+  /// The missing candles of an instrument.
   /// - Parameters:
-  ///   - resolutions: those that are wanted; nil: all that the venue has.
-  ///   - range: nil: what charts show, as the gateway asks for by itself.
-  ///   - again: whether what is there is asked for, too. What the gateway observed itself stays.
-  ///   - restEndpoint: in place of the venue's own.
+  ///   - resolutions: the requested resolutions; nil: all that the venue has.
+  ///   - range: the requested range; nil: the range of charts, which the gateway requests by itself.
+  ///   - again: whether stored candles are requested again. Candles that the gateway observed itself are kept.
+  ///   - restEndpoint: replaces the venue's REST endpoint.
   package func job(
     _ symbol: String, _ resolutions: [Resolution]?, in range: Range<Timestamp>?, again: Bool, restEndpoint: String?,
     now: Timestamp

@@ -27,12 +27,12 @@ private final class SecondTimer: @unchecked Sendable {
   deinit { source.cancel() }
 }
 
-/// Carries what the loops observe to the store of history, and what is kept back to them.
+/// Writes the loops' observations to the history store, and reads stored data for the loops.
 ///
-/// Loops hand over in passing: their items wait in a mailbox of `limit`, and once a second a queue of its own writes
-/// them in one transaction. A disk that is full, slow or gone costs history alone: the mailbox fills, what finds no
-/// room is counted and becomes a gap, the log says so once, and writing goes on as soon as it can. Reading has two
-/// queues, so that a restart with hundreds of instruments uses two cores.
+/// Loops never wait: their items wait in a mailbox of `limit`, and a separate queue writes them in one transaction a
+/// second. A full, slow or missing disk affects only the history. Then the mailbox fills. Items that do not fit are
+/// counted and become a gap, the log says so once, and writing continues as soon as possible. Two queues read, so a
+/// restart with hundreds of instruments uses two cores.
 package final class HistoryKeeper: Sendable {
   /// Items that may wait: closed minutes of 2,000 instruments for half an hour.
   static let limit = 60_000

@@ -7,12 +7,12 @@ import PubSub
 import Transport
 import Venues
 
-/// Asks venues what their assets are called, and gives every loop the answer. Owned by the first loop.
+/// Requests the names of assets from venues, and passes them to every loop. Owned by the first loop.
 ///
-/// Beside the lists of markets: one request at a time over all venues, the first some seconds after the start and then
-/// once a day of each. What is kept from an earlier run counts from the first moment and is not asked for again before
-/// its day is over. An unreadable answer leaves the names that there are; it is asked for again after a minute, and
-/// each time after twice as long, up to six hours, or when the venue says.
+/// The requests are separate from those for lists of markets: one request at a time over all venues, the first some
+/// seconds after the start, then once a day for each venue. Stored names of an earlier run are valid at once, and are
+/// not requested again before their day is over. After an unreadable answer the present names stay. The request is
+/// repeated after a minute, then each time after twice as long, up to six hours, or when the venue says.
 final class LoopNames {
   /// Between two requests, whichever venue they go to, µs.
   private static let pace = 5 * Microseconds.second

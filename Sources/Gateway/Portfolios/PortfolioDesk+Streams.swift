@@ -59,7 +59,7 @@ extension PortfolioDesk {
     gather()
   }
 
-  /// Gathers for somebody who just came, together with all who come within a moment.
+  /// Collects prices for new subscribers, together for all that arrive within a moment.
   private func gatherSoon() {
     guard !isGathering, !isGatheringSoon else { return }
     isGatheringSoon = true

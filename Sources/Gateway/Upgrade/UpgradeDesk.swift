@@ -54,9 +54,9 @@ package final class UpgradeDesk: @unchecked Sendable {
 
   /// - Parameters:
   ///   - gateway: outlives the desk.
-  ///   - program: that is started; nil: the system does not say which this is.
-  ///   - environment: of the next process, beside what says that it is one.
-  ///   - number: of the upgrade that this process came with; 0: it came with none.
+  ///   - program: the program to start; nil: the system does not report the path of this program.
+  ///   - environment: the environment of the next process, without the variables that mark it as one.
+  ///   - number: the number of the upgrade that started this process; 0: none.
   package init(
     _ gateway: Gateway, program: Program?, environment: [String: String], number: Int, log: Logger, hooks: Hooks
   ) {

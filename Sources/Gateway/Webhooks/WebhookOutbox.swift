@@ -2,10 +2,11 @@ import Alerts
 import History
 import MarketData
 
-/// What is to be sent to webhooks: which delivery is due, in which order, and what becomes of one that fails. Sans-IO.
+/// The queue of webhook deliveries: decides which delivery is due, in which order, and when to retry a failed one.
+/// Sans-IO.
 ///
-/// Deliveries of one rule to one webhook go out one after the other, in the order of the firings: one that fails holds
-/// up those behind it, and nobody else.
+/// Deliveries of one rule to one webhook are sent one after the other, in the order of the firings. A failed delivery
+/// delays only those after it.
 struct WebhookOutbox {
   /// How long a delivery is tried, µs.
   static let patience = Microseconds.day

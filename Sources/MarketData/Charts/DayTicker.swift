@@ -1,8 +1,8 @@
-/// The 24 h figures of an instrument, the same for every venue, with whose they are.
+/// The 24 h figures of an instrument with their sources, the same fields for every venue.
 ///
-/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own. Volumes and
-/// their average fit together: beside a venue's volume the gateway puts its average price, and the quote volume that
-/// follows.
+/// The venue's own figure has priority, then a figure derived from the venue's other figures, then the gateway's own.
+/// Volumes and their average always belong together: beside a venue's volume is the venue's average price, and the
+/// quote volume derived from both.
 package struct DayTicker: Sendable {
   /// Whose the 24 h figures are.
   package enum Source: String, Sendable {

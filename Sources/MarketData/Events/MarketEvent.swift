@@ -173,8 +173,8 @@ package struct BookEvent: Sendable {
   package var askRange: Range<Int>
   /// The venue's time, or the time of arrival where the venue gives none.
   package var time: Timestamp
-  /// What the venue says the book's checksum is after this message; to be compared by what
-  /// `Market.Configuration.checksum` makes of the book.
+  /// The venue's checksum of the book after this message. The market compares it with the result of
+  /// `Market.Configuration.checksum`.
   package var checksum: UInt32?
 
   @inlinable

@@ -44,7 +44,7 @@ package final class Market {
   package static let clockTolerance = 5 * Microseconds.second
   /// How long after a late trade the candles that it changed are issued again, µs: at most once in that time.
   package static let reissueInterval = Microseconds.second
-  /// How much later than asked for `advance` may be called, µs. Beyond it nobody watched the market meanwhile: the
+  /// How late `advance` may be called, µs. If it is called later, nobody observed the market in the meantime: the
   /// machine slept, or its clock was set forward.
   package static let pauseTolerance = 2 * Microseconds.minute
   /// The shortest time between two of the gateway's own tickers of one instrument, µs.
@@ -82,9 +82,9 @@ package final class Market {
 
   package subscript(_ id: InstrumentID) -> InstrumentState { instruments[id.index] }
 
-  /// Applies the batch, event by event, and appends what moved to `changes`.
+  /// Applies the batch, event by event, and appends the results to `changes`.
   ///
-  /// - Trades of one instrument that stand together make one `.trades`, then at most one `.pulse` and one `.sparkline`.
+  /// - Consecutive trades of one instrument make one `.trades`, then at most one `.pulse` and one `.sparkline`.
   /// - A trade or quote at a price or size of zero or less is left out, and so is a quote whose bid is not below its
   ///   ask.
   /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then

@@ -83,7 +83,7 @@ package struct Grant: Sendable, Equatable {
 
   /// What everybody has where nobody is asked for a token.
   package static let everything = Grant(subject: "", owner: localOwner)
-  /// What a page of another site has where nobody is asked for a token: it owns nothing.
+  /// The grant of a page of another site if the gateway requires no token: it owns nothing.
   package static let reader = Grant(subject: "")
   /// The one owner of a gateway that asks for no tokens.
   package static let localOwner = "local"

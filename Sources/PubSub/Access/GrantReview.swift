@@ -37,7 +37,7 @@ struct GrantReview {
     }
   }
 
-  /// What is to be done about a client whose deadline may have come; sets the next one.
+  /// The action for a client whose deadline may have come; sets the next deadline.
   func review(_ grant: Grant?, _ deadline: inout Timestamp, now: Timestamp) -> Verdict {
     guard deadline <= now else { return .fine }
     guard let grant else { return .revoke(why: "no token within \(Self.tokenTime / Microseconds.second) s") }

@@ -269,9 +269,9 @@ struct ClientQueues: ~Copyable {
     }
   }
 
-  /// Gives a client whose lane of events is empty the next messages of a stream that it is behind with: of the newest,
-  /// an equal share for each such stream of what `ClientLimits.queuedEvents` and `queuedEventBytes` allow. Before them
-  /// stands a note of what was lost. O(subscriptions).
+  /// Gives a client whose event lane is empty the next messages of a stream that it is behind with. It takes the newest
+  /// messages, and for each such stream an equal share of `ClientLimits.queuedEvents` and `queuedEventBytes`. A notice
+  /// of the lost messages precedes them. O(subscriptions).
   private mutating func refill(
     _ slot: UInt32, _ state: ClientState, _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
   ) {

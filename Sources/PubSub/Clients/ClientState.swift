@@ -25,7 +25,7 @@ final class ClientState {
   // Never changed: a grant is replaced whole.
   nonisolated(unsafe) private static let everything = Box(Grant.everything)
 
-  /// What it may have; nil: nothing, until it has said who it is.
+  /// The client's rights; nil: none, until it has sent a token.
   var grant: Grant? {
     get { grantBox?.value }
     set { grantBox = newValue.map { $0 == .everything ? Self.everything : Box($0) } }

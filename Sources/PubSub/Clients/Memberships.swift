@@ -37,7 +37,7 @@ struct Subscription {
 /// The subscriptions of one client, by stream number, with counts of those that wait for something.
 struct Memberships {
   private(set) var subscriptions: [Subscription] = []
-  /// Subscriptions with a mark, those of them whose snapshot has been asked for, and those that are behind.
+  /// Subscriptions with a mark, those of them whose snapshot was requested, and those that are behind.
   private(set) var marks: UInt32 = 0
   private(set) var awaited: UInt32 = 0
   private(set) var behind: UInt32 = 0

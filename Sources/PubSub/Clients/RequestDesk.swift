@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What one client has asked for and is not answered, and what it may still ask for.
+/// One client's unanswered requests, and its remaining request and work allowance.
 struct ClientRequests {
   /// A message that waits until the request before it is answered.
   enum Waiting {

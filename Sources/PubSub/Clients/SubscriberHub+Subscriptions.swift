@@ -271,8 +271,9 @@ extension SubscriberHub {
     }
   }
 
-  /// Holds a client in a rate class from its next look on, within 100 ms, until an operator lets it go; it may become
-  /// slower by itself. 0 lets it go: it gets back what it asked for at once, unless it is slow by itself.
+  /// Holds a client in a rate class from its next check on, within 100 ms, until an operator ends the hold. A slow
+  /// client may move to a slower class. 0 ends the hold: the client gets the requested rate back at once, unless it is
+  /// slow.
   package func hold(_ client: ClientID, in interval: UInt16) {
     guard let state = state(of: client), state.flow.held != interval else { return }
     let wasHeld = state.flow.degraded == state.flow.held
@@ -297,12 +298,12 @@ extension SubscriberHub {
   /// it was when it was last looked after. O(1).
   package var queuedBytes: Int { watchList.bytes }
 
-  /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything
-  /// waiting.
+  /// Closes clients with 4108, those with the most queued bytes first, until `bytes` are released or no client has
+  /// queued bytes.
   /// - Parameters:
-  ///   - clients: how many are closed at the most.
-  ///   - limit: of the budget, for the reason that the clients get.
-  /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
+  ///   - clients: the largest number of clients to close.
+  ///   - limit: the limit of the budget, for the close reason.
+  /// - Returns: the number of closed clients and their queued bytes. O(n log n) in the clients with queued bytes.
   package func shed(
     bytes: Int, clients most: Int, limit: Int, into actions: inout [HubAction]
   ) -> (clients: Int, bytes: Int) {

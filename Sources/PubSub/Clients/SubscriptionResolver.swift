@@ -8,7 +8,8 @@ struct SubscriptionResolver {
   private static let nearMatchLimit = 3
   /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
   private static let nearSearchSymbols = 50_000
-  /// When to ask again for a symbol whose venue has no list yet. A list comes within a second of the start, as a rule.
+  /// When a client should retry a symbol whose venue has no list yet. A list usually arrives within a second of the
+  /// start.
   private static let listWaitMilliseconds: Int64 = 1_000
 
   /// Where a stream is published.

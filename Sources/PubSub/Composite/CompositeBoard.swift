@@ -20,11 +20,11 @@ package struct CompositePlace: Sendable, Hashable {
   }
 }
 
-/// The composite markets that somebody subscribes to: takes what their members show, and makes each composite once for
-/// all that changed, whatever the number of its streams and subscribers. Sans-IO; loop 0 has one.
+/// The composite markets that have subscribers. It collects the values of their members, and computes each composite
+/// once for all changes, for any number of streams and subscribers. Sans-IO; loop 0 has one.
 ///
-/// It holds what the owners of the markets last handed over. Whether a feed is live is judged when a composite is made,
-/// so that a venue leaves with the state that says it is not.
+/// It stores the last values from the owners of the markets. It checks whether a feed is live when it computes a
+/// composite, so a venue is excluded as soon as its state is not live.
 package struct CompositeBoard {
   /// Composites that one `advance` makes at most, of 5 µs each; the others follow in the order in which they changed.
   package static let atOnce = 200
@@ -80,7 +80,7 @@ package struct CompositeBoard {
     return composite.members.map(\.place)
   }
 
-  /// Tells the members of a composite, as the directory has them. Returns who is new and who is no member any more.
+  /// Sets the members of a composite, from the directory. Returns the new members and the removed ones.
   package mutating func setMembers(
     _ entries: [DirectoryEntry], of symbol: String
   ) -> (added: [CompositePlace], removed: [CompositePlace]) {
@@ -99,7 +99,7 @@ package struct CompositeBoard {
 
   // MARK: What changed
 
-  /// What a market shows now, as its owner says; nil if it has none such. O(members of its composite).
+  /// Sets a market's present values, from its owner; nil if the market has none. O(members of its composite).
   package mutating func take(_ part: QuotePart?, of symbol: String) {
     let name = CompositeSymbol.prefix + symbol.drop { $0 != ":" }.dropFirst()
     guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }

@@ -15,8 +15,8 @@ package struct EventsRequest: Sendable {
   /// - Parameters:
   ///   - streams: the values of `streams`.
   ///   - heartbeat: the value of `heartbeat_s`.
-  ///   - lastEventID: of the last event that came, if the client comes back. One that cannot be read, or is of other
-  ///     streams, counts as none: nobody who reconnects by itself could mend it.
+  ///   - lastEventID: the id of the last received event, if the client reconnects. An id that is unreadable, or of
+  ///     other streams, is ignored: a client that reconnects by itself could not correct it.
   /// - Throws: what a WebSocket client would be answered.
   package init(streams: [String], heartbeat: String? = nil, lastEventID: String? = nil) throws(ProtocolError) {
     guard !streams.isEmpty else {

@@ -1,10 +1,10 @@
 import Bytes
 import MarketData
 
-/// What an answer says of the data it carries: whether its feed is alive, and whether the prices are a venue's own.
+/// The state of the data in an answer: whether its feed is alive, and whether the prices are a venue's own.
 ///
-/// Nothing in it moves while a feed is live, or while it stays dead, so that answers keep their entity tags. The age,
-/// which moves always, goes beside the body (`Tidegate-Feeds`).
+/// It does not change while a feed stays live, or stays dead, so answers keep their entity tags. The age, which always
+/// changes, is outside the body (`Tidegate-Feeds`).
 package struct DataState: Sendable, Equatable {
   package var venue: String
   package var state: FeedState

@@ -3,8 +3,8 @@ import MarketData
 
 /// What HTTP shows of instruments, from the same encoders as the stream's messages.
 extension StreamPublisher {
-  /// How long at most a line of all days stands, µs: who wants it has its venue asked for days that are missing, each
-  /// time that the owner hears of it.
+  /// How long a sparkline of all days is reused, µs. Each new one tells the owner that a client requested it, and the
+  /// owner then requests missing days from the venue.
   private static let longest = Microseconds.minute
 
   /// The stamp of a view as it is now; nil if there is no such instrument. O(1), for trades O(limit).

@@ -36,7 +36,7 @@ enum Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// What a `lost` item stands for. `count` counts messages, `events` what they carried.
+  /// The notice for a `lost` item. `count` is the number of lost messages, `events` the number of events in them.
   static func appendLost(_ item: QueuedItem, to out: inout ByteBuffer) {
     out.append("{\"type\":\"notice\",\"code\":\"lost\",\"stream\":")
     out.append(integer: UInt64(item.stream))

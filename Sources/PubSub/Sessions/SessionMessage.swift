@@ -14,7 +14,7 @@ package struct StreamPosition: Sendable, Equatable {
 /// A client of one loop that wants to go on with a session that another loop may have made.
 package struct SessionClaim: Sendable {
   package var token: String
-  /// Who asks; a session is given to nobody else.
+  /// The requester's identity; a session is given only to the identity that it was issued to.
   package var subject: String?
   package var loop: Int
   package var client: ClientID

@@ -35,8 +35,7 @@ package struct StreamFrame: Sendable {
   }
 }
 
-/// What a publisher wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and
-/// updates link.
+/// A publisher's output for the loops with clients. FIFO per loop, so that snapshots and updates link.
 package enum Delivery: Sendable {
   /// To every subscriber of the stream on the loops of the bit mask (bit n: loop n).
   case frame(StreamFrame, loops: UInt64)

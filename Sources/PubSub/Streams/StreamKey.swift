@@ -47,7 +47,7 @@ package struct StreamKey: Sendable, Hashable {
   package var candle: CandleInterval
   /// 0 (every update), 100, 250, 1000 or 5000 ms.
   package var intervalMilliseconds: UInt16
-  /// Of `status`: the rules of those who may see no more than this; none: everything.
+  /// For `status`: the rules of clients that may see only a part; empty: everything.
   package var scope: [SymbolRules] = []
   /// Of `alerts`: whose rules.
   package var owner: String?

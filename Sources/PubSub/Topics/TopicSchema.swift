@@ -12,7 +12,7 @@ package struct TopicSchemaError: Error, Sendable, Equatable {
   }
 }
 
-/// What the documents of a topic must be: a part of JSON Schema (2020-12).
+/// The schema of a topic's documents: a part of JSON Schema (2020-12).
 ///
 /// Keywords: `type` `enum` `const` `properties` `required` `additionalProperties` `items` `minItems` `maxItems`
 /// `minLength` `maxLength` `minimum` `maximum` `exclusiveMinimum` `exclusiveMaximum`; without effect `$schema` `$id`

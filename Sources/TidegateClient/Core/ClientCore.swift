@@ -16,7 +16,7 @@ package struct ClientCore: Sendable {
     case subscribe([StreamItem])
     /// One whose answer somebody waits for.
     case ask(Int)
-    /// One whose answer says no more than that it was done.
+    /// A request whose reply only confirms it.
     case other
   }
 
@@ -181,8 +181,8 @@ package struct ClientCore: Sendable {
     disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
   }
 
-  /// The server refused the opening handshake. Whether it is asked again is for `isFinal` to say; then not before
-  /// `retryAfter`, of which at most ten minutes are believed.
+  /// The server refused the opening handshake. `isFinal` decides whether the client tries again, not before
+  /// `retryAfter`, limited to ten minutes.
   package mutating func refused(
     status: Int, retryAfter: Duration?, reason: String, now: UInt64, into actions: inout [ClientAction]
   ) {

@@ -1,12 +1,12 @@
-/// What to subscribe to, and the type of value that comes of it.
+/// A request for streams, and the type of their values.
 ///
 ///     client.subscribe(.book("kraken:BTC-USD", depth: .levels25))
 ///     client.subscribe(.pulse("kraken:BTC-USD", "coinbase:ETH-USD", every: .seconds(1)))
 ///
-/// A symbol is `kraken:BTC-USD`; `kraken:*` and `*:BTC-USD` stand for all that there are when the gateway is asked.
-/// `composite:BTC-USD` is all spot markets of a pair as one: it has quotes, tickers and pulses.
-/// `every` is the least time between two updates of a stream, up to a minute, for which the gateway takes the nearest
-/// of its rates; nil: as the gateway prefers.
+/// A symbol is `kraken:BTC-USD`. `kraken:*` and `*:BTC-USD` stand for all symbols that match when the gateway receives
+/// the request. `composite:BTC-USD` combines all spot markets of a pair: it has quotes, tickers and pulses. `every` is
+/// the shortest time between two updates of a stream, up to a minute; the gateway uses the nearest of its rates. Nil:
+/// the gateway's default.
 public struct StreamRequest<Value: Sendable>: Sendable {
   let items: [StreamItem]
   let read: @Sendable (Payload) -> Value?

@@ -6,7 +6,7 @@ public struct DeckDay: Sendable, Hashable {
   public struct Card: Sendable, Hashable {
     /// Its place in the deck, from 1.
     public var number = 0
-    /// What it says, and what it asks for.
+    /// The quote, and the suggested action.
     public var quote = "", action = ""
     /// How long that takes; nil if it does not say.
     public var minutes: Int?

@@ -8,7 +8,7 @@ public struct Quote: Sendable, Hashable {
   public var ask: ExactDecimal?, askSize: ExactDecimal?
   /// When the exchange, or the gateway, saw it.
   public var time: Date?
-  /// Of a composite: whose bid and whose ask they are. The best bid may then be at or above the best ask.
+  /// For a composite: the venues of the bid and of the ask. The best bid may then be at or above the best ask.
   public var bidVenue: String?, askVenue: String?
   /// Of a composite: which venues take part; nil of a market.
   public var composite: Composite?

@@ -21,14 +21,14 @@ package protocol ConnectionHandler: AnyObject {
 /// Held by a connection that was let in; when it goes, the connection's descriptor is closed.
 package protocol ConnectionPermit: AnyObject, Sendable {}
 
-/// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
+/// A TCP connection, with or without TLS. Owned by one loop and used only there.
 ///
-/// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays
-/// queued, up to `Limits.queuedBytes`; the owner of the data sees `isWritable` fall and keeps what can still be merged
-/// on its own side.
+/// Writes are queued and sent at the end of the turn in one gathered send. Bytes that the kernel does not take stay
+/// queued, up to `Limits.queuedBytes`. The owner of the data then sees `isWritable` become false, and keeps data that
+/// it can still merge.
 ///
-/// The loop holds an open connection, and the connection holds its handler until `connectionDidClose` has been called,
-/// so neither has to be kept by anyone else.
+/// The loop retains an open connection, and the connection retains its handler until `connectionDidClose` has been
+/// called. No other code needs to retain either.
 package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
     /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).

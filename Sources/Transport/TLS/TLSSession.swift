@@ -37,7 +37,7 @@ final class TLSSession {
   private(set) var isDrained = false
   private(set) var hasFailed = false
   private var isReady = false
-  /// What was to be resumed, to be told from what came of it; not dereferenced.
+  /// Identifies the session that the handshake offered to resume, for comparison with the result; never dereferenced.
   private var offered: OpaquePointer?
   /// What was found wrong with the peer's certificate.
   private var verification: TLSFailure?

@@ -79,8 +79,8 @@ final class TLSTicketKeys: Sendable {
     keys.madeAt = now
   }
 
-  /// OpenSSL asks for a key (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)): 1 where it is there, 2 where the ticket is to be
-  /// replaced, 0 for none, −1 for a failure.
+  /// OpenSSL requests a key (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). Returns 1 if the key exists, 2 if the ticket
+  /// should be replaced, 0 if there is no key, −1 for a failure.
   func seal(
     _ session: OpaquePointer?, name: UnsafeMutablePointer<UInt8>, vector: UnsafeMutablePointer<UInt8>,
     cipher: OpaquePointer?, mac: OpaquePointer?, isSealing: Bool

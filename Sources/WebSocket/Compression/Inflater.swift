@@ -43,8 +43,8 @@ package final class Inflater {
     hasEnded = false
   }
 
-  /// Takes a piece of a compressed message. What is inflated is appended to `output`, which grows to `limit` bytes and
-  /// one at most: what a small message may blow up to costs no more than that.
+  /// Inflates a piece of a compressed message. It appends to `output`, which grows to at most `limit` bytes plus one.
+  /// That is the most memory that a small message can cost.
   func inflate(_ input: UnsafeRawBufferPointer, limit: Int) throws(Failure) {
     guard input.count > 0, let base = input.baseAddress else { return }
     isEmpty = false

@@ -103,8 +103,8 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   // MARK: Server
 
-  /// Accepts the first offer that can be met; nil if there is none. Offers with a parameter that the RFC does not know,
-  /// has no such value for, or that stands twice are declined (section 7). The answer never holds a
+  /// Accepts the first offer that the server can meet; nil if there is none. Declines an offer with an unknown or
+  /// repeated parameter, or with a value that the RFC does not allow (section 7). The answer never contains a
   /// `server_max_window_bits` or `client_max_window_bits` that the client did not name.
   static func accept(
     _ elements: [ExtensionElement], policy: Policy
