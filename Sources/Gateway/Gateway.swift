@@ -27,7 +27,7 @@ package final class Gateway: Sendable {
   let nodes: [LoopNode]
   let publicListener: Listener
   let internalListener: Listener
-  /// Nil where clients are served in the clear.
+  /// Nil where clients are served without TLS.
   let serverTLS: TLSServerContext?
   /// For connections to venues.
   let feedTLS: TLSClientContext

@@ -21,7 +21,7 @@ struct NodeEnding {
 extension LoopNode {
   /// How often a node that ends looks who is still there.
   private static let lookInterval: Duration = .milliseconds(10)
-  /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
+  /// A look that is later by this is no work of ours: the process, or the machine, stood still in the meantime, µs.
   private static let stallAfter: Int64 = 250_000
   /// How long a drain waits for the first request of a connection that has come, µs. It was let in, so nobody else can
   /// answer it.
@@ -44,8 +44,8 @@ extension LoopNode {
     ending.isFrozen = true
   }
 
-  /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the
-  /// loop.
+  /// Sends the clients away over `window` µs, and takes no new ones. Feeds continue for those who are still there. On
+  /// the loop.
   /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
   func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()

@@ -170,7 +170,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     armTimer(now)
   }
 
-  /// Delivers and carries out until neither leads to more.
+  /// Delivers and executes until neither leads to more.
   func settle(_ now: Timestamp) {
     repeat {
       deliver(now)
@@ -258,10 +258,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   // MARK: To the clients
 
   /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next
-  /// turn goes on.
+  /// turn continues.
   private static let writeRounds = 4
 
-  /// Delivers, carries out what that leads to, and writes, until there is nothing to do.
+  /// Delivers, executes what that leads to, and writes, until there is nothing to do.
   func deliverAndWrite(_ now: Timestamp) {
     for _ in 0..<Self.writeRounds {
       settle(now)

@@ -33,7 +33,7 @@ struct NodeSettings: Sendable {
   var admission: Admission
   /// The accepted tokens; nil: no token is required.
   var access: Authenticator?
-  /// What streams and sessions go on from; nil: from nothing.
+  /// What streams and sessions continue from; nil: from nothing.
   var kept: KeptRun?
   /// What survives a restart; nil where nothing is kept.
   var history: HistoryKeeper?

@@ -73,7 +73,8 @@ package struct StoredStreams: Sendable, Equatable {
     }
   }
 
-  /// How long after the end of a run the next can go on: no client's session, and no message, is kept for longer, µs.
+  /// How long after the end of a run the next can continue: no client's session, and no message, is kept for longer,
+  /// µs.
   package static let patience = 120 * Microseconds.second
 
   package var epoch: String

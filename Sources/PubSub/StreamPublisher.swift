@@ -17,7 +17,7 @@ package final class StreamPublisher {
   package let loops: Int
   /// Of the numbers. Runs of the gateway share it where nothing of the numbering is lost between them.
   package let epoch: String
-  /// Of this run, as the epoch is not: revisions begin anew with it.
+  /// Of this run, as the epoch is not: revisions start again with it.
   package let run: String
 
   var markets: [PublishedMarket] = []
@@ -88,8 +88,8 @@ package final class StreamPublisher {
     return markets.count - 1
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
-  /// had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations continues as if
+  /// it had not.
   package func clockStepped(by step: Int64) { stepped += step }
 
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
@@ -132,7 +132,7 @@ package final class StreamPublisher {
   /// publishes documents, asks at the end of each turn.
   package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
 
-  /// Hands over a whole document: streams that show nothing yet begin with it, the others go on. O(streams of the
+  /// Hands over a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the
   /// name).
   package func show(
     _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]

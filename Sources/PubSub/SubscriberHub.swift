@@ -138,8 +138,8 @@ package final class SubscriberHub {
     slowClients = SlowClientPolicy(limits)
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
-  /// had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations continues as if
+  /// it had not.
   package func clockStepped(by step: Int64) { steady.stepped += step }
 
   /// Clients connected.

@@ -16,7 +16,7 @@ package enum RecordingEvent: Equatable {
   case began(path: String)
   /// Nothing can be written; the file holds `kept` records.
   case paused(path: String, reason: String, kept: Int)
-  /// Writing goes on, in this file; `lost` records are missing.
+  /// Writing continues, in this file; `lost` records are missing.
   case resumed(path: String, lost: Int)
   case deleted(path: String)
   case notDeleted(path: String, reason: String)

@@ -13,9 +13,9 @@ package struct ReplayPlan: Sendable {
     package var notes: [String]
   }
 
-  /// Files at the most.
+  /// Files at most.
   package static let fileLimit = 100_000
-  /// Tracks at the most.
+  /// Tracks at most.
   package static let trackLimit = 256
   private static let endings = [".ndjson.gz", ".ndjson", ".jsonl.gz", ".jsonl"]
 

@@ -57,7 +57,7 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
   /// How long turns take and how late timers are; on the loop only.
   @exclusivity(unchecked) package private(set) var times = LoopTimes()
-  /// Whether `shutdown` has been carried out; on the loop only.
+  /// Whether `shutdown` has been executed; on the loop only.
   @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
   private let source: (any DispatchSourceRead)?

@@ -14,7 +14,7 @@ package final class Listener: Sendable {
 
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn,
   /// where `accept` is called, on that loop; it returns the handler, or nil to refuse. Under TLS it is called after the
-  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
+  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and continues.
   ///
   /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once,
   /// anything else stays with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is called
@@ -125,12 +125,12 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
-  /// Whether another process goes on with the same socket.
+  /// Whether another process continues with the same socket.
   private var isLeft = false
   /// Closes when no connection waits to be accepted, or when this many more have been accepted: then the queue holds
   /// none of the connections that waited at the call.
   private var acceptsLeft: Int?
-  /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
+  /// Waits to try again; one such wait at a time, however many connections are announced in the meantime.
   private var isRetrying = false
   /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would
   /// otherwise stay full, and its edge would never come again.
@@ -181,7 +181,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   func end() {
     guard isOpen, acceptsLeft == nil else { return }
     if isLeft {
-      // The socket lives on: the kernel would go on telling of it here.
+      // The socket lives on: the kernel would continue telling of it here.
       loops[0].unwatch(self)
       return loopEndsUnwatched()
     }

@@ -61,7 +61,7 @@ struct DescriptorTable: ~Copyable {
     return UInt64(slots[index].generation) << 32 | UInt64(index)
   }
 
-  /// Puts `occupant` into the place of `previous`: the same descriptor goes on with another owner.
+  /// Puts `occupant` into the place of `previous`: the same descriptor continues with another owner.
   mutating func replace(_ previous: PolledDescriptor, with occupant: PolledDescriptor) {
     occupant.slot = previous.slot
     previous.slot = -1

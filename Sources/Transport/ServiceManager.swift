@@ -82,7 +82,7 @@ package struct ServiceManager: Sendable {
   }
 
   /// Has the manager keep a socket for the next process of the service, if its unit says that it may
-  /// (`FileDescriptorStoreMax=`). What connects meanwhile waits in the kernel.
+  /// (`FileDescriptorStoreMax=`). What connects in the meantime waits in the kernel.
   package func keep(_ descriptor: Int32, as name: String) {
     send("FDSTORE=1\nFDNAME=\(name)", descriptor: descriptor)
   }

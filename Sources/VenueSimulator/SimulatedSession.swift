@@ -165,10 +165,10 @@ package class SimulatedSession {
     isEnded = true
   }
 
-  /// Counts a message from the client; true if there were more than `limit` within the last second.
-  final func exceeds(_ limit: Int) -> Bool {
+  /// Counts a message from the client; true if there were more than `limit` within the last `span` µs.
+  final func exceeds(_ limit: Int, within span: Int64 = Microseconds.second) -> Bool {
     let now = faults.now
-    arrivals.removeAll { now - $0 >= Microseconds.second }
+    arrivals.removeAll { now - $0 >= span }
     arrivals.append(now)
     if arrivals.count > limit + 1 { arrivals.removeFirst() }
     return arrivals.count > limit

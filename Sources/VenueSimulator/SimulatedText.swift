@@ -62,36 +62,7 @@ extension ByteBuffer {
 
 extension InstrumentMarket {
   /// What was traded in the last 24 h in the quote currency, with eight digits at most.
-  var quoteVolume: Decimal64 {
-    let scale = instrument.priceScale + instrument.sizeScale
-    let excess = scale > 8 ? scale - 8 : 0
-    return Decimal64(
-      mantissa: Int64(clamping: day.turnover / Int128(DecimalText.power(excess))), scale: scale - excess)
-  }
-}
-
-/// Level changes gathered over a venue's batch interval, to be sent in one message with each price once.
-struct LevelBatch {
-  private var bids: [Int64: Int64] = [:]
-  private var asks: [Int64: Int64] = [:]
-
-  var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
-
-  mutating func add(_ change: SimulatedChange) { add(bids: change.bids, asks: change.asks) }
-
-  mutating func add(bids: [PriceLevel], asks: [PriceLevel]) {
-    for level in bids { self.bids[level.price] = level.size }
-    for level in asks { self.asks[level.price] = level.size }
-  }
-
-  mutating func removeAll() {
-    bids.removeAll(keepingCapacity: true)
-    asks.removeAll(keepingCapacity: true)
-  }
-
-  /// Best first.
-  var sortedBids: [PriceLevel] { bids.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price > $1.price } }
-  var sortedAsks: [PriceLevel] { asks.map { PriceLevel(price: $0.key, size: $0.value) }.sorted { $0.price < $1.price } }
+  var quoteVolume: Decimal64 { instrument.quoteUnits(day.turnover) }
 }
 
 extension ByteBuffer {

@@ -300,7 +300,7 @@ package final class SimulatedVenue {
       throw SimulatedRefusal(status: 503, reason: "more than \(Self.sessionLimit) clients")
     }
     lastSessionID += 1
-    let session = try venueProtocol.open(id: lastSessionID, path: path, query: query)
+    let session = try venueProtocol.open(id: lastSessionID, SimulatedRequest(path: path, query: query))
     sessions.append(session)
     return session
   }
@@ -347,12 +347,12 @@ package final class SimulatedVenue {
   package func delay(path: String, query: [(name: String, value: String)]) -> Int64 {
     if faults.isBanned { return 0 }
     let slow = faults.slowUntil.map { max(0, $0 - faults.now) } ?? 0
-    return slow + venueProtocol.delay(path: path, query: query)
+    return slow + venueProtocol.delay(SimulatedRequest(path: path, query: query))
   }
 
   /// Answers a GET.
   package func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    ban ?? venueProtocol.respond(path: path, query: query)
+    ban ?? venueProtocol.respond(SimulatedRequest(path: path, query: query))
   }
 
   /// Answers a POST.

@@ -50,9 +50,8 @@ package class VenueProtocol {
   /// The path that `webSocketURL` ends in.
   package var webSocketPath: String { "/" }
 
-  /// A session for a connection to `path`, with what it is sent at once.
-  func open(id: Int, path: String, query: [(name: String, value: String)]) throws(SimulatedRefusal) -> SimulatedSession
-  {
+  /// A session for a connection, with what it is sent at once.
+  func open(id: Int, _ request: SimulatedRequest) throws(SimulatedRefusal) -> SimulatedSession {
     fatalError("a venue's protocol makes its sessions")
   }
   func closed(_ session: SimulatedSession) {}
@@ -68,10 +67,9 @@ package class VenueProtocol {
   /// Time has come this far, outside a silence.
   func advance(to now: Timestamp) {}
   /// µs by which the answer to a GET is to be late.
-  func delay(path: String, query: [(name: String, value: String)]) -> Int64 { 0 }
-  func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    SimulatedResponse(status: 404, body: "{}")
-  }
+  func delay(_ request: SimulatedRequest) -> Int64 { 0 }
+  /// Answers a GET.
+  func respond(_ request: SimulatedRequest) -> SimulatedResponse { SimulatedResponse(status: 404, body: "{}") }
   /// Answers a POST.
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
   /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is

@@ -3,7 +3,7 @@ import MarketData
 
 /// From a condition that is true to a firing.
 extension AlertEngine {
-  /// Begins to watch, or to wait for the time to. With `progress`: goes on as before a restart.
+  /// Begins to watch, or to wait for the time to. With `progress`: continues as before a restart.
   func start(_ index: UInt32, _ progress: AlertProgress? = nil) {
     let flags = rules[index].flags
     guard flags.contains(.isEnabled), flags.isDisjoint(with: [.isPaused, .isFinished]) else {

@@ -67,7 +67,7 @@ extension JSONScanner {
       guard end == UInt8(ascii: "\"") else { return nil }
       index &+= 1
     } else {
-      // A number goes on with one of these; every other byte ends it.
+      // A number continues with one of these; every other byte ends it.
       guard end &- UInt8(ascii: "0") >= 10, end != UInt8(ascii: "."), end | 0x20 != UInt8(ascii: "e") else {
         return nil
       }

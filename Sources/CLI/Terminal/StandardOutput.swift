@@ -14,6 +14,6 @@ enum StandardOutput {
 
 /// Standard error, for messages that are not a command's output.
 enum StandardError {
-  /// Writes all of `text`, or nothing where nobody reads any more: the command goes on.
+  /// Writes all of `text`, or nothing where nobody reads any more: the command continues.
   static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 }

@@ -28,7 +28,7 @@ final class AdminToken: Sendable {
     return nil
   }
 
-  /// Whether a request may go on. The time that it takes says nothing of the token but its length.
+  /// Whether a request may continue. The time that it takes says nothing of the token but its length.
   func check(_ request: HTTPRequestHead) -> Verdict {
     guard let token = token.withLock({ $0 }) else { return .closed }
     let values = request.fields.values("Authorization")

@@ -14,7 +14,7 @@ extension AlertDesk {
 
   private func takeMail() {
     let mail = mailbox.withLock { $0.take() }
-    // Nothing that fires now could be written: what the market does meanwhile is a gap.
+    // Nothing that fires now could be written: what the market does in the meantime is a gap.
     let isStuck = draft.firings.count >= Self.firingLimit
     for (source, event, moment) in mail.events {
       switch event {

@@ -294,7 +294,7 @@ final class StreamSession: ConnectionHandler {
     }
   }
 
-  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at the least.
+  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at least.
   private func watchReader(at moment: Int64) {
     let taken = taken
     if taken > takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {

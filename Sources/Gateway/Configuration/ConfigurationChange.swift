@@ -56,7 +56,7 @@ struct ConfigurationChange {
   private mutating func compareFeeds(_ old: GatewayConfiguration, _ new: GatewayConfiguration) {
     let before = old.feedConnections
     let after = new.feedConnections
-    // The symbols of a venue that needs several connections of a kind are split anew with every change.
+    // The symbols of a venue that needs several connections of a kind are split again with every change.
     let shared = Set((before + after).filter { $0.venue.number > 1 }.map(\.venue.name))
     for venue in shared.sorted() {
       let (was, becomes) = (old.feeds.first { $0.venue == venue }, new.feeds.first { $0.venue == venue })

@@ -47,7 +47,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
-  /// How `wss` and `https` are served; in the clear without a certificate.
+  /// The TLS settings of `wss` and `https`; without a certificate the port serves without TLS.
   package struct TLSSettings: Sendable, Equatable {
     /// PEM files of chains, leaf first. The name that a client asks for decides (SNI); the first serves all others.
     package var certificates: [String] = []
@@ -62,7 +62,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var handshakes = 1_000
     /// Tickets to resume with after a full handshake, 0…2.
     package var tickets = 1
-    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at the most).
+    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at most).
     package var ticketKeySeconds = 43_200
     package init() {}
   }
@@ -263,7 +263,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// Whose pages may connect; nil: all.
   var allowedOrigins: Set<String>? { origins.isEmpty ? nil : Set(origins) }
 
-  /// What the client port speaks TLS with; nil: in the clear.
+  /// The TLS settings of the client port; nil: the port serves without TLS.
   package var tls: TLSServerConfiguration? {
     guard !tlsSettings.certificates.isEmpty else { return nil }
     var server = TLSServerConfiguration(

@@ -10,7 +10,7 @@ final class ZoneFiles: Sendable {
   private static let folder = "/usr/share/zoneinfo/"
   /// Folders with the same zones once more, in other ways of counting seconds.
   private static let copies = ["posix/", "right/"]
-  /// Names that are listed at the most; the database of 2026 has 600.
+  /// Names that are listed at most; the database of 2026 has 600.
   private static let limit = 5_000
 
   private struct State {

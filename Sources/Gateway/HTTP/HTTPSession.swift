@@ -24,7 +24,7 @@ protocol HTTPResponder: AnyObject {
     _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection)
   /// The connection is gone.
   func ended(_ connection: Connection)
-  /// A client spoke TLS to a port in the clear.
+  /// A client spoke TLS to a port without TLS.
   func sawTLS(from peer: SocketAddress)
   /// The date for `Date` fields, renewed once a second.
   var httpDate: String { get }
@@ -262,7 +262,7 @@ final class HTTPSession: ConnectionHandler {
   ) -> Bool {
     // What takes the connection over decides about its reading.
     connection.resumeReading()
-    // Every request's time begins anew, also of those that came in one read.
+    // Every request's time starts again, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
       let octets = octets.flatMap { RememberedRequest.octets($0, head, body: body) }
@@ -308,7 +308,7 @@ final class HTTPSession: ConnectionHandler {
         head, status: status, bytes: bytes, nanoseconds: connection.loop.kernel.uptime() &- begunAt, on: connection)
       guard keepAlive else { return finish() }
       if response.status == 429 { rest(for: HTTPSession.restAfterRefusal) }
-      // Inside `read` the loop there goes on.
+      // Inside `read` the loop there continues.
       if isLate { goOn() }
     }
     isLate = true

@@ -62,7 +62,7 @@ struct HTTPWatch {
     self.since = now
   }
 
-  /// The connection is at `phase`; a phase that goes on keeps its begin. `.idle` stays `.fresh` until something has
+  /// The connection is at `phase`; a phase that continues keeps its begin. `.idle` stays `.fresh` until something has
   /// come.
   mutating func enter(_ phase: Phase, at now: Int64) {
     // The first head is counted from the connection's begin: connecting and waiting is as slow as sending slowly.

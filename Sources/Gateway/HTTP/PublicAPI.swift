@@ -317,7 +317,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes())
   }
 
-  /// Where a symbol's data is, and its state; or why it cannot be had.
+  /// Where a symbol's data is, and its state; or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)

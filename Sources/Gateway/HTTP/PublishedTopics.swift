@@ -9,7 +9,7 @@ import Synchronization
 /// The topics of a gateway: written on the internal port, read on both, on every loop.
 ///
 /// Where there is a data file a document is written first, and is there for readers once it is in the file; numbers and
-/// their epoch then go on after a restart.
+/// their epoch then continue after a restart.
 final class PublishedTopics: Sendable {
   static let prefix = "/v1/topics/"
   /// Documents in one answer at most.

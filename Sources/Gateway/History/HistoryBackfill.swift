@@ -112,7 +112,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     }
   }
 
-  /// How long they take at the venues' pace at the least, s; venues are asked side by side.
+  /// How long they take at the venues' pace at least, s; venues are asked side by side.
   package static func seconds(_ jobs: [Job], now: Timestamp) -> Int64 {
     var times: [String: Int64] = [:]
     for job in jobs {

@@ -66,7 +66,7 @@ package final class HistoryKeeper: Sendable {
     var rows = 0
     /// At most one of an instrument.
     var latest: [String: LatestState] = [:]
-    /// What every instrument is and whether it is observed, for a file that has to be begun anew.
+    /// What every instrument is and whether it is observed, for a file that has to be started again.
     var instruments: [String: Instrument] = [:]
     var observed: [String: Bool] = [:]
     var lost = 0
@@ -263,7 +263,7 @@ package final class HistoryKeeper: Sendable {
   /// come.
   func keep(_ streams: StoredStreams) { ended.withLock { $0.append(streams) } }
 
-  /// Leaves what the loops have given to the next run, if all of them have, and all else is written: streams go on
+  /// Leaves what the loops have given to the next run, if all of them have, and all else is written: streams continue
   /// behind the last trades, which must be there, too.
   private func writeStreams() {
     let parts = ended.withLock { $0 }

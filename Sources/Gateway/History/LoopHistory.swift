@@ -49,7 +49,7 @@ final class LoopHistory {
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
   private var isStopped = false
-  /// Until when streams of the run before are left to the next one if nothing went on with them.
+  /// Until when streams of the run before are left to the next one if nothing continued with them.
   private let awaitedUntil: Timestamp
 
   init(node: LoopNode, keeper: HistoryKeeper) {
@@ -301,7 +301,7 @@ final class LoopHistory {
     keeper.add(batch, now: now)
   }
 
-  /// The streams of the run before that instruments may still go on with, in the order of their numbers.
+  /// The streams of the run before that instruments may still continue with, in the order of their numbers.
   func awaited(now: Timestamp) -> [StoredStreams.Stream] {
     guard now < awaitedUntil, let kept = node.settings.kept else { return [] }
     return kept.streams.values.joined().sorted { $0.number < $1.number }

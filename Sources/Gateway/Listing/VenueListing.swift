@@ -4,7 +4,7 @@ import PubSub
 import Transport
 import Venues
 
-/// Why a venue's list could not be had: a sentence with the venue's name and what was tried.
+/// Why a venue's list was not available: a sentence with the venue's name and what was tried.
 package struct VenueListingError: Error, Sendable, CustomStringConvertible {
   package let description: String
   package init(description: String) { self.description = description }

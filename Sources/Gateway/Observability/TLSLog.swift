@@ -20,7 +20,7 @@ final class TLSLog: Sendable {
     }
   }
 
-  /// A client spoke TLS to a port in the clear.
+  /// A client spoke TLS to a port without TLS.
   func sawTLS(from peer: SocketAddress) {
     folded.note("tls in the clear", peer: IPAddress(peer.host)) {
       FoldedLog.Event(

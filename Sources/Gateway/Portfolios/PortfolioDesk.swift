@@ -10,8 +10,8 @@ import Transport
 
 /// Keeps the portfolios of all owners, and values those that streams show.
 ///
-/// It has a queue of its own, so that no loop waits for arithmetic or for a disk. Requests are carried out one after
-/// the other: a change is written first, and is there for everybody once it is in the file. Where nothing is kept it is
+/// It has a queue of its own, so that no loop waits for arithmetic or for a disk. Requests are executed one after the
+/// other: a change is written first, and is there for everybody once it is in the file. Where nothing is kept it is
 /// there at once.
 package final class PortfolioDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and what a `Mutex` guards is touched on `queue` only, which

@@ -23,7 +23,7 @@ struct OutgoingUpgrade: Sendable {
     case leave
     /// End the next process, if it is there.
     case endSuccessor
-    /// Say that this process goes on, and why.
+    /// Say that this process continues, and why.
     case goOn(reason: String)
     /// End with a failure.
     case giveUp(reason: String)

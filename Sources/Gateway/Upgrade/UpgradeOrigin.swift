@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Transport
 
-/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: carries out what
+/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: executes what
 /// `IncomingUpgrade` says, on a queue of its own.
 package final class UpgradeOrigin: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each

@@ -77,7 +77,7 @@ struct WebhookOutbox {
   /// The store has all that was taken.
   mutating func written() { unwritten.removeAll(keepingCapacity: true) }
 
-  /// All there is, for a store that has been begun anew.
+  /// All there is, for a store that has been started again.
   var everything: WebhookBatch {
     var all = WebhookBatch()
     all.made = webhooks.values.sorted { $0.id < $1.id }

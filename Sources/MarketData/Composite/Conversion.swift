@@ -95,7 +95,7 @@ package struct ConversionTable: Sendable {
       for (index, market) in markets.enumerated() {
         for (from, to) in [(market.base, market.quote), (market.quote, market.base)] where costs[step - 1][from] < .max
         {
-          // A better way never goes on from the goal or back to the start.
+          // A better way never continues from the goal or back to the start.
           guard from != goal, to != start else { continue }
           let cost = costs[step - 1][from] + market.cost
           // Markets come in the order of their symbols, so of equal costs the first stays.

@@ -21,8 +21,8 @@ package final class Market {
     /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to
     /// send a wrong one now and then, and has something else that tells of a lost message.
     package var checksumPatience: Int
-    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live
-    /// meanwhile.
+    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live in the
+    /// meantime.
     package var crossedTolerance: Int64
 
     package init(
@@ -90,8 +90,8 @@ package final class Market {
   /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then
   ///   `.bookSnapshot`. If the checksum does not fit, or a price is not above zero, `.bookState(.syncing)` comes
   ///   *instead* of the change.
-  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas go on
-  ///   unseen (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a
+  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas
+  ///   continue unseen (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a
   ///   `.bookSnapshot`. If that takes longer than the tolerance, `.bookState(.syncing(.crossed))` comes once more, and
   ///   the book waits for a snapshot of the venue's. That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {

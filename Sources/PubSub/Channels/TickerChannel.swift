@@ -3,7 +3,7 @@ import MarketData
 
 /// `ticker`: the 24 h figures, the same for every venue: the venue's own where it publishes them, else the gateway's.
 enum TickerChannel {
-  /// What is unknown is absent; what the venue left out and follows from the rest (last, change) is worked out.
+  /// What is unknown is absent; what the venue left out and follows from the rest (last, change) is computed.
   static func append(_ day: DayTicker, of instrument: Instrument, to out: inout ByteBuffer) {
     let ticker = day.ticker
     out.append(UInt8(ascii: "{"))

@@ -7,7 +7,7 @@ package struct ClientSubscription: Sendable, Equatable {
   /// What it waits for; nil: it gets what is published.
   package let waitsFor: String?
 
-  /// Of a client, in the order of the streams' numbers: those above `stream`, `limit` at the most; nil if it has gone.
+  /// Of a client, in the order of the streams' numbers: those above `stream`, `limit` at most; nil if it has gone.
   /// O(subscriptions).
   package static func list(
     of client: ClientID, in hub: SubscriberHub, after stream: UInt32 = 0, limit: Int

@@ -23,7 +23,7 @@ struct ClientRequests {
   var pending: PendingRequest?
   /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
   var greeting: Greeting?
-  /// A request about alerts that is being carried out; messages arriving in the meantime wait.
+  /// A request about alerts that is being executed; messages arriving in the meantime wait.
   var control: (number: UInt32, id: String?)?
   var allowance = ClientAllowance()
   /// The place of its address in the ledger; -1: it has none.

@@ -126,7 +126,7 @@ package struct EventPositions: Sendable {
     guard let stream, let epoch, !item.symbols.isEmpty, let text = item.text else { return }
     // It is listed again where it was resumed and then asked for.
     if places.contains(where: { $0.stream == stream }) { return }
-    // Where a stream goes on, what was missed follows, or nothing was.
+    // Where a stream continues, what was missed follows, or nothing was.
     let seq = isRecovered ? resumed.first { $0.stream == stream && $0.epoch == epoch }?.seq : nil
     let isEvent = ChannelName(rawValue: item.channel)?.isEvent ?? false
     if places.count >= Self.limit {

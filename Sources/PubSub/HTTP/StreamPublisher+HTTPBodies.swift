@@ -156,7 +156,7 @@ extension ContentTag {
 }
 
 extension Sparkline {
-  /// The line with a gap that goes on cut to buckets that are over.
+  /// The line with a gap that continues cut to buckets that are over.
   fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
     var line = self
     line.gaps = gaps.cut(to: range, now: now)
@@ -165,7 +165,7 @@ extension Sparkline {
 }
 
 extension [TimeSpan] {
-  /// Gaps of which one that goes on is cut to buckets that are over, so that an answer does not change while nothing
+  /// Gaps of which one that continues is cut to buckets that are over, so that an answer does not change while nothing
   /// happens.
   fileprivate func cut(to range: ChartRange, now: Timestamp) -> [TimeSpan] {
     guard let last, last.to == now else { return self }

@@ -70,7 +70,7 @@ enum Replies {
     var state: String
     /// The stream that it replaces; 0: none.
     var from: UInt32
-    /// Whether it goes on where the client stopped; nil where it did not say.
+    /// Whether it continues where the client stopped; nil where it did not say.
     var isRecovered: Bool?
   }
 

@@ -16,7 +16,7 @@ struct ResumeWaits {
 
   /// Steady; nobody waits after it.
   var end = Timestamp.distantPast
-  /// Symbols whose streams go on when they come.
+  /// Symbols whose streams continue when they come.
   var expected: Set<String> = []
   var entries: [Entry] = []
 }

@@ -11,7 +11,7 @@ package struct StreamPosition: Sendable, Equatable {
   }
 }
 
-/// A client of one loop that wants to go on with a session that another loop may have made.
+/// A client of one loop that wants to continue with a session that another loop may have made.
 package struct SessionClaim: Sendable {
   package var token: String
   /// The requester's identity; a session is given only to the identity that it was issued to.

@@ -74,7 +74,7 @@ package enum SnapshotReason: String, Sendable {
   case subscribe
   /// The client paused and resumed, or came back to a stream that had gone on too far.
   case resume
-  /// The publisher started the stream's state anew: a book that is in sync again, or too many changes for one update.
+  /// The publisher started the stream's state again: a book that is in sync again, or too many changes for one update.
   case resync
   /// Messages were merged away because the client was slow.
   case slow
@@ -124,7 +124,7 @@ package struct JoinResult: Sendable {
   package var item: UInt32
   /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
   package var snapshot: StreamFrame?
-  /// Whether the stream goes on where the client stopped: then there is no snapshot, but what it missed. Nil if it is
+  /// Whether the stream continues where the client stopped: then there is no snapshot, but what it missed. Nil if it is
   /// new to it.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []

@@ -118,7 +118,7 @@ extension StreamPublisher {
     touched.append(stream)
   }
 
-  /// Every price is now written another way: what has been shown is shown anew.
+  /// Every price is now written another way: what has been shown is shown again.
   func rescaled(_ instrument: PublishedInstrument, now: Timestamp) {
     for stream in instrument.books + instrument.sparklines + instrument.candles where stream.isShown {
       stream.isShown = false

@@ -2,7 +2,7 @@ import MarketData
 
 /// What a publisher takes over from an earlier run, and leaves to the next.
 ///
-/// Streams of trades go on where the earlier run ended, under their numbers and its epoch. Every other stream begins
+/// Streams of trades continue where the earlier run ended, under their numbers and its epoch. Every other stream begins
 /// above all numbers that the epoch has seen: its clients get a snapshot, whatever position they come with.
 extension StreamPublisher {
   /// Shows trades from before this run to those who join, unless there have been others since.

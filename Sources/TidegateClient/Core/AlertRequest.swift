@@ -98,12 +98,12 @@ public struct AlertRequest: Sendable, Hashable {
   public static func disable(_ id: String) -> AlertRequest { AlertRequest("disable", id, body: nil) }
 }
 
-/// Why a request was not carried out.
+/// Why a request was not executed.
 public enum RequestFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The gateway refuses it: why, and what to do.
   case refused(Refusal)
   /// There was no connection for as long as a reply may take, or it broke before the answer. Whether the request was
-  /// carried out is not known then: look at the alerts when there is one.
+  /// executed is not known then: look at the alerts when there is one.
   case notConnected
   /// The rule is no JSON, or longer than the gateway takes.
   case invalid

@@ -43,7 +43,7 @@ extension ClientCore {
     }
   }
 
-  /// Begins streams anew.
+  /// Begins streams again.
   mutating func subscribeAgain(_ keys: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
     guard !keys.isEmpty else { return }
     var left: [Int64] = []

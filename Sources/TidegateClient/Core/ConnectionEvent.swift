@@ -26,7 +26,7 @@ public struct Welcome: Sendable, Hashable {
   public var version: String
   /// The time between heartbeats, brought into 0.1 s to an hour.
   public var heartbeatInterval: Duration
-  /// Whether it goes on with the session of the connection before.
+  /// Whether it continues with the session of the connection before.
   public var isResumed = false
   /// Whether any feed's prices are simulated: not for trading.
   public var isSimulated = false

@@ -21,7 +21,7 @@ enum ServerMessage {
     var from: Int64?
     var epoch: String?
     var priceIncrement: ExactDecimal?
-    /// Whether a stream that was resumed goes on where it stopped.
+    /// Whether a stream that was resumed continues where it stopped.
     var isRecovered: Bool?
   }
 
@@ -32,7 +32,7 @@ enum ServerMessage {
     var code = ""
     var message = ""
     var hint = ""
-    /// When it can be asked for again.
+    /// When it can be requested again.
     var retryAfterMilliseconds: Int64?
   }
 

@@ -10,7 +10,7 @@ public enum StreamEvent<Value: Sendable>: Sendable {
   case stale(StreamInfo, StaleReason)
   /// Trades or documents are missing here, for good: how many, where that is known.
   case gap(StreamInfo, missing: Int?)
-  /// After a reconnection trades or documents go on where they stopped: nothing is missing.
+  /// After a reconnection trades or documents continue where they stopped: nothing is missing.
   case resumed(StreamInfo)
   /// The gateway refuses a symbol; the others are unharmed.
   case refused(Refusal)

@@ -13,8 +13,8 @@ extension Connection {
     return count >= 0 ? count : nil
   }
 
-  /// Queues bytes that are shared with other connections; they are retained, not copied (in the clear). Dropped when
-  /// not open.
+  /// Queues bytes that are shared with other connections; they are retained, not copied (without TLS). Dropped when not
+  /// open.
   package func write(_ bytes: SharedBytes) {
     loop.assertOnLoop()
     if admit(bytes.count) { unsent.append(bytes, on: loop) }

@@ -122,10 +122,10 @@ package final class Connection: PolledDescriptor {
 
   /// Whether it can still be written to.
   package var isOpen: Bool { state == .open }
-  /// `TLSv1.3`, or nil in the clear.
+  /// `TLSv1.3`, or nil without TLS.
   package var isTLS: Bool { tls != nil }
   package var tlsVersion: String? { tls?.version }
-  /// Whether TLS went on from an earlier session.
+  /// Whether TLS continued from an earlier session.
   package var tlsIsResumed: Bool { tls?.isResumed ?? false }
   /// Of an accepted connection: the name that the client asked for, printable ASCII.
   package var tlsServerName: String? { tls?.serverName }

@@ -110,7 +110,7 @@ final class TLSSession {
   /// `TLSv1.2` or `TLSv1.3`, once the handshake is done.
   var version: String? { session.map { String(cString: SSL_get_version($0)) } }
 
-  /// Whether the handshake went on from an earlier session.
+  /// Whether the handshake continued from an earlier session.
   var isResumed: Bool { session.map { SSL_session_reused($0) == 1 } ?? false }
 
   /// The name that the client asked for (RFC 6066 §3), printable; nil where it named none.

@@ -8,8 +8,8 @@ struct BinanceEvents {
   let now: Timestamp
   let isMicroseconds: Bool
 
-  private var i: Speller { Spelling.quoted.of(state.instrument) }
-  private var isSpot: Bool { state.instrument.kind == .spot }
+  private var i: Speller { Spelling.quoted.of(state) }
+  private var isSpot: Bool { state.instrument.isSpot }
   private func time(_ time: Timestamp) -> Int64 { isMicroseconds ? time.rawValue : time.rawValue / 1_000 }
 
   private func head(_ event: StaticString, _ time: Timestamp) -> JSONText {
@@ -35,8 +35,7 @@ struct BinanceEvents {
   func aggregateTrade(_ trade: SimulatedTrade) -> JSONText {
     #"""
     \#(head("aggTrade", trade.time + (isSpot ? 850 : 3_000))),"a":\#(trade.id - 100_000_000),\#
-    "p":\#(i.price(trade.price)),\#
-    "q":\#(i.size(trade.size)),"f":\#(trade.id),"l":\#(trade.id)\#(end(trade))
+    "p":\#(i.price(trade.price)),"q":\#(i.size(trade.size)),"f":\#(trade.id),"l":\#(trade.id)\#(end(trade))
     """#
   }
 
@@ -47,20 +46,19 @@ struct BinanceEvents {
 
   /// On spot without event type and time.
   func bookTicker(_ time: Timestamp) -> JSONText {
-    let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
     let head: JSONText = isSpot ? "{" : #"{"e":"bookTicker","#
     let times: JSONText = isSpot ? "" : #","T":\#(ms: time),"E":\#(ms: time)"#
     return #"""
-      \#(head)"u":\#(number(state.updateID)),"s":"\#(i.name)","b":\#(i.price(bid)),"B":\#(i.size(bid)),\#
-      "a":\#(i.price(ask)),"A":\#(i.size(ask))\#(times)}
+      \#(head)"u":\#(number(state.updateID)),"s":"\#(i.name)","b":\#(i.bid),"B":\#(i.bidSize),"a":\#(i.ask),\#
+      "A":\#(i.askSize)\#(times)}
       """#
   }
 
-  func depthUpdate(_ levels: LevelBatch, _ first: Int64) -> JSONText {
+  func depthUpdate(_ sides: BookSides, _ first: Int64) -> JSONText {
     let previous: JSONText = isSpot ? "" : #","pu":\#(number(first - 1))"#
     return #"""
       \#(head("depthUpdate", now)),"U":\#(isSpot ? first : first * 3 - 1),"u":\#(number(state.updateID))\#(previous),\#
-      "b":\#(i.pairs(levels.sortedBids)),"a":\#(i.pairs(levels.sortedAsks))}
+      "b":\#(i.pairs(sides.bids)),"a":\#(i.pairs(sides.asks))}
       """#
   }
 
@@ -73,23 +71,20 @@ struct BinanceEvents {
   }
 
   func ticker() -> JSONText {
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
+    let trades = state.day.trades
     return #"""
-      \#(head("24hrTicker", now)),"p":\#(i.price(day.last - day.open)),"P":\#(i.number(day.rise(in: 100_000), 3)),\#
-      "w":\#(i.price(day.vwap)),"x":\#(i.price(day.open)),"c":\#(i.price(day.last)),\#
-      "Q":\#(i.size(state.recentTrades.last?.size ?? 0)),"b":\#(i.price(bid)),"B":\#(i.size(bid)),\#
-      "a":\#(i.price(ask)),"A":\#(i.size(ask)),"o":\#(i.price(day.open)),"h":\#(i.price(day.high)),\#
-      "l":\#(i.price(day.low)),"v":\#(i.size(day.volume)),"q":\#(i.number(state.quoteVolume)),\#
-      "O":\#(time(now - Microseconds.day)),"C":\#(time(now)),"F":\#(state.tradeID - day.trades + 1),\#
-      "L":\#(state.tradeID),"n":\#(day.trades)}
+      \#(head("24hrTicker", now)),"p":\#(i.change),"P":\#(i.percent(3)),"w":\#(i.vwap),"x":\#(i.open),"c":\#(i.last),\#
+      "Q":\#(i.size(state.recentTrades.last?.size ?? 0)),"b":\#(i.bid),"B":\#(i.bidSize),"a":\#(i.ask),\#
+      "A":\#(i.askSize),"o":\#(i.open),"h":\#(i.high),"l":\#(i.low),"v":\#(i.volume),"q":\#(i.quoteVolume),\#
+      "O":\#(time(now - Microseconds.day)),"C":\#(time(now)),"F":\#(state.tradeID - trades + 1),"L":\#(state.tradeID),\#
+      "n":\#(trades)}
       """#
   }
 
   func miniTicker() -> JSONText {
-    let day = state.day
-    return #"""
-      \#(head("24hrMiniTicker", now)),"c":\#(i.price(day.last)),"o":\#(i.price(day.open)),"h":\#(i.price(day.high)),\#
-      "l":\#(i.price(day.low)),"v":\#(i.size(day.volume)),"q":\#(i.number(state.quoteVolume))}
-      """#
+    #"""
+    \#(head("24hrMiniTicker", now)),"c":\#(i.last),"o":\#(i.open),"h":\#(i.high),"l":\#(i.low),"v":\#(i.volume),\#
+    "q":\#(i.quoteVolume)}
+    """#
   }
 }

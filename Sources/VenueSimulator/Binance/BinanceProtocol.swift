@@ -11,15 +11,11 @@ final class BinanceSession: SimulatedSession {
   var isMicroseconds = false
   /// The futures route that it came by; nil on spot.
   var route: BinanceRoute?
-  var nextPing: Timestamp
+  /// Spot's, unless it turns out to be of futures.
+  lazy var nextPing = opened + BinanceProtocol.pingInterval
   /// When the earliest unanswered ping was sent, and the payloads that still count as its answer.
   var unanswered: Timestamp?
   var pings: [[UInt8]] = []
-
-  required init(id: Int, faults: FaultInjector) {
-    nextPing = faults.now + BinanceProtocol.pingInterval
-    super.init(id: id, faults: faults)
-  }
 }
 
 /// Where a stream of futures is to be had: a name on the other route is acknowledged and stays silent.
@@ -47,8 +43,8 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   private var fast: [DepthBatch]
   private var slow: [DepthBatch]
   /// Request weight used by REST in the minute under way, and that of futures.
-  var weights = (spot: 0, futures: 0)
-  var weighedMinute: Int64 = 0
+  var weight = RequestCount(6_000, per: Microseconds.minute)
+  var futuresWeight = RequestCount(2_400, per: Microseconds.minute)
   var snapshots = KeptSnapshots()
 
   /// Changes gathered for diff depth, and the update ids they cover.
@@ -64,45 +60,33 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
     let message: String
   }
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     fast = market.instruments.map { DepthBatch(first: $0.updateID + 1) }
     slow = fast
-    super.init(name: "binance", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override var webSocketPath: String { "/ws" }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
-  /// Of any form: `accept` looks at them.
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "binance", paths: ["/ws"], special: [.plannedShutdown, .staleSnapshot])
+  }
+  /// Of any form: `welcome` looks at them.
   override class func isPath(_ path: String) -> Bool { true }
 
   // MARK: - Connections
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> BinanceSession {
-    var names: [String] = []
-    let isCombined: Bool
-    let route = [BinanceRoute.publicRoute, .market].first { path.hasPrefix($0.rawValue + "/") }
-    let local = route.map { String(path.dropFirst($0.rawValue.count)) } ?? path
-    if local == "/stream" || local == "/stream/" {
-      isCombined = true
-      if let list = query.first(where: { $0.name == "streams" })?.value {
-        names = list.split(separator: "/").map(String.init)
-      }
-    } else if local == "/ws" || local.hasPrefix("/ws/") {
-      isCombined = false
-      names = local.dropFirst(3).split(separator: "/").map(String.init)
-    } else {
+  override func welcome(_ session: BinanceSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
+    let route = [BinanceRoute.publicRoute, .market].first { request.path.hasPrefix($0.rawValue + "/") }
+    let local = request.path.dropFirst(route?.rawValue.count ?? 0)
+    session.isCombined = local == "/stream" || local == "/stream/"
+    guard session.isCombined || local == "/ws" || local.hasPrefix("/ws/") else {
       throw SimulatedRefusal(status: 404, reason: "Not Found")
     }
+    let names = (session.isCombined ? request["streams"] ?? "" : String(local.dropFirst(3))).split(separator: "/")
     guard names.count <= Self.streamLimit else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
-    let session = BinanceSession(id: id, faults: faults)
-    session.isCombined = isCombined
-    session.isMicroseconds = query.contains { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }
+    session.isMicroseconds = request["timeUnit"]?.lowercased() == "microsecond"
     session.route = route
     if route != nil { session.nextPing = now + Self.futuresPingInterval }
-    for name in names { add(name, session) }
-    return session
+    for name in names { add(String(name), session) }
   }
 
   override func announceShutdown(to session: SimulatedSession) {
@@ -189,28 +173,27 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   private func add(_ name: String, _ session: BinanceSession) {
     guard !session.names.contains(name) else { return }
     session.names.append(name)
-    guard let (index, stream) = stream(name, session), !isRefused(index) else { return }
-    // The first to come begins the range of update ids at the next change.
-    if case .depth(let isFast) = stream, desk.isEmpty(stream, index) {
-      let batch = DepthBatch(first: state(index).updateID + 1)
-      if isFast { fast[index] = batch } else { slow[index] = batch }
-    }
-    desk.add(session, stream, index)
+    guard let stream = stream(name, session), !isRefused(stream.instrument) else { return }
+    join(stream, session)
+  }
+
+  /// The first to come begins the range of update ids at the next change.
+  override func begin(_ stream: Stream, _ session: BinanceSession) {
+    guard case .depth(let isFast) = stream.channel, desk.isEmpty(stream.channel, stream.instrument) else { return }
+    let batch = DepthBatch(first: state(stream.instrument).updateID + 1)
+    if isFast { fast[stream.instrument] = batch } else { slow[stream.instrument] = batch }
   }
 
   private func remove(_ name: String, _ session: BinanceSession) {
     session.names.removeAll { $0 == name }
-    if let (index, stream) = stream(name, session) { desk.remove(session, stream, index) }
+    if let stream = stream(name, session) { leave(stream, session) }
   }
 
   /// `btcusdt@depth@100ms`; the symbol must be in lower case, and on futures the stream on the session's route.
-  private func stream(_ name: String, _ session: BinanceSession) -> (Int, BinanceStream)? {
+  private func stream(_ name: String, _ session: BinanceSession) -> Stream? {
     let parts = name.split(separator: "@", maxSplits: 1)
-    guard parts.count == 2, let stream = BinanceStream(suffix: parts[1]),
-      let index = indices.first(where: {
-        let instrument = state($0).instrument
-        return instrument.venueSymbol.lowercased() == parts[0] && (instrument.kind == .spot) == (session.route == nil)
-      })
+    guard parts.count == 2, let stream = BinanceStream(suffix: parts[1]), parts[0] == parts[0].lowercased(),
+      let index = index(of: parts[0].uppercased(), isSpot: session.route == nil)
     else { return nil }
     if let route = session.route {
       switch stream {
@@ -222,7 +205,7 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
     } else if case .futuresDepth = stream {
       return nil
     }
-    return (index, stream)
+    return Stream(stream, index)
   }
 
   // MARK: - The market
@@ -266,11 +249,10 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   }
 
   private func flush(_ batch: inout DepthBatch, _ stream: BinanceStream, _ index: Int) {
-    guard !batch.levels.isEmpty else { return }
-    let (first, levels) = (batch.first, batch.levels)
-    send(stream, .book(isVisible: true), index) { $0.depthUpdate(levels, first) }
-    batch.levels.removeAll()
+    guard let sides = batch.levels.take() else { return }
+    let first = batch.first
     batch.first = state(index).updateID + 1
+    send(stream, .book(isVisible: true), index) { $0.depthUpdate(sides, first) }
   }
 
   private func sendPartial(_ index: Int, isFast: Bool) {
@@ -285,9 +267,8 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   private func sendFuturesDepth(_ index: Int) {
     let state = state(index)
     for levels in [5, 10, 20] where !desk.isEmpty(.futuresDepth(levels: levels), index) {
-      var batch = LevelBatch()
-      batch.add(bids: state.book.top(.bid, levels), asks: state.book.top(.ask, levels))
-      send(.futuresDepth(levels: levels), .quote, index) { $0.depthUpdate(batch, state.updateID) }
+      let sides = state.book.top(levels)
+      send(.futuresDepth(levels: levels), .quote, index) { $0.depthUpdate(sides, state.updateID) }
     }
   }
 
@@ -310,7 +291,5 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
 
   override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

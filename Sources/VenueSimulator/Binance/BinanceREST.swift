@@ -4,17 +4,12 @@ import MarketData
 /// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`, `ticker/24hr` of
 /// all markets, `klines`; of futures all but the first two, which have a weight limit of their own.
 extension BinanceProtocol {
-  static let weightLimit = 6_000
-  static let futuresWeightLimit = 2_400
-
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
-    let minute = now.rawValue / Microseconds.minute
-    if minute != weighedMinute { (weighedMinute, weights) = (minute, (0, 0)) }
     let isSpot = !request.path.hasPrefix("/fapi/")
     var response: SimulatedResponse
-    var isRefused = false
+    var isWithin = true
     func weigh(_ spot: Int, _ futures: Int) {
-      if isSpot { weights.spot += spot } else { weights.futures += futures }
+      isWithin = isSpot ? weight.take(spot, at: now) : futuresWeight.take(futures, at: now)
     }
     switch request.path {
     case "/api/v3/ping":
@@ -26,42 +21,33 @@ extension BinanceProtocol {
     case "/api/v3/exchangeInfo", "/fapi/v1/exchangeInfo":
       weigh(20, 1)
       response = exchangeInfo(request, isSpot: isSpot)
-    case "/api/v3/depth", "/fapi/v1/depth": response = depth(request, isSpot: isSpot, weigh)
+    case "/api/v3/depth", "/fapi/v1/depth":
+      weigh(0, 0)
+      response = depth(request, isSpot: isSpot, weigh)
     case "/api/v3/klines", "/fapi/v1/klines":
       let limit = request.integer("limit") ?? 500
       weigh(2, limit < 100 ? 1 : limit < 500 ? 2 : limit <= 1_000 ? 5 : 10)
       let fault = faults.takeCandleFault()
-      isRefused = fault == .limited
+      if fault == .limited { isWithin = false }
       response = klines(request, isSpot: isSpot, fault)
     case "/api/v3/ticker/24hr", "/fapi/v1/ticker/24hr":
       weigh(80, 40)
-      response = SimulatedResponse("[\(JSONText.list(listed(isSpot: isSpot), figures))]")
+      response = SimulatedResponse("[\(JSONText.list(states(isSpot: isSpot), figures))]")
     default: return SimulatedResponse(status: 404, #"{"code":-1000,"msg":"Path \#(request.path) not found."}"#)
     }
-    let weight = isSpot ? weights.spot : weights.futures
-    let limit = isSpot ? Self.weightLimit : Self.futuresWeightLimit
-    if weight > limit || isRefused {
-      let message = "Too much request weight used; current limit is \(limit) request weight per 1 MINUTE."
+    let used = isSpot ? weight : futuresWeight
+    if !isWithin {
+      let message = "Too much request weight used; current limit is \(used.limit) request weight per 1 MINUTE."
       response = refuse(-1003, message, status: 429)
       response.fields.append(("Retry-After", String(60 - now.rawValue / Microseconds.second % 60)))
     }
-    response.fields.append(("X-MBX-USED-WEIGHT", String(weight)))
-    response.fields.append(("X-MBX-USED-WEIGHT-1M", String(weight)))
+    response.fields.append(("X-MBX-USED-WEIGHT", String(used.count)))
+    response.fields.append(("X-MBX-USED-WEIGHT-1M", String(used.count)))
     return response
   }
 
   private func refuse(_ code: Int, _ message: String, status: Int = 400) -> SimulatedResponse {
     SimulatedResponse(status: status, #"{"code":\#(code),"msg":\#(json: message)}"#)
-  }
-
-  private func listed(isSpot: Bool) -> [InstrumentMarket] {
-    market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }
-  }
-
-  private func find(_ symbol: String, isSpot: Bool) -> Int? {
-    indices.first {
-      state($0).instrument.venueSymbol == symbol && (state($0).instrument.kind == .spot) == isSpot
-    }
   }
 
   // MARK: - Books
@@ -83,27 +69,24 @@ extension BinanceProtocol {
     weigh(
       count <= 100 ? 5 : count <= 500 ? 25 : count <= 1_000 ? 50 : 250,
       count <= 50 ? 2 : count <= 100 ? 5 : count <= 500 ? 10 : 20)
-    guard let index = find(symbol, isSpot: isSpot) else { return refuse(-1121, "Invalid symbol.") }
+    guard let index = index(of: symbol, isSpot: isSpot) else { return refuse(-1121, "Invalid symbol.") }
     let truth = snapshots.take(index)?.truth ?? market.truth(index, isSnapshot: true)
     let events = BinanceEvents(state: state(index), now: now, isMicroseconds: false)
-    var response = SimulatedResponse(events.book(truth.book, truth.updateID, count))
-    response.truth = truth
-    return response
+    return bookAnswer(truth, events.book(truth.book, truth.updateID, count))
   }
 
   // MARK: - Markets
 
   private func figures(_ state: InstrumentMarket) -> JSONText {
-    let (i, day) = (spell(state), state.day)
+    let i = spell(state)
     return #"""
-      {"symbol":"\#(i.name)","openPrice":\#(i.price(day.open)),"highPrice":\#(i.price(day.high)),\#
-      "lowPrice":\#(i.price(day.low)),"lastPrice":\#(i.price(day.last)),"volume":\#(i.size(day.volume)),\#
-      "quoteVolume":\#(i.number(state.quoteVolume)),"count":\#(day.trades)}
+      {"symbol":"\#(i.name)","openPrice":\#(i.open),"highPrice":\#(i.high),"lowPrice":\#(i.low),\#
+      "lastPrice":\#(i.last),"volume":\#(i.volume),"quoteVolume":\#(i.quoteVolume),"count":\#(state.day.trades)}
       """#
   }
 
   private func exchangeInfo(_ request: SimulatedRequest, isSpot: Bool) -> SimulatedResponse {
-    var chosen = listed(isSpot: isSpot)
+    var chosen = states(isSpot: isSpot)
     var names = isSpot ? request["symbol"].map { [$0] } : nil
     if isSpot, let symbols = request["symbols"] {
       guard names == nil else {
@@ -118,16 +101,15 @@ extension BinanceProtocol {
     if let names {
       chosen = []
       for name in names {
-        guard let index = find(name, isSpot: true) else { return refuse(-1121, "Invalid symbol.") }
+        guard let index = index(of: name, isSpot: true) else { return refuse(-1121, "Invalid symbol.") }
         chosen.append(state(index))
       }
     }
-    let rows = JSONText.list(chosen) { isSpot ? pair($0.instrument) : contract($0.instrument) }
+    let rows = JSONText.list(chosen) { isSpot ? pair($0) : contract($0) }
     return SimulatedResponse(
       #"""
       {"timezone":"UTC","serverTime":\#(ms: now),"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE",\#
-      "intervalNum":1,"limit":\#(isSpot ? Self.weightLimit : Self.futuresWeightLimit)}],"exchangeFilters":[],\#
-      "symbols":[\#(rows)]}
+      "intervalNum":1,"limit":\#((isSpot ? weight : futuresWeight).limit)}],"exchangeFilters":[],"symbols":[\#(rows)]}
       """#)
   }
 
@@ -139,25 +121,24 @@ extension BinanceProtocol {
     return list.map(\.text)
   }
 
-  private func pair(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Spelling.quoted.of(instrument)
+  private func pair(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     return #"""
       {"symbol":"\#(i.name)","status":"TRADING","baseAsset":"\#(instrument.base)","baseAssetPrecision":8,\#
       "quoteAsset":"\#(instrument.quote)","quotePrecision":8,"quoteAssetPrecision":8,"baseCommissionPrecision":8,\#
       "quoteCommissionPrecision":8,"orderTypes":["LIMIT","LIMIT_MAKER","MARKET","STOP_LOSS_LIMIT",\#
-      "TAKE_PROFIT_LIMIT"],\#
-      "icebergAllowed":true,"ocoAllowed":true,"quoteOrderQtyMarketAllowed":true,"isSpotTradingAllowed":true,\#
-      "isMarginTradingAllowed":true,"filters":[{"filterType":"PRICE_FILTER","minPrice":\#(i.tick),\#
-      "maxPrice":\#(i.price(Int64(instrument.reference * 1e9))),"tickSize":\#(i.tick)},{"filterType":"LOT_SIZE",\#
-      "minQty":\#(i.lot),"maxQty":\#(i.size(instrument.lot * 900_000)),"stepSize":\#(i.lot)},\#
+      "TAKE_PROFIT_LIMIT"],"icebergAllowed":true,"ocoAllowed":true,"quoteOrderQtyMarketAllowed":true,\#
+      "isSpotTradingAllowed":true,"isMarginTradingAllowed":true,"filters":[{"filterType":"PRICE_FILTER",\#
+      "minPrice":\#(i.tick),"maxPrice":\#(i.price(Int64(instrument.reference * 1e9))),"tickSize":\#(i.tick)},\#
+      {"filterType":"LOT_SIZE","minQty":\#(i.lot),"maxQty":\#(i.size(instrument.lot * 900_000)),"stepSize":\#(i.lot)},\#
       {"filterType":"NOTIONAL","minNotional":"5.00000000","applyMinToMarket":true,"maxNotional":"9000000.00000000",\#
       "applyMaxToMarket":false,"avgPriceMins":5}],"permissions":[],"permissionSets":[["SPOT","MARGIN"]]}
       """#
   }
 
   /// An entry of the futures' list; its precisions are the digits that are printed.
-  private func contract(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Spelling.quoted.of(instrument)
+  private func contract(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     let type: JSONText =
       instrument.kind == .perpetual
       ? #""contractType":"PERPETUAL","deliveryDate":4133404800000"#
@@ -177,7 +158,7 @@ extension BinanceProtocol {
     guard let symbol = request["symbol"], request["interval"] != nil else {
       return refuse(-1102, "Mandatory parameter 'symbol' was not sent, was empty/null, or malformed.")
     }
-    guard let index = find(symbol, isSpot: isSpot) else { return refuse(-1121, "Invalid symbol.") }
+    guard let index = index(of: symbol, isSpot: isSpot) else { return refuse(-1121, "Invalid symbol.") }
     guard let interval = CandleInterval.named(request["interval"], ["1m", "5m", "15m", "1h", "4h", "1d"]) else {
       return refuse(-1120, "Invalid interval.")
     }
@@ -187,20 +168,17 @@ extension BinanceProtocol {
       return refuse(-1130, "Data sent for parameter 'limit' is not valid.")
     }
     var window = CandleWindow(limit: isSpot ? min(limit, 1_000) : limit)
-    if let start = request.time("startTime", unit: Microseconds.millisecond) {
+    if let start = request.milliseconds("startTime") {
       window.from = start
       window.keepsOldest = true
     }
-    if let end = request.time("endTime", unit: Microseconds.millisecond) { window.to = end }
-    let i = spell(index)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
+    if let end = request.milliseconds("endTime") { window.to = end }
+    let list = candles(index, interval, window, fault) { bar in
       // What takers bought, let us say.
-      var half = candle.bar
-      half.volume /= 2
-      half.turnover /= 2
+      let taken = bar.half
       return #"""
-        [\#(candle.milliseconds),\#(i.prices(candle.bar)),\#(i.size(candle.bar.volume)),\#(candle.lastMillisecond),\#
-        \#(i.turnover(candle.bar)),\#(candle.bar.trades),\#(i.size(half.volume)),\#(i.turnover(half)),"0"]
+        [\#(bar.milliseconds),\#(bar.prices),\#(bar.volume),\#(bar.lastMillisecond),\#(bar.turnover),\#(bar.trades),\#
+        \#(taken.volume),\#(taken.turnover),"0"]
         """#
     }
     return SimulatedResponse("[\(list)]")

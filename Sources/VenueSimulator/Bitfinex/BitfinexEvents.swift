@@ -4,11 +4,8 @@ import MarketData
 /// candles.
 extension BitfinexProtocol {
   func book(_ index: Int, _ length: Int) -> JSONText {
-    let book = state(index).book
-    let levels =
-      book.top(.bid, length).map { (level: $0, sign: Int64(1)) }
-      + book.top(.ask, length).map { (level: $0, sign: Int64(-1)) }
-    return "[\(JSONText.list(levels) { level($0.level, $0.sign, index) })]"
+    let levels = state(index).book.top(length).labelled(Int64(1), -1)
+    return "[\(JSONText.list(levels) { level($0.level, $0.side, index) })]"
   }
 
   /// `[price,orders,amount]`; a removal has no orders, and an amount of 1 that only says the side.
@@ -25,17 +22,14 @@ extension BitfinexProtocol {
   }
 
   /// Fields have been added behind these.
-  func ticker(_ index: Int) -> JSONText { "[\(figures(index)),null]" }
+  func ticker(_ index: Int) -> JSONText { "[\(figures(state(index))),null]" }
 
-  private func figures(_ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let (book, day) = (state.book, state.day)
+  private func figures(_ state: InstrumentMarket) -> JSONText {
+    let (book, i) = (state.book, spell(state))
     func sum(_ side: BookSide) -> Spelled { i.size(book.top(side, 25).reduce(0) { $0 + $1.size }) }
     return #"""
-      \#(i.price(book.bestBid)),\#(sum(.bid)),\#(i.price(book.bestAsk)),\#(sum(.ask)),\#
-      \#(i.price(day.last - day.open)),\#
-      \#(i.number(day.rise(in: 10_000), 4)),\#(i.price(day.last)),\#(i.size(day.volume)),\#(i.price(day.high)),\#
-      \#(i.price(day.low))
+      \#(i.bid),\#(sum(.bid)),\#(i.ask),\#(sum(.ask)),\#(i.change),\#(i.rise(4)),\#(i.last),\#(i.volume),\#(i.high),\#
+      \#(i.low)
       """#
   }
 
@@ -69,21 +63,20 @@ extension BitfinexProtocol {
   }
 
   private func configuration(_ name: Substring) -> JSONText {
-    let listed = indices.filter { !isRefused($0) }.map { state($0).instrument }
     switch name {
-    case "pub:list:pair:exchange": return "[\(names: listed.map { String($0.venueSymbol.dropFirst()) })]"
+    case "pub:list:pair:exchange": return "[\(names: listed.map { String($0.instrument.venueSymbol.dropFirst()) })]"
     case "pub:list:currency":
       var names: [String] = []
-      for name in listed.flatMap({ [$0.base, $0.quote] }).map({ $0 == "USDT" ? "UST" : $0 }) {
+      for name in listed.flatMap({ [$0.instrument.base, $0.instrument.quote] }).map({ $0 == "USDT" ? "UST" : $0 }) {
         if !names.contains(name) { names.append(name) }
       }
       return "[\(names: names)]"
     case "pub:map:currency:sym": return #"[["UST","USDt"],["ALG","ALGO"]]"#
     case "pub:info:pair":
-      let rows = JSONText.list(listed) { instrument in
+      let rows = JSONText.list(listed.map(spell)) { i in
         #"""
-        [\#(json: String(instrument.venueSymbol.dropFirst())),[null,null,null,\#
-        "\#(Self.spelling.of(instrument).minimum)","100000.0",null,null,null,null,null,null,null]]
+        [\#(json: String(i.name.dropFirst())),[null,null,null,"\#(i.minimum)","100000.0",null,null,null,null,null,\#
+        null,null]]
         """#
       }
       return "[\(rows)]"
@@ -93,8 +86,7 @@ extension BitfinexProtocol {
 
   /// Of all pairs: as a ticker in the stream, behind the name.
   private var allTickers: SimulatedResponse {
-    let listed = indices.filter { !isRefused($0) }
-    let rows = JSONText.list(listed) { "[\(json: state($0).instrument.venueSymbol),\(figures($0))]" }
+    let rows = JSONText.list(listed) { "[\(json: $0.instrument.venueSymbol),\(figures($0))]" }
     return SimulatedResponse(
       #"""
       [\#(rows)\#(listed.isEmpty ? "" : ",")["fUSD",0.0003,0.0002,30,3939629.6,0.00019,2,307776.1,-0.00005,-0.2344,\#
@@ -128,15 +120,10 @@ extension BitfinexProtocol {
     let isSorted = request["sort"] == "1"
     var window = CandleWindow(
       limit: isLast ? 1 : limit, keepsOldest: isSorted, isNewestFirst: !isSorted, isFilled: false)
-    if let start = request.time("start", unit: Microseconds.millisecond) { window.from = start }
-    if let end = request.time("end", unit: Microseconds.millisecond) { window.to = end }
-    let i = spell(index)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let bar = candle.bar
-      return #"""
-        [\#(candle.milliseconds),\#(i.price(bar.open)),\#(i.price(bar.close)),\#(i.price(bar.high)),\#
-        \#(i.price(bar.low)),\#(i.size(bar.volume))]
-        """#
+    if let start = request.milliseconds("start") { window.from = start }
+    if let end = request.milliseconds("end") { window.to = end }
+    let list = candles(index, interval, window, fault) { bar in
+      "[\(bar.milliseconds),\(bar.open),\(bar.close),\(bar.high),\(bar.low),\(bar.volume)]"
     }
     return SimulatedResponse(isLast ? list : "[\(list)]")
   }

@@ -5,8 +5,7 @@ import MarketData
 final class BitfinexSession: SimulatedSession {
   struct Channel {
     let number: Int64
-    let kind: BitfinexChannel
-    let instrument: Int
+    let stream: SubscriptionDesk<BitfinexChannel>.Stream
     var heartbeat: Timestamp
   }
 
@@ -15,15 +14,10 @@ final class BitfinexSession: SimulatedSession {
   var count: Int64 = 0
   /// The numbers of what it has subscribed to.
   var channels: [Channel] = []
-  var idleSince: Timestamp
+  lazy var idleSince = opened
   var subscriptions = 0
   /// The number of the channel that was left last, which may be given again.
   var freed: Int64?
-
-  required init(id: Int, faults: FaultInjector) {
-    idleSince = faults.now
-    super.init(id: id, faults: faults)
-  }
 
   func has(_ flag: Int64) -> Bool { flags & flag != 0 }
 }
@@ -79,34 +73,30 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
   /// Of candles.
   var candleBudget = RequestBudget(30, perSecond: 0.5, penalty: Microseconds.minute)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.flatMap { _ in Self.lengths.map { Book(window: BookWindow(depth: $0)) } }
     tickerDue = faults.now + Self.tickerInterval
-    super.init(name: "bitfinex", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .script }
-  override class var paths: [String] { ["/ws/2", "/ws/2/"] }
-  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown, .names] }
-  override var webSocketPath: String { "/ws/2" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(
+      name: "bitfinex", spelling: .script, paths: ["/ws/2", "/ws/2/"], special: [.checksum, .plannedShutdown, .names])
+  }
 
   // MARK: - Connections
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> BitfinexSession {
+  override func welcome(_ session: BitfinexSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
     let now = now
     opened.removeAll { now - $0 >= Microseconds.minute }
     if opened.count >= Self.connectionLimit { shutUntil = now + Microseconds.minute }
     guard now >= shutUntil else { throw SimulatedRefusal(status: 429, reason: "Too Many Requests") }
     opened.append(now)
-    let session = BitfinexSession(id: id, faults: faults)
     session.say(
       #"""
       {"event":"info","version":2,"serverId":"fb5877a3-6a46-4b4d-a7f1-6d8d1d9c3b52",\#
       "platform":{"status":\#(maintainedUntil == nil ? 1 : 0)}}
       """#)
-    return session
   }
 
   /// A restart one time, maintenance and its end the other.
@@ -150,8 +140,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
       guard let place = session.channels.firstIndex(where: { $0.number == number }) else {
         return fail("unsubscribe: invalid", 10_400, request, session)
       }
-      let channel = session.channels.remove(at: place)
-      desk.remove(session, channel.kind, channel.instrument)
+      leave(session.channels.remove(at: place).stream, session)
       session.freed = number
       session.idleSince = now
       session.say(#"{"event":"unsubscribed","status":"OK","chanId":\#(number)}"#)
@@ -181,30 +170,32 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     guard let index = listed(request["symbol"].text) else {
       return fail("symbol: invalid", 10_300, request, session)
     }
-    guard !desk.has(session, kind, index) else { return fail("subscribe: dup", 10_301, request, session) }
+    let stream = Stream(kind, index)
+    guard !desk.has(session, stream) else { return fail("subscribe: dup", 10_301, request, session) }
     guard session.channels.count < Self.channelLimit else {
       return fail("subscribe: limit", 10_305, request, session)
     }
-    begin(kind, index, request, session)
-  }
-
-  private func begin(_ kind: BitfinexChannel, _ index: Int, _ request: ClientMessage, _ session: BitfinexSession) {
     session.subscriptions += 1
     var number = 1_000 * Int64(session.id) + 7 * Int64(session.subscriptions)
     if session.subscriptions % 3 == 0, let freed = session.freed {
       number = freed
       session.freed = nil
     }
-    let channel = BitfinexSession.Channel(number: number, kind: kind, instrument: index, heartbeat: now)
+    let channel = BitfinexSession.Channel(number: number, stream: stream, heartbeat: now)
     // A heartbeat has been seen before the acknowledgement of its channel.
     if session.subscriptions % 4 == 1 { send(channel, .heartbeat, session, #""hb""#) }
     session.channels.append(channel)
     acknowledge(channel, request, session)
-    let state = state(index)
-    switch kind {
+    join(stream, session)
+  }
+
+  override func begin(_ stream: Stream, _ session: BitfinexSession) {
+    let (index, state) = (stream.instrument, state(stream.instrument))
+    guard let channel = session.channels.first(where: { $0.stream == stream }) else { return }
+    switch stream.channel {
     case .book(let length):
       let place = index * Self.lengths.count + length
-      if desk.isEmpty(kind, index) {
+      if desk.isEmpty(stream.channel, index) {
         _ = books[place].window.move(to: state.book)
         books[place].isChanged = false
         books[place].checked = now
@@ -215,7 +206,6 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
       send(channel, .trade, session, "[\(rows)]")
     case .ticker: send(channel, .ticker, session, ticker(index))
     }
-    desk.add(session, kind, index)
   }
 
   private func fail(_ message: String, _ code: Int, _ request: ClientMessage, _ session: BitfinexSession) {
@@ -252,7 +242,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     if session.has(Self.countFlag) { session.count += 1 }
     let count: JSONText = session.has(Self.countFlag) ? ",\(session.count)" : ""
     let time: JSONText = session.has(Self.timeFlag) ? ",\(ms: now)" : ""
-    session.send(kind, instrument: channel.instrument, "[\(channel.number),\(text)\(count)\(time)]")
+    session.send(kind, instrument: channel.stream.instrument, "[\(channel.number),\(text)\(count)\(time)]")
   }
 
   /// Sends to all subscribers of a channel, to each with its own number and count.
@@ -261,7 +251,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     _ text: @autoclosure () -> JSONText
   ) {
     for case let session as BitfinexSession in desk.sessions(of: kind, index) where session.flags & flag == flag {
-      guard let channel = session.channels.first(where: { $0.kind == kind && $0.instrument == index }) else { continue }
+      guard let channel = session.channels.first(where: { $0.stream == Stream(kind, index) }) else { continue }
       send(channel, frame, session, text())
     }
   }
@@ -276,15 +266,14 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     guard !change.bids.isEmpty || !change.asks.isEmpty else { return }
     for length in Self.lengths.indices where !desk.isEmpty(.book(length: length), index) {
       let place = index * Self.lengths.count + length
-      let (bids, asks) = books[place].window.move(to: state(index).book)
-      let changes = bids.map { (level: $0, sign: Int64(1)) } + asks.map { (level: $0, sign: Int64(-1)) }
+      let changes = books[place].window.move(to: state(index).book).labelled(Int64(1), -1)
       // What has gone before what has come, so that the book is crossed after no message: in the recorded sessions it
       // never is.
       let levels = changes.filter { $0.level.size == 0 } + changes.filter { $0.level.size != 0 }
       for (position, item) in levels.enumerated() {
         let isLast = position == levels.count - 1
         tell(
-          .book(length: length), index, isLast ? .book(isVisible: true) : .bookPart, level(item.level, item.sign, index)
+          .book(length: length), index, isLast ? .book(isVisible: true) : .bookPart, level(item.level, item.side, index)
         )
       }
       if !levels.isEmpty { books[place].isChanged = true }
@@ -325,7 +314,5 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
       .book(length: length), index, .book(isVisible: true), having: Self.checksumFlag, #""cs",\#(checksum)"#)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

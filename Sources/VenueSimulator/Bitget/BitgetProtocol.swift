@@ -4,16 +4,9 @@ import MarketData
 /// A client of the simulated Bitget.
 final class BitgetSession: SimulatedSession {
   /// When the client last sent the text `ping`.
-  var lastPing: Timestamp
-  /// Subscribing requests of the hour under way.
-  var requests = 0
-  var hour: Timestamp
-
-  required init(id: Int, faults: FaultInjector) {
-    lastPing = faults.now
-    hour = faults.now
-    super.init(id: id, faults: faults)
-  }
+  lazy var lastPing = opened
+  /// Subscribing ones.
+  lazy var requests = RequestCount(240, per: Microseconds.hour, from: opened)
 }
 
 enum BitgetChannel: Hashable {
@@ -58,8 +51,7 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   static let lifetime = Microseconds.day
   /// Client messages a second, pings among them.
   static let messageLimit = 10
-  /// Requests in an hour, channels of a connection, and bytes of one request.
-  static let requestLimit = 240
+  /// Channels of a connection, and bytes of one request.
   static let channelLimit = 1_000
   static let byteLimit = 4_096
   /// Trades of the first message.
@@ -75,18 +67,16 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   /// Requests by REST of each path.
   var budgets: [String: RequestBudget] = [:]
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.map { Book(number: Self.number($0)) }
-    super.init(name: "bitget", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .shortest }
-  override class var paths: [String] { ["/v2/ws/public"] }
-  override var webSocketPath: String { "/v2/ws/public" }
-
-  static func family(_ instrument: SimulatedInstrument) -> String {
-    instrument.kind == .spot ? "SPOT" : "USDT-FUTURES"
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "bitget", spelling: .shortest, paths: ["/v2/ws/public"])
   }
+
+  static func family(_ instrument: SimulatedInstrument) -> String { instrument.isSpot ? "SPOT" : "USDT-FUTURES" }
 
   /// Whether the snapshots of a market stand between the two numbers of the update that follows.
   static func isOnTheWay(_ index: Int) -> Bool { (index + 1) / 2 % 2 == 1 }
@@ -113,12 +103,7 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
       let shown = text.withUnsafeBytes { String(decoding: $0.prefix(200), as: UTF8.self) }
       return fail(30_002, "Unrecognized request:\(shown)", session)
     }
-    if now - session.hour >= Microseconds.hour {
-      session.hour = now
-      session.requests = 0
-    }
-    session.requests += 1
-    guard session.requests <= Self.requestLimit else { return fail(30_006, "request too many", session) }
+    guard session.requests.take(at: now) else { return fail(30_006, "request too many", session) }
     guard text.byteCount <= Self.byteLimit else { return fail(30_016, "Param error", session) }
     for argument in request["args"].list { carryOut(request["op"].text, argument, session) }
   }
@@ -149,17 +134,14 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     guard operation == "unsubscribe" || !isFull else { return refuse(30_006, "request too many") }
     session.say(#"{"event":\#(json: operation),"arg":\#(text)}"#)
     guard let index else { return }
-    if operation == "unsubscribe" {
-      desk.remove(session, channel, index)
-    } else {
-      begin(channel, index, session)
-    }
+    let stream = Stream(channel, index)
+    if operation == "unsubscribe" { leave(stream, session) } else { join(stream, session) }
   }
 
   /// Sends what a channel begins with; again if it is asked for again.
-  private func begin(_ channel: BitgetChannel, _ index: Int, _ session: BitgetSession) {
-    let state = state(index)
-    switch channel {
+  override func begin(_ stream: Stream, _ session: BitgetSession) {
+    let (index, state) = (stream.instrument, state(stream.instrument))
+    switch stream.channel {
     case .books:
       // Those who are there get what is gathered; the newcomer's snapshot has it already.
       if desk.isEmpty(.books, index) {
@@ -168,18 +150,15 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
       } else {
         flush(index)
       }
-      let depth = Self.depth
       // Whether a snapshot has the number that the next update names, or one behind it, is said in two ways.
       let number = books[index].number + (Self.isOnTheWay(index) ? 1 : 0)
       session.send(
-        .bookSnapshot, instrument: index,
-        book(index, .books, "snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), number, 0))
+        .bookSnapshot, instrument: index, book(index, .books, "snapshot", state.book.top(Self.depth), number, 0))
     case .window(let depth): session.send(.quote, instrument: index, window(index, depth))
     case .trade:
       session.send(.trade, instrument: index, trades(index, "snapshot", state.recentTrades.suffix(Self.replayed)))
     case .ticker: session.send(.ticker, instrument: index, ticker(index))
     }
-    desk.add(session, channel, index)
   }
 
   // MARK: - The market
@@ -191,7 +170,7 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   }
 
   override func tick(_ index: Int, _ now: Timestamp) {
-    let isSpot = state(index).instrument.kind == .spot
+    let isSpot = state(index).instrument.isSpot
     // Books of contracts come every 100 ms, of spot every 200.
     if ticks % (isSpot ? 4 : 2) == 0 { flush(index) }
     // Unchanged ones are repeated.
@@ -203,14 +182,12 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     guard !desk.isEmpty(.books, index) else { return }
     let book = state(index).book
     // Whether levels that fall out of the window are told of is not known: here of every other market.
-    let (bids, asks) =
-      index / 2 % 2 == 0 ? books[index].window.move(to: book) : books[index].window.moveSilently(to: book)
-    guard !bids.isEmpty || !asks.isEmpty else { return }
+    let sides = index / 2 % 2 == 0 ? books[index].window.move(to: book) : books[index].window.moveSilently(to: book)
+    guard !sides.isEmpty else { return }
     let previous = books[index].number
     books[index].number = Self.number(state(index))
-    send(
-      .books, index, .book(isVisible: true),
-      self.book(index, .books, "update", bids, asks, books[index].number, previous))
+    let text = self.book(index, .books, "update", sides, books[index].number, previous)
+    send(.books, index, .book(isVisible: true), text)
   }
 
   // MARK: - Texts
@@ -224,24 +201,22 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   }
 
   private func book(
-    _ index: Int, _ channel: BitgetChannel, _ action: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel],
-    _ number: Int64, _ previous: Int64
+    _ index: Int, _ channel: BitgetChannel, _ action: StaticString, _ sides: BookSides, _ number: Int64,
+    _ previous: Int64
   ) -> JSONText {
     let i = spell(index)
-    let sides: JSONText = #"{"asks":\#(i.pairs(asks)),"bids":\#(i.pairs(bids)),"#
+    let levels: JSONText = #"{"asks":\#(i.pairs(sides.asks)),"bids":\#(i.pairs(sides.bids)),"#
     // The order of the rest varies.
     let rest: JSONText =
       index % 2 == 0
       ? #""ts":"\#(ms: now)","seq":\#(number),"pseq":\#(previous)}"#
       : #""pseq":\#(previous),"seq":\#(number),"ts":"\#(ms: now)"}"#
-    return message(index, channel, action, "\(sides)\(rest)")
+    return message(index, channel, action, "\(levels)\(rest)")
   }
 
   private func window(_ index: Int, _ depth: Int) -> JSONText {
     let state = state(index)
-    return book(
-      index, .window(depth), "snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), Self.number(state), 0
-    )
+    return book(index, .window(depth), "snapshot", state.book.top(depth), Self.number(state), 0)
   }
 
   /// The newest first; ids have nineteen digits and are not dense.
@@ -258,28 +233,21 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
 
   /// Contracts have more figures, and their name twice.
   private func ticker(_ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let day = state.day
+    let i = spell(index)
     let head: JSONText =
       #"""
-      {"instId":"\#(i.name)","lastPr":\#(i.price(day.last)),"open24h":\#(i.price(day.open)),\#
-      "high24h":\#(i.price(day.high)),"low24h":\#(i.price(day.low)),\#
-      "change24h":\#(i.number(day.rise(in: 100_000), 5)),\#
-      "bidPr":\#(i.price(state.book.bestBid)),"askPr":\#(i.price(state.book.bestAsk)),\#
-      "bidSz":\#(i.size(state.book.bestBid)),"askSz":\#(i.size(state.book.bestAsk)),\#
-      "baseVolume":\#(i.size(day.volume)),"quoteVolume":\#(i.number(state.quoteVolume)),"openUtc":\#(i.price(day.open)),
+      {"instId":"\#(i.name)","lastPr":\#(i.last),"open24h":\#(i.open),"high24h":\#(i.high),"low24h":\#(i.low),\#
+      "change24h":\#(i.rise(5)),"bidPr":\#(i.bid),"askPr":\#(i.ask),"bidSz":\#(i.bidSize),"askSz":\#(i.askSize),\#
+      "baseVolume":\#(i.volume),"quoteVolume":\#(i.quoteVolume),"openUtc":\#(i.open),
       """#
     let more: JSONText =
-      i.instrument.kind == .spot
+      i.instrument.isSpot
       ? ""
       : #"""
-      "fundingRate":"0.0001","markPrice":\#(i.price(day.last)),"indexPrice":\#(i.price(day.last)),"symbolType":"1",\#
-      "symbol":"\#(i.name)",
+      "fundingRate":"0.0001","markPrice":\#(i.last),"indexPrice":\#(i.last),"symbolType":"1","symbol":"\#(i.name)",
       """#
     return message(index, .ticker, "snapshot", #"\#(head)\#(more)"ts":"\#(ms: now)"}"#)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -24,13 +24,13 @@ extension BitgetProtocol {
         ? refuse("400172", "Parameter productType error")
         : SimulatedResponse(body: #"{"code":"00000","msg":"success","requestTime":0,"data":[]}"#)
     }
-    let states = market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }
+    let states = states(isSpot: isSpot)
     switch request.path {
     case "/api/v2/spot/public/symbols":
       let chosen = states.filter { request["symbol"] == nil || $0.instrument.venueSymbol == request["symbol"] }
       guard !chosen.isEmpty else { return unknown(request["symbol"]) }
-      return succeed("[\(JSONText.list(chosen) { pair($0.instrument) })]")
-    case "/api/v2/mix/market/contracts": return succeed("[\(JSONText.list(states) { contract($0.instrument) })]")
+      return succeed("[\(JSONText.list(chosen) { pair($0) })]")
+    case "/api/v2/mix/market/contracts": return succeed("[\(JSONText.list(states) { contract($0) })]")
     case "/api/v2/spot/market/tickers", "/api/v2/mix/market/tickers":
       return succeed("[\(JSONText.list(states) { figures($0) })]")
     case "/api/v2/spot/market/orderbook":
@@ -43,8 +43,7 @@ extension BitgetProtocol {
         #"""
         {"asks":\#(i.pairs(state.book.top(.ask, depth))),"bids":\#(i.pairs(state.book.top(.bid, depth))),\#
         "ts":"\#(ms: now)"}
-        """#
-      )
+        """#)
     case "/api/v2/public/time": return succeed(#"{"serverTime":"\#(ms: now)"}"#)
     case _ where Self.candlePaths.contains(request.path): return candles(request, isSpot: isSpot, states, fault)
     default: return SimulatedResponse(status: 404, body: #"{"code":"40404","msg":"Request URL NOT FOUND","data":null}"#)
@@ -76,21 +75,20 @@ extension BitgetProtocol {
   // MARK: - Markets
 
   /// All are texts; what is not there is empty.
-  private func pair(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Spelling.shortest.of(instrument)
+  private func pair(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     return #"""
       {"symbol":"\#(i.name)","baseCoin":"\#(instrument.base)","quoteCoin":"\#(instrument.quote)","minTradeAmount":"0",\#
       "maxTradeAmount":"900000000000000000000","takerFeeRate":"0.002","makerFeeRate":"0.002",\#
       "pricePrecision":"\#(instrument.priceScale)","quantityPrecision":"\#(instrument.sizeScale)",\#
-      "quotePrecision":"8",\#
-      "status":"online","minTradeUSDT":"1","areaSymbol":"no","orderQuantity":"200","openTime":"1532454360000",\#
-      "offTime":""}
+      "quotePrecision":"8","status":"online","minTradeUSDT":"1","areaSymbol":"no","orderQuantity":"200",\#
+      "openTime":"1532454360000","offTime":""}
       """#
   }
 
   /// The step of a price is `priceEndStep` of the last of `pricePlace` digits; `sizeMultiplier` is a step, no contract.
-  private func contract(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Spelling.shortest.of(instrument)
+  private func contract(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     return #"""
       {"symbol":"\#(i.name)","baseCoin":"\#(instrument.base)","quoteCoin":"\#(instrument.quote)",\#
       "supportMarginCoins":["USDT"],"minTradeNum":\#(i.minimum),"priceEndStep":"\#(instrument.tick)",\#
@@ -102,16 +100,13 @@ extension BitgetProtocol {
 
   private func figures(_ state: InstrumentMarket) -> JSONText {
     let i = spell(state)
-    let day = state.day
     let head: JSONText =
       #"""
-      {"symbol":"\#(i.name)","lastPr":\#(i.price(day.last)),"open":\#(i.price(day.open)),\#
-      "high24h":\#(i.price(day.high)),\#
-      "low24h":\#(i.price(day.low)),"baseVolume":\#(i.size(day.volume)),"quoteVolume":\#(i.number(state.quoteVolume)),\#
-      "usdtVolume":\#(i.number(state.quoteVolume)),
+      {"symbol":"\#(i.name)","lastPr":\#(i.last),"open":\#(i.open),"high24h":\#(i.high),"low24h":\#(i.low),\#
+      "baseVolume":\#(i.volume),"quoteVolume":\#(i.quoteVolume),"usdtVolume":\#(i.quoteVolume),
       """#
     let more: JSONText =
-      i.instrument.kind == .spot ? "" : #""indexPrice":\#(i.price(day.last)),"fundingRate":"0.0001","#
+      i.instrument.isSpot ? "" : #""indexPrice":\#(i.last),"fundingRate":"0.0001","#
     return #"\#(head)\#(more)"ts":"\#(ms: now)"}"#
   }
 
@@ -133,20 +128,17 @@ extension BitgetProtocol {
     }
     let limit = request.integer("limit") ?? 100
     guard limit > 0, limit <= (isHistory ? 200 : 1_000) else { return refuse("40053", "limit out of range") }
-    let end = request.time("endTime", unit: Microseconds.millisecond)
+    let end = request.milliseconds("endTime")
     guard end != nil || !isHistory || !isSpot else { return refuse("400172", "endTime is required") }
     var window = CandleWindow(limit: Int(limit), hasRunning: !isHistory)
     // Of contracts the start is behind the first bar.
-    if let start = request.time("startTime", unit: Microseconds.millisecond) { window.from = start + (isSpot ? 0 : 1) }
+    if let start = request.milliseconds("startTime") { window.from = start + (isSpot ? 0 : 1) }
     if let end { window.to = end }
     if !isHistory { window.depth = Int(Self.kept(interval) / interval.length) }
     let rows = CandleRows(state, interval, window, now: now, fault: fault)
-    let i = spell(state)
-    let list = JSONText.rows(rows) { candle in
-      let turnover = i.turnover(candle.bar)
-      let row: JSONText =
-        #"["\#(candle.milliseconds)",\#(i.prices(candle.bar)),\#(i.size(candle.bar.volume)),\#(turnover)"#
-      return isSpot ? "\(row),\(turnover)]" : "\(row)]"
+    let list = JSONText.rows(rows, Self.facts.spelling) { bar in
+      let row: JSONText = #"["\#(bar.milliseconds)",\#(bar.prices),\#(bar.volume),\#(bar.turnover)"#
+      return isSpot ? "\(row),\(bar.turnover)]" : "\(row)]"
     }
     return succeed("[\(list)]", clock: rows.clock)
   }

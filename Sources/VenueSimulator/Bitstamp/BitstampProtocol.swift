@@ -5,12 +5,7 @@ import MarketData
 final class BitstampSession: SimulatedSession {
   /// Every channel that was acknowledged, by its name.
   var channels: Set<String> = []
-  var pinged: Timestamp
-
-  required init(id: Int, faults: FaultInjector) {
-    pinged = faults.now
-    super.init(id: id, faults: faults)
-  }
+  lazy var pinged = opened
 }
 
 enum BitstampChannel: String, CaseIterable {
@@ -39,18 +34,18 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
   private var isChanged: [Bool]
   var cache: [Int: (truth: SimulatedTruth, time: Timestamp)] = [:]
   var snapshots = KeptSnapshots()
-  /// Requests by REST in the minute under way.
-  var minute: Int64 = 0
-  var requests = 0
+  /// By REST.
+  var requests = RequestCount(1_000, per: Microseconds.minute)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     batches = Array(repeating: LevelBatch(), count: market.instruments.count)
     isChanged = Array(repeating: false, count: market.instruments.count)
-    super.init(name: "bitstamp", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var paths: [String] { ["/", ""] }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "bitstamp", paths: ["/", ""], special: [.plannedShutdown, .staleSnapshot])
+  }
 
   override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
@@ -76,10 +71,7 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
     case "bts:subscribe": subscribe(name, session)
     case "bts:unsubscribe":
       guard session.channels.remove(name) != nil else { return fail("Bad subscription string.", session) }
-      if let stream = stream(name) {
-        desk.remove(session, stream.channel, stream.instrument)
-        left([stream], session)
-      }
+      if let stream = stream(name) { leave(stream, session) }
       acknowledge("un", name, session)
     default: fail("Bad subscription string.", session)
     }
@@ -98,7 +90,7 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
     guard let channel = BitstampChannel.allCases.first(where: { name.hasPrefix($0.rawValue) }),
       let index = listed(name.dropFirst(channel.rawValue.count))
     else { return nil }
-    return Stream(channel: channel, instrument: index)
+    return Stream(channel, index)
   }
 
   private func subscribe(_ name: String, _ session: BitstampSession) {
@@ -111,7 +103,7 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
     }
     session.channels.insert(name)
     acknowledge("", name, session)
-    if let stream = stream(name) { desk.add(session, stream.channel, stream.instrument) }
+    if let stream = stream(name) { join(stream, session) }
   }
 
   // MARK: - The market
@@ -128,16 +120,11 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
     guard (ticks + index) % Self.bookTicks == 0 else { return }
     if isChanged[index] {
       isChanged[index] = false
-      let book = state(index).book
-      send(
-        .whole, index, .quote,
-        message(.whole, index, sides(book.top(.bid, Self.wholeDepth), book.top(.ask, Self.wholeDepth), index, at: now)))
+      let whole = state(index).book.top(Self.wholeDepth)
+      send(.whole, index, .quote, message(.whole, index, levels(whole, index, at: now)))
     }
-    guard !batches[index].isEmpty else { return }
-    send(
-      .difference, index, .book(isVisible: true),
-      message(.difference, index, sides(batches[index].sortedBids, batches[index].sortedAsks, index, at: now)))
-    batches[index].removeAll()
+    guard let changed = batches[index].take() else { return }
+    send(.difference, index, .book(isVisible: true), message(.difference, index, levels(changed, index, at: now)))
   }
 
   override func tend(_ session: BitstampSession, _ now: Timestamp) {
@@ -152,17 +139,17 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
     #"{"data":\#(data),"channel":"\#(channel.rawValue)\#(spell(index).name)","event":"\#(event)"}"#
   }
 
-  func sides(_ bids: [PriceLevel], _ asks: [PriceLevel], _ index: Int, at time: Timestamp) -> JSONText {
+  func levels(_ sides: BookSides, _ index: Int, at time: Timestamp) -> JSONText {
     let i = spell(index)
     return #"""
-      {"timestamp":"\#(seconds: time)","microtimestamp":"\#(time.rawValue)","bids":\#(i.pairs(bids)),\#
-      "asks":\#(i.pairs(asks))}
+      {"timestamp":"\#(seconds: time)","microtimestamp":"\#(time.rawValue)","bids":\#(i.pairs(sides.bids)),\#
+      "asks":\#(i.pairs(sides.asks))}
       """#
   }
 
   /// Times of trades are whole milliseconds.
   private func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
-    let (i, bare) = (spell(index), Spelling.bare.of(state(index).instrument))
+    let (i, bare) = (spell(index), Spelling.bare.of(state(index)))
     let id = 2_001_939_000_000_000_000 + trade.id
     return message(
       .trade, index, event: "trade",
@@ -174,7 +161,5 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
       """#)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

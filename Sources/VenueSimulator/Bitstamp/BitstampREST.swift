@@ -3,16 +3,11 @@ import MarketData
 
 /// Bitstamp's REST answers: books that may be some seconds old, lists of markets, the figures of all of them, candles.
 extension BitstampProtocol {
-  /// Requests a minute.
-  private static let requestLimit = 1_000
   /// Answers with a book come from a cache, and are up to this old.
   private static let cacheAge = Microseconds.second
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
-    let minute = now.rawValue / Microseconds.minute
-    if minute != self.minute { (self.minute, requests) = (minute, 0) }
-    requests += 1
-    guard requests <= Self.requestLimit else { return tooMany }
+    guard requests.take(at: now) else { return tooMany }
     let notFound = SimulatedResponse(status: 404, #"{"status":"error","reason":"Not found","code":"404.000"}"#)
     let parts = request.path.split(separator: "/").map(String.init)
     guard parts.count >= 3, parts[0] == "api", parts[1] == "v2" else { return notFound }
@@ -21,8 +16,8 @@ extension BitstampProtocol {
     case ("trading-pairs-info", 3): return list(pair)
     case ("order_book", 4): return listed(parts[3]).map(orderBook) ?? notFound
     case ("ohlc", 4): return candles(parts[3], request)
-    case ("ticker", 3): return SimulatedResponse("[\(JSONText.list(listedMarkets, ticker))]")
-    case ("ticker", 4): return listed(parts[3]).map { SimulatedResponse(ticker($0)) } ?? notFound
+    case ("ticker", 3): return SimulatedResponse("[\(JSONText.list(listed, ticker))]")
+    case ("ticker", 4): return listed(parts[3]).map { SimulatedResponse(ticker(state($0))) } ?? notFound
     default: return notFound
     }
   }
@@ -31,8 +26,6 @@ extension BitstampProtocol {
     SimulatedResponse(
       status: 429, #"{"response_code":"400.002","response_explanation":"Request rate limit exceeded"}"#)
   }
-
-  private var listedMarkets: [Int] { indices.filter { !isRefused($0) } }
 
   private func orderBook(_ index: Int) -> SimulatedResponse {
     let book: (truth: SimulatedTruth, time: Timestamp)
@@ -44,21 +37,17 @@ extension BitstampProtocol {
       book = (market.truth(index, isSnapshot: true), now)
       cache[index] = book
     }
-    let sides = book.truth.book
-    var response = SimulatedResponse(self.sides(sides.bids.reversed(), sides.asks.reversed(), index, at: book.time))
-    response.truth = book.truth
-    return response
+    return bookAnswer(book.truth, levels(book.truth.book.sides, index, at: book.time))
   }
 
   private func list(_ row: (SimulatedInstrument) -> JSONText) -> SimulatedResponse {
-    let rows = JSONText.list(listedMarkets) { row(state($0).instrument) }
+    let rows = JSONText.list(listed) { row($0.instrument) }
     // A perpetual, which is on the same socket.
     return SimulatedResponse(
       #"""
-      [\#(rows)\#(listedMarkets.isEmpty ? "" : ","){"name":"BTC/USD-PERP","market_symbol":"btcusd-perp",\#
+      [\#(rows)\#(listed.isEmpty ? "" : ","){"name":"BTC/USD-PERP","market_symbol":"btcusd-perp",\#
       "url_symbol":"btcusd-perp","base_currency":"BTC","base_decimals":5,"counter_currency":"USD",\#
-      "counter_decimals":0,\#
-      "trading":"Enabled","market_type":"PERPETUAL","contract_size":"1"}]
+      "counter_decimals":0,"trading":"Enabled","market_type":"PERPETUAL","contract_size":"1"}]
       """#)
   }
 
@@ -67,9 +56,8 @@ extension BitstampProtocol {
     return #"""
       {"name":"\#(base)/\#(quote)","market_symbol":"\#(instrument.venueSymbol)","base_currency":"\#(base)",\#
       "base_decimals":\#(instrument.sizeScale),"counter_currency":"\#(quote)",\#
-      "counter_decimals":\#(instrument.priceScale),\#
-      "minimum_order_value":"10.00","trading":"Enabled","instant_order_counter_decimals":2,\#
-      "instant_and_market_orders":"Enabled","market_type":"SPOT"}
+      "counter_decimals":\#(instrument.priceScale),"minimum_order_value":"10.00","trading":"Enabled",\#
+      "instant_order_counter_decimals":2,"instant_and_market_orders":"Enabled","market_type":"SPOT"}
       """#
   }
 
@@ -82,15 +70,12 @@ extension BitstampProtocol {
       """#
   }
 
-  private func ticker(_ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let day = state.day
+  private func ticker(_ state: InstrumentMarket) -> JSONText {
+    let i = spell(state)
     return #"""
-      {"timestamp":"\#(seconds: now)","open":\#(i.price(day.open)),"high":\#(i.price(day.high)),\#
-      "low":\#(i.price(day.low)),\#
-      "last":\#(i.price(day.last)),"volume":\#(i.size(day.volume)),"vwap":\#(i.price(day.vwap)),\#
-      "bid":\#(i.price(state.book.bestBid)),"ask":\#(i.price(state.book.bestAsk)),"open_24":\#(i.price(day.open)),\#
-      "percent_change_24":\#(i.number(day.rise(in: 10_000), 2)),"pair":"\#(i.instrument.base)/\#(i.instrument.quote)"}
+      {"timestamp":"\#(seconds: now)","open":\#(i.open),"high":\#(i.high),"low":\#(i.low),"last":\#(i.last),\#
+      "volume":\#(i.volume),"vwap":\#(i.vwap),"bid":\#(i.bid),"ask":\#(i.ask),"open_24":\#(i.open),\#
+      "percent_change_24":\#(i.percent(2)),"pair":"\#(i.base)/\#(i.quote)"}
       """#
   }
 
@@ -108,9 +93,9 @@ extension BitstampProtocol {
     guard let interval = CandleInterval.named(request["step"], names) else { return refuse("step") }
     guard let limit = request.integer("limit"), (1...1_000).contains(limit) else { return refuse("limit") }
     var window = CandleWindow(limit: Int(limit), hasRunning: request["exclude_current_candle"] != "true")
-    if let end = request.time("end", unit: Microseconds.second) {
+    if let end = request.seconds("end") {
       window.to = end
-    } else if let start = request.time("start", unit: Microseconds.second) {
+    } else if let start = request.seconds("start") {
       // The bar that it is in, too.
       window.from = interval.opening(start)
       window.keepsOldest = true
@@ -118,14 +103,12 @@ extension BitstampProtocol {
     // A full page has been seen to lack a row: here of every other market.
     if index % 2 == 1, limit == 1_000 { window.limit = 999 }
     let i = spell(index)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let bar = candle.bar
-      return #"""
-        {"timestamp":"\#(candle.seconds)","open":\#(i.price(bar.open)),"high":\#(i.price(bar.high)),\#
-        "low":\#(i.price(bar.low)),"close":\#(i.price(bar.close)),"volume":\#(i.size(bar.volume))}
-        """#
+    let list = candles(index, interval, window, fault) { bar in
+      #"""
+      {"timestamp":"\#(bar.seconds)","open":\#(bar.open),"high":\#(bar.high),"low":\#(bar.low),"close":\#(bar.close),\#
+      "volume":\#(bar.volume)}
+      """#
     }
-    return SimulatedResponse(
-      #"{"data":{"pair":"\#(i.instrument.base)/\#(i.instrument.quote)","ohlc":[\#(list)]}}"#)
+    return SimulatedResponse(#"{"data":{"pair":"\#(i.base)/\#(i.quote)","ohlc":[\#(list)]}}"#)
   }
 }

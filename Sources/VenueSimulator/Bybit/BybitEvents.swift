@@ -2,28 +2,26 @@ import MarketData
 
 /// The texts of Bybit's topics.
 extension BybitProtocol {
-  func book(
-    _ index: Int, _ depth: Int, _ type: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], number: Int64
-  ) -> JSONText {
+  func book(_ index: Int, _ depth: Int, _ type: StaticString, _ sides: BookSides, number: Int64) -> JSONText {
     let i = spell(index)
     // The order of the two differs by endpoint and depth.
     let head: JSONText =
-      i.instrument.kind == .spot || depth == 1
+      i.instrument.isSpot || depth == 1
       ? #""ts":\#(ms: now),"type":"\#(type)""# : #""type":"\#(type)","ts":\#(ms: now)"#
     return #"""
-      {"topic":"orderbook.\#(depth).\#(i.name)",\#(head),"data":{"s":"\#(i.name)","b":\#(i.pairs(bids)),\#
-      "a":\#(i.pairs(asks)),"u":\#(number),"seq":\#(state(index).sequence)},"cts":\#(now.rawValue / 1_000 - 4)}
+      {"topic":"orderbook.\#(depth).\#(i.name)",\#(head),"data":{"s":"\#(i.name)","b":\#(i.pairs(sides.bids)),\#
+      "a":\#(i.pairs(sides.asks)),"u":\#(number),"seq":\#(state(index).sequence)},"cts":\#(now.rawValue / 1_000 - 4)}
       """#
   }
 
   func trades(_ list: [SimulatedTrade], _ index: Int) -> JSONText {
     let i = spell(index)
-    let direction: JSONText = i.instrument.kind == .spot ? "" : #","L":"PlusTick""#
+    let direction: JSONText = i.instrument.isSpot ? "" : #","L":"PlusTick""#
     let rows = JSONText.list(list) { trade in
       #"""
       {"T":\#(ms: trade.time),"s":"\#(i.name)","S":"\#(trade.side == .buy ? "Buy" : "Sell")",\#
-      "v":\#(i.size(trade.size)),\#
-      "p":\#(i.price(trade.price))\#(direction),"i":"\#(orderID: trade.id)","BT":false,"seq":\#(state(index).sequence)}
+      "v":\#(i.size(trade.size)),"p":\#(i.price(trade.price))\#(direction),"i":"\#(orderID: trade.id)","BT":false,\#
+      "seq":\#(state(index).sequence)}
       """#
     }
     return #"{"topic":"publicTrade.\#(i.name)","type":"snapshot","ts":\#(ms: now),"data":[\#(rows)]}"#
@@ -32,23 +30,17 @@ extension BybitProtocol {
   /// On linear contracts only what moves, after the first.
   func ticker(_ index: Int, isWhole: Bool) -> JSONText {
     let (state, i) = (state(index), spell(index))
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
     let range: JSONText =
       isWhole
-      ? #"""
-      ,"prevPrice24h":\#(i.price(day.open)),"highPrice24h":\#(i.price(day.high)),"lowPrice24h":\#(i.price(day.low))
-      """# : ""
+      ? #","prevPrice24h":\#(i.open),"highPrice24h":\#(i.high),"lowPrice24h":\#(i.low)"# : ""
     let more: JSONText =
-      i.instrument.kind == .spot
-      ? #","usdIndexPrice":\#(i.price(day.last))"#
-      : #"""
-      ,"bid1Price":\#(i.price(bid)),"bid1Size":\#(i.size(bid)),"ask1Price":\#(i.price(ask)),"ask1Size":\#(i.size(ask))
-      """#
+      i.instrument.isSpot
+      ? #","usdIndexPrice":\#(i.last)"#
+      : #","bid1Price":\#(i.bid),"bid1Size":\#(i.bidSize),"ask1Price":\#(i.ask),"ask1Size":\#(i.askSize)"#
     return #"""
       {"topic":"tickers.\#(i.name)","type":"\#(isWhole ? "snapshot" : "delta")","data":{"symbol":"\#(i.name)",\#
-      "lastPrice":\#(i.price(day.last)),"price24hPcnt":\#(i.number(day.rise(in: 1_000_000), 6))\#(range),\#
-      "volume24h":\#(i.size(day.volume)),"turnover24h":\#(i.number(state.quoteVolume))\#(more)},\#
-      "cs":\#(state.sequence),"ts":\#(ms: now)}
+      "lastPrice":\#(i.last),"price24hPcnt":\#(i.rise(6))\#(range),"volume24h":\#(i.volume),\#
+      "turnover24h":\#(i.quoteVolume)\#(more)},"cs":\#(state.sequence),"ts":\#(ms: now)}
       """#
   }
 
@@ -62,13 +54,12 @@ extension BybitProtocol {
     guard let category = request["category"], category == "spot" || category == "linear" else {
       return SimulatedResponse(#"{"retCode":10001,"retMsg":"params error: Category is invalid","result":{}}"#)
     }
-    let states = market.instruments.filter { ($0.instrument.kind == .spot) == (category == "spot") }
+    let states = states(isSpot: category == "spot")
     if request.path == "/v5/market/tickers" {
       let rows = JSONText.list(states) { state in
         let i = spell(state)
         return #"""
-          {"symbol":"\#(i.name)","lastPrice":\#(i.price(state.day.last)),"volume24h":\#(i.size(state.day.volume)),\#
-          "turnover24h":\#(i.number(state.quoteVolume))}
+          {"symbol":"\#(i.name)","lastPrice":\#(i.last),"volume24h":\#(i.volume),"turnover24h":\#(i.quoteVolume)}
           """#
       }
       return result(#""category":"\#(category)","list":[\#(rows)]"#)
@@ -77,11 +68,9 @@ extension BybitProtocol {
     let page = category == "spot" ? states.count : 5
     let first = request["cursor"].flatMap { Int($0.dropFirst("first=".count)) } ?? 0
     let end = min(states.count, first + page)
-    let rows = JSONText.list(states[min(first, end)..<end]) { instrument($0.instrument) }
+    let rows = JSONText.list(states[min(first, end)..<end]) { instrument($0) }
     return result(
-      #"""
-      "category":"\#(category)","list":[\#(rows)],"nextPageCursor":"\#(end < states.count ? "first=\(end)" : "")"
-      """#)
+      #""category":"\#(category)","list":[\#(rows)],"nextPageCursor":"\#(end < states.count ? "first=\(end)" : "")""#)
   }
 
   private func result(_ members: JSONText, clock: Timestamp? = nil) -> SimulatedResponse {
@@ -89,8 +78,8 @@ extension BybitProtocol {
       #"{"retCode":0,"retMsg":"OK","result":{\#(members)},"retExtInfo":{},"time":\#(ms: clock ?? now)}"#)
   }
 
-  private func instrument(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Self.spelling.of(instrument)
+  private func instrument(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     let kind: JSONText =
       switch instrument.kind {
       case .spot: #""marginTrading":"both""#
@@ -99,7 +88,7 @@ extension BybitProtocol {
       }
     return #"""
       {"symbol":"\#(i.name)","baseCoin":"\#(instrument.base)","quoteCoin":"\#(instrument.quote)","status":"Trading",\#
-      \#(kind),"lotSizeFilter":{"\#(instrument.kind == .spot ? "basePrecision" : "qtyStep")":\#(i.lot),\#
+      \#(kind),"lotSizeFilter":{"\#(instrument.isSpot ? "basePrecision" : "qtyStep")":\#(i.lot),\#
       "minOrderQty":\#(i.minimum)},"priceFilter":{"tickSize":\#(i.tick)}}
       """#
   }
@@ -119,22 +108,19 @@ extension BybitProtocol {
     }
     let category = request["category"] ?? "linear"
     guard category == "spot" || category == "linear" else { return refuse(10_001, "params error: Category is invalid") }
-    let state = market.instruments.first {
-      $0.instrument.venueSymbol == request["symbol"] && ($0.instrument.kind == .spot) == (category == "spot")
+    guard let name = request["symbol"], let index = index(of: name, isSpot: category == "spot") else {
+      return refuse(10_001, "Not supported symbols")
     }
-    guard let state else { return refuse(10_001, "Not supported symbols") }
     guard let interval = CandleInterval.named(request["interval"], ["1", "5", "15", "60", "240", "D"]) else {
       return refuse(10_001, "Invalid period!")
     }
     var window = CandleWindow(limit: Int(min(max(request.integer("limit") ?? 200, 1), 1_000)), isNewestFirst: true)
-    if let start = request.time("start", unit: Microseconds.millisecond) { window.from = start }
-    if let end = request.time("end", unit: Microseconds.millisecond) { window.to = end }
-    let rows = CandleRows(state, interval, window, now: now, fault: fault)
-    let i = spell(state)
-    let list = JSONText.rows(rows) { candle in
-      let bar = candle.bar
-      return #"["\#(candle.milliseconds)",\#(i.prices(bar)),\#(i.size(bar.volume)),\#(i.turnover(bar))]"#
+    if let start = request.milliseconds("start") { window.from = start }
+    if let end = request.milliseconds("end") { window.to = end }
+    let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
+    let list = JSONText.rows(rows, .quoted) { bar in
+      #"["\#(bar.milliseconds)",\#(bar.prices),\#(bar.volume),\#(bar.turnover)]"#
     }
-    return result(#""category":"\#(category)","symbol":"\#(i.name)","list":[\#(list)]"#, clock: rows.clock)
+    return result(#""category":"\#(category)","symbol":"\#(name)","list":[\#(list)]"#, clock: rows.clock)
   }
 }

@@ -41,22 +41,19 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   /// Of candles: 600 in five seconds, beyond which an address is shut out.
   var candleBudget = RequestBudget(600, perSecond: 120, penalty: 10 * Microseconds.minute)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.flatMap { state in
       Self.depths.map { Book(window: BookWindow(depth: $0), number: state.updateID % 1_000_000) }
     }
-    super.init(name: "bybit", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var paths: [String] { ["/v5/public/spot", "/v5/public/linear"] }
-  override var webSocketPath: String { "/v5/public/spot" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "bybit", paths: ["/v5/public/spot", "/v5/public/linear"])
+  }
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> BybitSession {
-    let session = BybitSession(id: id, faults: faults)
-    session.isSpot = path.hasSuffix("spot")
-    return session
+  override func welcome(_ session: BybitSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
+    session.isSpot = request.path.hasSuffix("spot")
   }
 
   // MARK: - Requests
@@ -70,8 +67,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     case "subscribe": subscribe(request, session)
     case "unsubscribe":
       for name in request["args"].texts {
-        guard let (channel, index) = topic(name, session), desk.remove(session, channel, index) else { continue }
-        session.topicCharacters -= name.utf8.count
+        if let stream = stream(name, session), leave(stream, session) { session.topicCharacters -= name.utf8.count }
       }
       reply(request, session, success: true, session.isSpot ? "unsubscribe" : "")
     default: reply(request, session, success: false, "error:invalid op")
@@ -95,11 +91,10 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     var wanted: [Stream] = []
     var characters = session.topicCharacters
     for name in names {
-      guard let (channel, index) = topic(name, session), !isRefused(index) else {
+      guard let stream = stream(name, session), !isRefused(stream.instrument) else {
         return refuse("error:handler not found,topic:\(name)")
       }
-      let stream = Stream(channel: channel, instrument: index)
-      guard !desk.has(session, channel, index), !wanted.contains(stream) else {
+      guard !desk.has(session, stream), !wanted.contains(stream) else {
         return refuse("error:already subscribed,topic:\(name)")
       }
       characters += name.utf8.count
@@ -108,23 +103,19 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     }
     session.topicCharacters = characters
     reply(request, session, success: true, session.isSpot ? "subscribe" : "")
-    for stream in wanted { begin(stream.channel, stream.instrument, session) }
+    for stream in wanted { join(stream, session) }
   }
 
   /// `orderbook.200.BTCUSDT`; nil if there is no such topic or symbol in the session's family of markets.
-  private func topic(_ name: String, _ session: BybitSession) -> (BybitChannel, Int)? {
+  private func stream(_ name: String, _ session: BybitSession) -> Stream? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    let index = indices.first {
-      let instrument = state($0).instrument
-      return instrument.venueSymbol == parts[parts.count - 1] && (instrument.kind == .spot) == session.isSpot
-    }
-    guard let index else { return nil }
+    guard let index = index(of: parts[parts.count - 1], isSpot: session.isSpot) else { return nil }
     switch (parts.count, parts[0]) {
     case (3, "orderbook"):
       guard let depth = Int(parts[1]), Self.depths.contains(depth) else { return nil }
-      return (.book(depth: depth), index)
-    case (2, "publicTrade"): return (.trade, index)
-    case (2, "tickers"): return (.ticker, index)
+      return Stream(.book(depth: depth), index)
+    case (2, "publicTrade"): return Stream(.trade, index)
+    case (2, "tickers"): return Stream(.ticker, index)
     default: return nil
     }
   }
@@ -133,11 +124,12 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     index * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
-  private func begin(_ channel: BybitChannel, _ index: Int, _ session: BybitSession) {
-    switch channel {
+  override func begin(_ stream: Stream, _ session: BybitSession) {
+    let index = stream.instrument
+    switch stream.channel {
     case .book(let depth):
       // Those who are there get what is gathered; the newcomer's snapshot has it already, and its number.
-      if desk.isEmpty(channel, index) {
+      if desk.isEmpty(stream.channel, index) {
         _ = books[place(index, depth)].window.move(to: state(index).book)
       } else {
         flush(index, depth)
@@ -146,7 +138,6 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     case .trade: break
     case .ticker: session.send(.ticker, instrument: index, ticker(index, isWhole: true))
     }
-    desk.add(session, channel, index)
   }
 
   // MARK: - The market
@@ -165,7 +156,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
       sendQuote(index, again: true)
     }
     if ticks % 20 == 0 {
-      send(.ticker, index, .ticker, ticker(index, isWhole: state(index).instrument.kind == .spot))
+      send(.ticker, index, .ticker, ticker(index, isWhole: state(index).instrument.isSpot))
     }
   }
 
@@ -179,21 +170,17 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   private func flush(_ index: Int, _ depth: Int) {
     let place = place(index, depth)
     guard !desk.isEmpty(.book(depth: depth), index) else { return }
-    let (bids, asks) = books[place].window.move(to: state(index).book)
-    guard !bids.isEmpty || !asks.isEmpty else { return }
+    let sides = books[place].window.move(to: state(index).book)
+    guard !sides.isEmpty else { return }
     books[place].number += 1
     send(
       .book(depth: depth), index, .book(isVisible: true),
-      book(index, depth, "delta", bids, asks, number: books[place].number))
+      book(index, depth, "delta", sides, number: books[place].number))
   }
 
   private func whole(_ index: Int, _ depth: Int) -> JSONText {
-    let book = state(index).book
-    return self.book(
-      index, depth, "snapshot", book.top(.bid, depth), book.top(.ask, depth), number: books[place(index, depth)].number)
+    book(index, depth, "snapshot", state(index).book.top(depth), number: books[place(index, depth)].number)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

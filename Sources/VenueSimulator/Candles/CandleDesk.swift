@@ -7,13 +7,8 @@ struct SimulatedCandle {
   var start: Timestamp
   /// µs.
   let interval: Int64
-  let bar: SimulatedDay.Minute
+  var bar: SimulatedDay.Minute
   let isClosed: Bool
-
-  var seconds: Int64 { start.rawValue / Microseconds.second }
-  var milliseconds: Int64 { start.rawValue / Microseconds.millisecond }
-  /// Of its end, less one: `1788081179999`.
-  var lastMillisecond: Int64 { (start.rawValue + interval) / Microseconds.millisecond - 1 }
   /// The volume-weighted average price, within the bar's range; 0 without a trade.
   var vwap: Int64 {
     bar.volume > 0 ? min(max(Int64(bar.turnover / Int128(bar.volume)), bar.low), bar.high) : 0
@@ -69,7 +64,7 @@ struct CandleWindow {
 /// The rows of one answer, with what a fault has made of them.
 struct CandleRows {
   private(set) var candles: [SimulatedCandle] = []
-  let instrument: SimulatedInstrument
+  let state: InstrumentMarket
   /// The clock that the answer shows.
   let clock: Timestamp
   let isRagged: Bool
@@ -77,7 +72,7 @@ struct CandleRows {
   init(
     _ state: InstrumentMarket, _ interval: CandleInterval, _ window: CandleWindow, now: Timestamp, fault: CandleFault?
   ) {
-    instrument = state.instrument
+    self.state = state
     clock = fault == .lying ? now + Microseconds.hour : now
     isRagged = fault == .ragged
     guard fault != .empty else { return }

@@ -3,17 +3,17 @@ import MarketData
 /// The texts of Coinbase's channels.
 extension CoinbaseProtocol {
   func snapshot(_ index: Int) -> JSONText {
-    let (book, i) = (state(index).book, spell(index))
+    let (sides, i) = (state(index).book.sides, spell(index))
     return #"""
-      {"type":"snapshot","product_id":"\#(i.name)","asks":\#(i.pairs(book.asks.reversed())),\#
-      "bids":\#(i.pairs(book.bids.reversed()))}
+      {"type":"snapshot","product_id":"\#(i.name)","asks":\#(i.pairs(sides.asks)),"bids":\#(i.pairs(sides.bids))}
       """#
   }
 
-  func update(_ index: Int, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
+  func update(_ index: Int, _ sides: BookSides) -> JSONText {
     let i = spell(index)
-    let levels = bids.map { (side: "buy", level: $0) } + asks.map { (side: "sell", level: $0) }
-    let rows = JSONText.list(levels) { #"["\#($0.side)",\#(i.price($0.level.price)),\#(i.size($0.level.size))]"# }
+    let rows = JSONText.list(sides.labelled("buy", "sell")) {
+      #"["\#($0.side)",\#(i.price($0.level.price)),\#(i.size($0.level.size))]"#
+    }
     return #"{"type":"l2update","product_id":"\#(i.name)","changes":[\#(rows)],"time":"\#(rfc3339: now)"}"#
   }
 
@@ -23,8 +23,7 @@ extension CoinbaseProtocol {
       {"type":"\#(type)","trade_id":\#(trade.id),"maker_order_id":"\#(orderID: trade.id &* 2)",\#
       "taker_order_id":"\#(orderID: trade.id &* 2 &+ 1)","side":"\#(trade.side == .buy ? "sell" : "buy")",\#
       "size":\#(i.size(trade.size)),"price":\#(i.price(trade.price)),"product_id":"\#(i.name)",\#
-      "sequence":\#(sequence),\#
-      "time":"\#(rfc3339: trade.time)"}
+      "sequence":\#(sequence),"time":"\#(rfc3339: trade.time)"}
       """#
   }
 
@@ -38,14 +37,12 @@ extension CoinbaseProtocol {
 
   func ticker(_ index: Int, _ trade: SimulatedTrade) -> JSONText {
     let (state, i) = (state(index), spell(index))
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
     return #"""
       {"type":"ticker","sequence":\#(state.sequence),"product_id":"\#(i.name)","price":\#(i.price(trade.price)),\#
-      "open_24h":\#(i.price(day.open)),"volume_24h":\#(i.size(day.volume)),"low_24h":\#(i.price(day.low)),\#
-      "high_24h":\#(i.price(day.high)),"volume_30d":\#(i.size(day.volume * 30)),"best_bid":\#(i.price(bid)),\#
-      "best_bid_size":\#(i.size(bid)),"best_ask":\#(i.price(ask)),"best_ask_size":\#(i.size(ask)),\#
-      "side":"\#(trade.side == .buy ? "buy" : "sell")","time":"\#(rfc3339: trade.time)","trade_id":\#(trade.id),\#
-      "last_size":\#(i.size(trade.size))}
+      "open_24h":\#(i.open),"volume_24h":\#(i.volume),"low_24h":\#(i.low),"high_24h":\#(i.high),\#
+      "volume_30d":\#(i.size(state.day.volume * 30)),"best_bid":\#(i.bid),"best_bid_size":\#(i.bidSize),\#
+      "best_ask":\#(i.ask),"best_ask_size":\#(i.askSize),"side":"\#(trade.side == .buy ? "buy" : "sell")",\#
+      "time":"\#(rfc3339: trade.time)","trade_id":\#(trade.id),"last_size":\#(i.size(trade.size))}
       """#
   }
 }

@@ -38,14 +38,15 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   /// Of candles.
   var candleBudget = RequestBudget(15, perSecond: 10)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     batches = Array(repeating: LevelBatch(), count: market.instruments.count)
     tradedSinceBatch = Array(repeating: false, count: market.instruments.count)
-    super.init(name: "coinbase", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var paths: [String] { ["/", ""] }
-  override class var special: Set<Fault.Kind> { [.names] }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "coinbase", paths: ["/", ""], special: [.names])
+  }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
@@ -109,18 +110,18 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
       }
       guard let channel = CoinbaseChannel(name: name) else { return refuse("\(name) is not a valid channel") }
       if channel == .status {
-        wanted.append(Stream(channel: .status, instrument: 0))
+        wanted.append(Stream(.status, 0))
         continue
       }
       guard !products.isEmpty else { return refuse("no product_ids provided for \(name)") }
       for product in products {
         guard let index = listed(product) else { return refuse("\(product) is not a valid product") }
-        wanted.append(Stream(channel: channel, instrument: index))
+        wanted.append(Stream(channel, index))
       }
     }
-    for stream in wanted { desk.add(session, stream.channel, stream.instrument) }
+    for stream in wanted { desk.add(session, stream) }
     acknowledge(session)
-    for stream in wanted { sendInitial(stream.channel, stream.instrument, session) }
+    for stream in wanted { begin(stream, session) }
   }
 
   private func unsubscribe(_ channels: [(name: String, products: [String])], _ session: CoinbaseSession) {
@@ -130,7 +131,7 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
       }
       for stream in desk.streams(of: session) where stream.channel == channel {
         guard products.isEmpty || products.contains(spell(stream.instrument).name) else { continue }
-        desk.remove(session, channel, stream.instrument)
+        leave(stream, session)
       }
     }
     acknowledge(session)
@@ -146,10 +147,10 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
     session.say(#"{"type":"subscriptions","channels":[\#(rows)]}"#)
   }
 
-  private func sendInitial(_ channel: CoinbaseChannel, _ index: Int, _ session: CoinbaseSession) {
-    let state = state(index)
+  override func begin(_ stream: Stream, _ session: CoinbaseSession) {
+    let (index, state) = (stream.instrument, state(stream.instrument))
     let lastTrade = state.recentTrades[state.recentTrades.count - 1]
-    switch channel {
+    switch stream.channel {
     case .level2:
       // What is gathered belongs to those who were there before; the snapshot has it already.
       flush(index, except: session)
@@ -178,14 +179,9 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   }
 
   private func flush(_ index: Int, except newcomer: CoinbaseSession? = nil) {
-    guard !batches[index].isEmpty else { return }
-    send(
-      .level2, index, .book(isVisible: true), except: newcomer,
-      update(index, batches[index].sortedBids, batches[index].sortedAsks))
-    batches[index].removeAll()
+    guard let changed = batches[index].take() else { return }
+    send(.level2, index, .book(isVisible: true), except: newcomer, update(index, changed))
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -3,12 +3,12 @@ import MarketData
 
 /// Coinbase's products, in the stream and by REST, and the REST answers beside them.
 extension CoinbaseProtocol {
-  var products: JSONText { .list(market.instruments) { product($0.instrument) } }
+  var products: JSONText { .list(market.instruments, product) }
 
-  private func product(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Self.spelling.of(instrument)
+  private func product(_ state: InstrumentMarket) -> JSONText {
+    let i = spell(state)
     return #"""
-      {"id":"\#(i.name)","base_currency":"\#(instrument.base)","quote_currency":"USD","quote_increment":\#(i.tick),\#
+      {"id":"\#(i.name)","base_currency":"\#(i.base)","quote_currency":"USD","quote_increment":\#(i.tick),\#
       "base_increment":\#(i.lot),"display_name":"\#(i.name)","min_market_funds":"1","margin_enabled":false,\#
       "post_only":false,"limit_only":false,"cancel_only":false,"status":"online","status_message":"",\#
       "trading_disabled":false,"fx_stablecoin":false,"max_slippage_percentage":"0.02000000","auction_mode":false,\#
@@ -30,7 +30,7 @@ extension CoinbaseProtocol {
       return SimulatedResponse("{\(JSONText.list(market.instruments, statistics))}")
     }
     guard let index = index(of: parts[1]) else { return refuse(404, "NotFound") }
-    if parts.count == 2 { return SimulatedResponse(product(state(index).instrument)) }
+    if parts.count == 2 { return SimulatedResponse(product(state(index))) }
     guard parts[2] == "book" else { return refuse(404, "NotFound") }
     return SimulatedResponse(book(state(index), level: request["level"] ?? "1"))
   }
@@ -52,12 +52,10 @@ extension CoinbaseProtocol {
   }
 
   private func statistics(_ state: InstrumentMarket) -> JSONText {
-    let (i, day) = (spell(state), state.day)
+    let i = spell(state)
     return #"""
-      \#(json: i.name):{"stats_30day":{"volume":\#(i.size(day.volume * 30))},\#
-      "stats_24hour":{"open":\#(i.price(day.open)),\#
-      "high":\#(i.price(day.high)),"low":\#(i.price(day.low)),"last":\#(i.price(day.last)),\#
-      "volume":\#(i.size(day.volume))}}
+      \#(json: i.name):{"stats_30day":{"volume":\#(i.size(state.day.volume * 30))},"stats_24hour":{"open":\#(i.open),\#
+      "high":\#(i.high),"low":\#(i.low),"last":\#(i.last),"volume":\#(i.volume)}}
       """#
   }
 
@@ -102,13 +100,8 @@ extension CoinbaseProtocol {
       // From a cache, five minutes old at most; one bound alone counts for nothing.
       time = CandleInterval.fiveMinutes.opening(now)
     }
-    let i = Spelling.script.of(state(index).instrument)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: time, fault: fault)) { candle in
-      let bar = candle.bar
-      return #"""
-        [\#(candle.seconds),\#(i.price(bar.low)),\#(i.price(bar.high)),\#(i.price(bar.open)),\#(i.price(bar.close)),\#
-        \#(i.size(bar.volume))]
-        """#
+    let list = JSONText.rows(CandleRows(state(index), interval, window, now: time, fault: fault), .script) { bar in
+      "[\(bar.seconds),\(bar.low),\(bar.high),\(bar.open),\(bar.close),\(bar.volume)]"
     }
     return SimulatedResponse("[\(list)]")
   }

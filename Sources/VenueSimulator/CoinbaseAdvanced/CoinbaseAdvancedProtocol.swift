@@ -55,10 +55,10 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     started = faults.now
     batches = Array(repeating: LevelBatch(), count: market.instruments.count)
     trades = Array(repeating: [], count: market.instruments.count)
-    super.init(name: "coinbase-advanced", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var paths: [String] { ["/", ""] }
+  override class var facts: SimulatedFacts { SimulatedFacts(name: "coinbase-advanced", paths: ["/", ""]) }
 
   override func tick(_ index: Int, _ now: Timestamp) {
     flushBook(index)
@@ -102,26 +102,24 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     guard let channel = CoinbaseAdvancedChannel(rawValue: name) else {
       return fail(name == "user" ? "authentication failure" : "channel is not supported", session)
     }
-    var wanted: [(instrument: Int, name: String)] = []
+    var wanted: [(stream: Stream, name: String)] = []
     for name in products {
       guard let index = instrument(named: name), !isRefused(index) else { return fail("invalid product_ids", session) }
-      wanted.append((index, name))
+      wanted.append((Stream(channel, index), name))
     }
     guard !wanted.isEmpty else { return fail("no product_ids provided", session) }
     if channel == .level2 {
       let held = Set(desk.streams(of: session).filter { $0.channel == .level2 }.map(\.instrument))
-      if session.isWithoutBooks || held.union(wanted.map(\.instrument)).count > bookLimit {
+      if session.isWithoutBooks || held.union(wanted.map(\.stream.instrument)).count > bookLimit {
         session.isWithoutBooks = true
         return fail("too many L2 streams requested in a single session", session)
       }
     }
     // What is gathered belongs to those who were there before; the newcomer's snapshot has it already.
-    for (index, _) in wanted { channel == .level2 ? flushBook(index) : flushTrades(index) }
-    for (index, name) in wanted where desk.add(session, channel, index) {
-      session.names[Stream(channel: channel, instrument: index)] = name
-    }
+    for (stream, _) in wanted { channel == .level2 ? flushBook(stream.instrument) : flushTrades(stream.instrument) }
+    for (stream, name) in wanted where desk.add(session, stream) { session.names[stream] = name }
     acknowledge(session)
-    for (index, _) in wanted { sendInitial(channel, index, session) }
+    for (stream, _) in wanted { begin(stream, session) }
   }
 
   private func unsubscribe(_ name: String, _ products: [String], _ session: CoinbaseAdvancedSession) {
@@ -132,7 +130,7 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     guard let channel = CoinbaseAdvancedChannel(rawValue: name) else {
       return fail("channel is not supported", session)
     }
-    for index in products.compactMap({ instrument(named: $0) }) { desk.remove(session, channel, index) }
+    for index in products.compactMap({ instrument(named: $0) }) { leave(Stream(channel, index), session) }
     acknowledge(session)
   }
 
@@ -169,16 +167,16 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
       """#)
   }
 
-  private func sendInitial(_ channel: CoinbaseAdvancedChannel, _ index: Int, _ session: CoinbaseAdvancedSession) {
-    let state = state(index)
-    switch channel {
+  override func begin(_ stream: Stream, _ session: CoinbaseAdvancedSession) {
+    let (index, state) = (stream.instrument, state(stream.instrument))
+    switch stream.channel {
     case .level2:
-      let whole = book("snapshot", index, bids: state.book.bids.reversed(), asks: state.book.asks.reversed(), time: nil)
+      let whole = book("snapshot", index, state.book.sides, time: nil)
       send("l2_data", .bookSnapshot, instrument: index, to: session, whole)
     case .trades:
       send("market_trades", .trade, instrument: index, to: session, trades("snapshot", state.recentTrades, index))
     case .ticker, .tickerBatch:
-      send("ticker", .ticker, instrument: index, to: session, ticker("snapshot", index, channel))
+      send("ticker", .ticker, instrument: index, to: session, ticker("snapshot", index, stream.channel))
     }
   }
 
@@ -207,14 +205,11 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
   }
 
   private func flushBook(_ index: Int) {
-    guard !batches[index].isEmpty else { return }
-    let (bids, asks) = (batches[index].sortedBids, batches[index].sortedAsks)
+    guard let changed = batches[index].take() else { return }
     for session in sessions(of: .level2, index) where !session.isWithoutBooks {
-      send(
-        "l2_data", .book(isVisible: true), instrument: index, to: session,
-        book("update", index, bids: bids, asks: asks, time: now))
+      let text = book("update", index, changed, time: now)
+      send("l2_data", .book(isVisible: true), instrument: index, to: session, text)
     }
-    batches[index].removeAll()
   }
 
   private func flushTrades(_ index: Int) {
@@ -234,13 +229,10 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
   }
 
   /// - Parameter time: nil for levels of a snapshot, whose time is that of 1970.
-  private func book(
-    _ type: StaticString, _ index: Int, bids: [PriceLevel], asks: [PriceLevel], time: Timestamp?
-  ) -> JSONText {
+  private func book(_ type: StaticString, _ index: Int, _ sides: BookSides, time: Timestamp?) -> JSONText {
     let i = spell(index)
     let moment: JSONText = time.map { "\(rfc3339: $0)" } ?? "1970-01-01T00:00:00Z"
-    let levels = bids.map { (side: "bid", level: $0) } + asks.map { (side: "offer", level: $0) }
-    let rows = JSONText.list(levels) { side, level in
+    let rows = JSONText.list(sides.labelled("bid", "offer")) { side, level in
       #"""
       {"side":"\#(side)","event_time":"\#(moment)","price_level":\#(i.price(level.price)),\#
       "new_quantity":\#(i.size(level.size))}
@@ -255,32 +247,27 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     let rows = JSONText.list(trades.reversed()) { trade in
       #"""
       {"product_id":"\#(i.name)","trade_id":"\#(trade.id)","price":\#(i.price(trade.price)),\#
-      "size":\#(i.size(trade.size)),\#
-      "time":"\#(rfc3339: trade.time)","side":"\#(trade.side == .buy ? "SELL" : "BUY")"}
+      "size":\#(i.size(trade.size)),"time":"\#(rfc3339: trade.time)","side":"\#(trade.side == .buy ? "SELL" : "BUY")"}
       """#
     }
     return #"{"type":"\#(type)","trades":[\#(rows)]}"#
   }
 
   private func ticker(_ type: StaticString, _ index: Int, _ channel: CoinbaseAdvancedChannel) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
+    let i = spell(index)
     let best: JSONText =
       channel != .ticker
       ? ""
       : #"""
-      ,"best_bid":\#(i.price(bid)),"best_bid_quantity":\#(i.size(bid)),"best_ask":\#(i.price(ask)),\#
-      "best_ask_quantity":\#(i.size(ask))
+      ,"best_bid":\#(i.bid),"best_bid_quantity":\#(i.bidSize),"best_ask":\#(i.ask),"best_ask_quantity":\#(i.askSize)
       """#
     return #"""
-      {"type":"\#(type)","tickers":[{"type":"ticker","product_id":"\#(i.name)","price":\#(i.price(day.last)),\#
-      "volume_24_h":\#(i.size(day.volume)),"low_24_h":\#(i.price(day.low)),"high_24_h":\#(i.price(day.high)),\#
-      "low_52_w":\#(i.price(day.low / 2)),"high_52_w":\#(i.price(day.high * 2)),\#
-      "price_percent_chg_24_h":\#(i.number(day.rise(in: 10_000), 2))\#(best)}]}
+      {"type":"\#(type)","tickers":[{"type":"ticker","product_id":"\#(i.name)","price":\#(i.last),\#
+      "volume_24_h":\#(i.volume),"low_24_h":\#(i.low),"high_24_h":\#(i.high),\#
+      "low_52_w":\#(i.price(i.state.day.low / 2)),"high_52_w":\#(i.price(i.state.day.high * 2)),\#
+      "price_percent_chg_24_h":\#(i.percent(2))\#(best)}]}
       """#
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -23,8 +23,7 @@ extension CoinbaseAdvancedProtocol {
       products.append(
         #"""
         {"product_id":"BIP-20DEC30-CDE","base_increment":"1","quote_increment":"0.01","price_increment":"5",\#
-        "status":"",\#
-        "product_type":"FUTURE","base_currency_id":"","quote_currency_id":"USD","alias":"","alias_to":[],\#
+        "status":"","product_type":"FUTURE","base_currency_id":"","quote_currency_id":"USD","alias":"","alias_to":[],\#
         "display_name":"BTC PERP"}
         """#)
     }
@@ -37,12 +36,11 @@ extension CoinbaseAdvancedProtocol {
     let quote = isAlias ? "USDC" : state.instrument.quote
     let aliases = isAlias ? [] : [Self.alias(state.instrument)]
     return #"""
-      {"product_id":"\#(base)-\#(quote)","price":\#(i.price(state.day.last)),\#
-      "volume_24h":\#(i.size(state.day.volume)),\#
-      "approximate_quote_24h_volume":\#(i.number(state.quoteVolume)),"base_increment":\#(i.lot),\#
-      "quote_increment":\#(i.tick),"base_name":"\#(base)","is_disabled":false,"new":false,"status":"online",\#
-      "cancel_only":false,"limit_only":false,"post_only":false,"trading_disabled":false,"view_only":false,\#
-      "product_type":"SPOT","quote_currency_id":"\#(quote)","base_currency_id":"\#(base)","mid_market_price":"",\#
+      {"product_id":"\#(base)-\#(quote)","price":\#(i.last),"volume_24h":\#(i.volume),\#
+      "approximate_quote_24h_volume":\#(i.quoteVolume),"base_increment":\#(i.lot),"quote_increment":\#(i.tick),\#
+      "base_name":"\#(base)","is_disabled":false,"new":false,"status":"online","cancel_only":false,"limit_only":false,\#
+      "post_only":false,"trading_disabled":false,"view_only":false,"product_type":"SPOT",\#
+      "quote_currency_id":"\#(quote)","base_currency_id":"\#(base)","mid_market_price":"",\#
       "alias":"\#(isAlias ? i.name : "")","alias_to":[\#(names: aliases)],"price_increment":\#(i.tick)}
       """#
   }
@@ -70,8 +68,8 @@ extension CoinbaseAdvancedProtocol {
     guard let interval = CandleInterval.named(request["granularity"], names) else {
       return refuse(400, "INVALID_ARGUMENT", "\"\(request["granularity"] ?? "")\" is not a valid value")
     }
-    guard let start = request.time("start", unit: Microseconds.second),
-      let end = request.time("end", unit: Microseconds.second)
+    guard let start = request.seconds("start"),
+      let end = request.seconds("end")
     else { return refuse(400, "INVALID_ARGUMENT", "start and end are required") }
     let limit = request.integer("limit") ?? Self.spanLimit
     guard (end - start) / interval.length <= Self.spanLimit, (1...Self.spanLimit).contains(limit) else {
@@ -79,13 +77,11 @@ extension CoinbaseAdvancedProtocol {
       return refuse(400, "INVALID_ARGUMENT", reason)
     }
     let window = CandleWindow(from: start, to: end - 1, limit: Int(limit), isNewestFirst: true, isFilled: false)
-    let i = Spelling.shortest.of(state(index).instrument)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let bar = candle.bar
-      return #"""
-        {"start":"\#(candle.seconds)","low":\#(i.price(bar.low)),"high":\#(i.price(bar.high)),\#
-        "open":\#(i.price(bar.open)),"close":\#(i.price(bar.close)),"volume":\#(i.size(bar.volume))}
-        """#
+    let list = candles(index, interval, window, fault, .shortest) { bar in
+      #"""
+      {"start":"\#(bar.seconds)","low":\#(bar.low),"high":\#(bar.high),"open":\#(bar.open),"close":\#(bar.close),\#
+      "volume":\#(bar.volume)}
+      """#
     }
     return SimulatedResponse(#"{"candles":[\#(list)]}"#)
   }

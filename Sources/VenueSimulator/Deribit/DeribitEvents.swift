@@ -8,7 +8,7 @@ extension DeribitProtocol {
   }
 
   /// A whole book, or what changed since the number `previous`.
-  func book(_ index: Int, _ number: Int64, previous: Int64?, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
+  func book(_ index: Int, _ number: Int64, previous: Int64?, _ sides: BookSides) -> JSONText {
     let i = spell(index)
     func levels(_ levels: [PriceLevel]) -> JSONText {
       .list(levels) { level in
@@ -21,22 +21,21 @@ extension DeribitProtocol {
       "book.\(i.name).100ms",
       #"""
       {"timestamp":\#(ms: now),"type":"\#(previous == nil ? "snapshot" : "change")","change_id":\#(number),\#
-      "instrument_name":"\#(i.name)","bids":[\#(levels(bids))],"asks":[\#(levels(asks))]\#(end)}
+      "instrument_name":"\#(i.name)","bids":[\#(levels(sides.bids))],"asks":[\#(levels(sides.asks))]\#(end)}
       """#)
   }
 
   func quote(_ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
+    let i = spell(index)
     return message(
-      "quote.\(i.name)", #"{"timestamp":\#(ms: now),"instrument_name":"\#(i.name)",\#(best(state))}"#)
+      "quote.\(i.name)", #"{"timestamp":\#(ms: now),"instrument_name":"\#(i.name)",\#(best(i))}"#)
   }
 
-  private func best(_ state: InstrumentMarket) -> JSONText {
-    let (i, bid, ask) = (spell(state), state.book.bestBid, state.book.bestAsk)
-    return #"""
-      "best_ask_price":\#(i.price(ask)),"best_bid_price":\#(i.price(bid)),"best_ask_amount":\#(i.size(ask)),\#
-      "best_bid_amount":\#(i.size(bid))
-      """#
+  private func best(_ i: Speller) -> JSONText {
+    #"""
+    "best_ask_price":\#(i.ask),"best_bid_price":\#(i.bid),"best_ask_amount":\#(i.askSize),\#
+    "best_bid_amount":\#(i.bidSize)
+    """#
   }
 
   func trades(_ channel: String, _ trades: [SimulatedTrade], _ index: Int) -> JSONText {
@@ -58,17 +57,15 @@ extension DeribitProtocol {
   }
 
   func ticker(_ channel: String, _ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let (day, notional) = (state.day, notional(state))
+    let (i, notional) = (spell(index), notional(state(index)))
     // The change in percent with four digits.
     return message(
       channel,
       #"""
-      {"timestamp":\#(ms: now),"state":"open","stats":{"high":\#(i.price(day.high)),"low":\#(i.price(day.low)),\#
-      "price_change":\#(i.number(day.rise(in: 1_000_000), 4)),"volume":\#(i.size(day.volume)),\#
-      "volume_usd":\#(notional),"volume_notional":\#(notional)},"instrument_name":"\#(i.name)",\#
-      "last_price":\#(i.price(day.last)),"mark_price":\#(i.price(day.last)),\#(best(state)),"current_funding":0.0,\#
-      "funding_8h":1.742e-5}
+      {"timestamp":\#(ms: now),"state":"open","stats":{"high":\#(i.high),"low":\#(i.low),\#
+      "price_change":\#(i.percent(4)),"volume":\#(i.volume),"volume_usd":\#(notional),"volume_notional":\#(notional)},\#
+      "instrument_name":"\#(i.name)","last_price":\#(i.last),"mark_price":\#(i.last),\#(best(i)),\#
+      "current_funding":0.0,"funding_8h":1.742e-5}
       """#)
   }
 
@@ -88,7 +85,7 @@ extension DeribitProtocol {
     let listed = market.instruments.filter {
       (currency == "any" || $0.instrument.quote == currency) && request["kind"] ?? "future" == "future"
     }
-    let rows = JSONText.list(listed) { isSummary ? summary($0) : instrument($0.instrument) }
+    let rows = JSONText.list(listed) { isSummary ? summary($0) : instrument($0) }
     return SimulatedResponse(
       #"{"jsonrpc":"2.0","result":[\#(rows)],"usIn":0,"usOut":0,"usDiff":0,"testnet":false}"#)
   }
@@ -114,13 +111,13 @@ extension DeribitProtocol {
   private func summary(_ state: InstrumentMarket) -> JSONText {
     let (i, notional) = (spell(state), notional(state))
     return #"""
-      {"instrument_name":"\#(i.name)","volume":\#(i.size(state.day.volume)),"volume_usd":\#(notional),\#
-      "volume_notional":\#(notional),"last":\#(i.price(state.day.last))}
+      {"instrument_name":"\#(i.name)","volume":\#(i.volume),"volume_usd":\#(notional),"volume_notional":\#(notional),\#
+      "last":\#(i.last)}
       """#
   }
 
-  private func instrument(_ instrument: SimulatedInstrument) -> JSONText {
-    let (i, quote) = (Self.spelling.of(instrument), instrument.quote)
+  private func instrument(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument, quote) = (spell(state), state.instrument, state.instrument.quote)
     // A dated future expires at 08:00 UTC; the simulated ones on 25 December 2026.
     let end: JSONText =
       instrument.kind == .perpetual
@@ -145,8 +142,8 @@ extension DeribitProtocol {
     }
     let fault = faults.takeCandleFault()
     guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, 10_028, "too_many_requests") }
-    guard let start = request.time("start_timestamp", unit: Microseconds.millisecond),
-      let end = request.time("end_timestamp", unit: Microseconds.millisecond),
+    guard let start = request.milliseconds("start_timestamp"),
+      let end = request.milliseconds("end_timestamp"),
       var interval = CandleInterval.named(request["resolution"], ["1", "5", "15", "60", nil, "1D"])
     else { return refuse(400, -32_602, "Invalid params") }
     guard let index = request["instrument_name"].flatMap({ index(of: $0) }) else {
@@ -165,12 +162,11 @@ extension DeribitProtocol {
     return SimulatedResponse(
       #"""
       {"jsonrpc":"2.0","result":{"status":"\#(candles.isEmpty ? "no_data" : "ok")","volume":[\#(volumes)],\#
-      "ticks":[\#(JSONText.list(candles) { "\($0.milliseconds)" })],"open":[\#(prices(\.open))],\#
-      "low":[\#(prices(\.low))],\#
-      "high":[\#(prices(\.high))],"cost":[\#(JSONText.list(candles) { "\(i.turnover($0.bar))" })],\#
+      "ticks":[\#(JSONText.list(candles) { "\($0.start.rawValue / Microseconds.millisecond)" })],\#
+      "open":[\#(prices(\.open))],"low":[\#(prices(\.low))],"high":[\#(prices(\.high))],\#
+      "cost":[\#(JSONText.list(candles) { "\(i.number(i.instrument.quoteUnits($0.bar.turnover)))" })],\#
       "close":[\#(prices(\.close))]},"usIn":\#(rows.clock.rawValue - 900),"usOut":\#(rows.clock.rawValue),\#
-      "usDiff":900,\#
-      "testnet":false}
+      "usDiff":900,"testnet":false}
       """#)
   }
 }

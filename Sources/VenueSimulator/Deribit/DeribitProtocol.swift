@@ -46,21 +46,19 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
   /// The shared counter of changes.
   private var counter: Int64 = 193_809_000_000
   private var trades: [[SimulatedTrade]]
-  private var all: [DeribitSession] = []
   /// Of chart data: 500 credits each.
   var candleBudget = RequestBudget(100, perSecond: 20)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = Array(repeating: Book(), count: market.instruments.count)
     trades = Array(repeating: [], count: market.instruments.count)
-    super.init(name: "deribit", market: market, faults: faults)
+    super.init(market: market, faults: faults)
     for index in indices { books[index].number = nextNumber() }
   }
 
-  override class var spelling: Spelling { .float }
-  override class var paths: [String] { ["/ws/api/v2"] }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown, .names] }
-  override var webSocketPath: String { "/ws/api/v2" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "deribit", spelling: .float, paths: ["/ws/api/v2"], special: [.plannedShutdown, .names])
+  }
 
   private func nextNumber() -> Int64 {
     counter += 1 + Int64(ticks % 7)
@@ -68,16 +66,6 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
   }
 
   // MARK: - Connections
-
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> DeribitSession {
-    let session = DeribitSession(id: id, faults: faults)
-    all.append(session)
-    return session
-  }
-
-  override func left(_ streams: [Stream], _ session: DeribitSession) { all.removeAll { $0 === session } }
 
   override func announceShutdown(to session: SimulatedSession) {
     guard desk.streams(of: session).contains(where: { $0.channel.kind == .platform }) else { return }
@@ -131,7 +119,7 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
     case "public/unsubscribe":
       let streams = desk.streams(of: session)
       let left = request["params"]["channels"].texts.compactMap { name in streams.first { $0.channel.name == name } }
-      for stream in left { desk.remove(session, stream.channel, stream.instrument) }
+      for stream in left { leave(stream, session) }
       answer(request, session, "[\(names: left.map(\.channel.name))]")
     default: fail(request, -32601, "Method not found", session)
     }
@@ -158,7 +146,7 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
   /// Nil for what there is not.
   private func stream(_ name: String) -> Stream? {
     if name == "platform_state" {
-      return Stream(channel: DeribitChannel(kind: .platform, name: name), instrument: -1)
+      return Stream(DeribitChannel(kind: .platform, name: name), -1)
     }
     let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 2, let kind = DeribitChannel.Kind(rawValue: parts[0]), let index = listed(parts[1]) else {
@@ -168,7 +156,7 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
     let isThere =
       kind == .quote
       ? parts.count == 2 : parts.count == 3 && (parts[2] == "100ms" || (parts[2] == "agg2" && kind != .book))
-    return isThere ? Stream(channel: DeribitChannel(kind: kind, name: name), instrument: index) : nil
+    return isThere ? Stream(DeribitChannel(kind: kind, name: name), index) : nil
   }
 
   private func subscribe(_ request: ClientMessage, _ session: DeribitSession) {
@@ -179,24 +167,21 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
     let wanted = names.compactMap(stream)
     // In another order than that of the request.
     answer(request, session, "[\(names: wanted.reversed().map(\.channel.name))]")
-    for stream in wanted where !desk.has(session, stream.channel, stream.instrument) { begin(stream, session) }
+    for stream in wanted where !desk.has(session, stream) { join(stream, session) }
   }
 
-  private func begin(_ stream: Stream, _ session: DeribitSession) {
+  override func begin(_ stream: Stream, _ session: DeribitSession) {
     let index = stream.instrument
     switch stream.channel.kind {
     case .book:
       // What is gathered belongs to those who were there before.
       flush(index)
-      let book = state(index).book
       session.send(
-        .bookSnapshot, instrument: index,
-        self.book(index, books[index].number, previous: nil, book.top(.bid, .max), book.top(.ask, .max)))
+        .bookSnapshot, instrument: index, book(index, books[index].number, previous: nil, state(index).book.sides))
     case .quote: session.send(.quote, instrument: index, quote(index))
     case .ticker: session.send(.ticker, instrument: index, ticker(stream))
     case .trades, .platform: break
     }
-    desk.add(session, stream.channel, index)
   }
 
   // MARK: - The market
@@ -214,20 +199,18 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
   }
 
   private func flush(_ index: Int) {
-    guard !books[index].changes.isEmpty else { return }
-    let (bids, asks) = (books[index].changes.sortedBids, books[index].changes.sortedAsks)
-    books[index].changes.removeAll()
+    guard let changed = books[index].changes.take() else { return }
     let previous = books[index].number
     books[index].number = nextNumber()
     send(
       channel(.book, index), index, .book(isVisible: true),
-      book(index, books[index].number, previous: previous, bids, asks))
+      book(index, books[index].number, previous: previous, changed))
   }
 
   /// All trades of 100 ms in one message, the oldest first.
   private func flushTrades(_ index: Int) {
     guard !trades[index].isEmpty else { return }
-    for session in all {
+    for session in clients {
       for stream in desk.streams(of: session) where stream.channel.kind == .trades && stream.instrument == index {
         session.send(.trade, instrument: index, trades(stream.channel.name, trades[index], index))
       }
@@ -237,7 +220,5 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
 
   private func ticker(_ stream: Stream) -> JSONText { ticker(stream.channel.name, stream.instrument) }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -74,9 +74,10 @@ struct JSONText: ExpressibleByStringInterpolation {
   }
 
   /// The rows of an answer of candles, with commas between.
-  static func rows(_ rows: CandleRows, _ body: (SimulatedCandle) -> JSONText) -> JSONText {
-    with { out in
-      rows.append(to: &out) { candle, out in body(candle).storage.append(to: &out) }
+  static func rows(_ rows: CandleRows, _ spelling: Spelling, _ body: (SpelledCandle) -> JSONText) -> JSONText {
+    let i = spelling.of(rows.state)
+    return with { out in
+      rows.append(to: &out) { candle, out in body(SpelledCandle(candle: candle, i: i)).storage.append(to: &out) }
     }
   }
 

@@ -18,7 +18,7 @@ enum Spelling: Sendable {
   /// `"0.01"`, and `"84143.0"`: with a digit after the point.
   case pointed
 
-  func of(_ instrument: SimulatedInstrument) -> Speller { Speller(spelling: self, instrument: instrument) }
+  func of(_ state: InstrumentMarket) -> Speller { Speller(spelling: self, state: state) }
 }
 
 /// A number, and how it is printed.
@@ -43,23 +43,47 @@ struct Spelled {
   }
 }
 
-/// Prints the numbers of one instrument as its venue does.
+/// Prints what there is to say of one instrument as its venue does.
 struct Speller {
   let spelling: Spelling
-  let instrument: SimulatedInstrument
+  let state: InstrumentMarket
 
+  var instrument: SimulatedInstrument { state.instrument }
   /// The venue's name for it.
   var name: String { instrument.venueSymbol }
+  var base: String { instrument.base }
+  var quote: String { instrument.quote }
 
   func price(_ value: Int64) -> Spelled { number(value, instrument.priceScale) }
   func size(_ value: Int64) -> Spelled { number(value, instrument.sizeScale) }
   func number(_ value: Int64, _ scale: UInt8) -> Spelled { Spelled(value: value, scale: scale, spelling: spelling) }
   func number(_ value: Decimal64) -> Spelled { number(value.mantissa, value.scale) }
-  func price(_ level: PriceLevel?) -> Spelled { price(level?.price ?? 0) }
-  func size(_ level: PriceLevel?) -> Spelled { size(level?.size ?? 0) }
+
   var tick: Spelled { price(instrument.tick) }
   var lot: Spelled { size(instrument.lot) }
   var minimum: Spelled { size(instrument.minimumSize) }
+
+  // MARK: - The best offers; 0 where a side is empty
+
+  var bid: Spelled { price(state.book.bestBid?.price ?? 0) }
+  var bidSize: Spelled { size(state.book.bestBid?.size ?? 0) }
+  var ask: Spelled { price(state.book.bestAsk?.price ?? 0) }
+  var askSize: Spelled { size(state.book.bestAsk?.size ?? 0) }
+
+  // MARK: - The last 24 h
+
+  var open: Spelled { price(state.day.open) }
+  var high: Spelled { price(state.day.high) }
+  var low: Spelled { price(state.day.low) }
+  var last: Spelled { price(state.day.last) }
+  var vwap: Spelled { price(state.day.vwap) }
+  /// What the price has risen: in quote units, as a part with so many digits, and in percent with so many.
+  var change: Spelled { price(state.day.last - state.day.open) }
+  func rise(_ digits: UInt8) -> Spelled { number(state.day.rise(in: Int64(DecimalText.power(digits))), digits) }
+  func percent(_ digits: UInt8) -> Spelled { number(state.day.rise(in: Int64(DecimalText.power(digits + 2))), digits) }
+  var volume: Spelled { size(state.day.volume) }
+  /// In quote units, with eight digits at most.
+  var quoteVolume: Spelled { number(state.quoteVolume) }
 
   /// `[[PRICE,SIZE],…]`, with what `end` says behind a size.
   func pairs(_ levels: some Sequence<PriceLevel>, end: (PriceLevel) -> StaticString = { _ in "" }) -> JSONText {
@@ -77,14 +101,37 @@ struct Speller {
       out.append("]")
     }
   }
+}
 
+/// One bar of an answer, and how its venue prints it.
+struct SpelledCandle {
+  let candle: SimulatedCandle
+  let i: Speller
+
+  /// When it opens, since 1970.
+  var seconds: Int64 { candle.start.rawValue / Microseconds.second }
+  var milliseconds: Int64 { candle.start.rawValue / Microseconds.millisecond }
+  /// Of its end, less one: `1788081179999`.
+  var lastMillisecond: Int64 { (candle.start.rawValue + candle.interval) / Microseconds.millisecond - 1 }
+  var isClosed: Bool { candle.isClosed }
+  var trades: Int64 { candle.bar.trades }
+  var open: Spelled { i.price(candle.bar.open) }
+  var high: Spelled { i.price(candle.bar.high) }
+  var low: Spelled { i.price(candle.bar.low) }
+  var close: Spelled { i.price(candle.bar.close) }
   /// Open, high, low and close with commas between: the order of most venues.
-  func prices(_ bar: SimulatedDay.Minute) -> JSONText {
-    "\(price(bar.open)),\(price(bar.high)),\(price(bar.low)),\(price(bar.close))"
+  var prices: JSONText { "\(open),\(high),\(low),\(close)" }
+  var vwap: Spelled { i.price(candle.vwap) }
+  var volume: Spelled { i.size(candle.bar.volume) }
+  /// In quote units, with eight digits at most.
+  var turnover: Spelled { i.number(i.instrument.quoteUnits(candle.bar.turnover)) }
+  /// With half of the volume and of the turnover.
+  var half: SpelledCandle {
+    var half = candle
+    half.bar.volume /= 2
+    half.bar.turnover /= 2
+    return SpelledCandle(candle: half, i: i)
   }
-
-  /// What a bar traded in quote units, with eight digits at most.
-  func turnover(_ bar: SimulatedDay.Minute) -> Spelled { number(instrument.quoteUnits(bar.turnover)) }
 }
 
 extension ByteBuffer {

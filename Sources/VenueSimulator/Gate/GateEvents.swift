@@ -8,29 +8,28 @@ extension GateProtocol {
   }
 
   /// Changes of the whole book since `first`.
-  func update(_ index: Int, first: Int64, bids: [PriceLevel], asks: [PriceLevel]) -> JSONText {
+  func update(_ index: Int, first: Int64, _ sides: BookSides) -> JSONText {
     let i = spell(index)
     return #"""
       {\#(head("spot.order_book_update")),"event":"update","result":{"t":\#(ms: now),"e":"depthUpdate",\#
-      "E":\#(seconds: now),"s":"\#(i.name)","U":\#(first),"u":\#(state(index).updateID),"b":\#(i.pairs(bids)),\#
-      "a":\#(i.pairs(asks))}}
+      "E":\#(seconds: now),"s":"\#(i.name)","U":\#(first),"u":\#(state(index).updateID),"b":\#(i.pairs(sides.bids)),\#
+      "a":\#(i.pairs(sides.asks))}}
       """#
   }
 
   /// The whole window, or what changed since `first`: without sides where nothing did.
   /// - Parameter last: the number that the window stands at.
   func window(
-    _ index: Int, _ depth: Int, last: Int64, _ change: (first: Int64, bids: [PriceLevel], asks: [PriceLevel])?
+    _ index: Int, _ depth: Int, last: Int64, _ change: (first: Int64, sides: BookSides)?
   ) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let bids = change?.bids ?? state.book.top(.bid, depth)
-    let asks = change?.asks ?? state.book.top(.ask, depth)
-    let isQuiet = change != nil && bids.isEmpty && asks.isEmpty
-    let sides: JSONText = isQuiet ? "" : #","b":\#(i.pairs(bids)),"a":\#(i.pairs(asks))"#
+    let i = spell(index)
+    let sides = change?.sides ?? state(index).book.top(depth)
+    let isQuiet = change != nil && sides.isEmpty
+    let levels: JSONText = isQuiet ? "" : #","b":\#(i.pairs(sides.bids)),"a":\#(i.pairs(sides.asks))"#
     let first: JSONText = change.map { #""U":\#($0.first),"# } ?? ""
     return #"""
       {"channel":"spot.obu","result":{"t":\#(ms: now)\#(change == nil ? #","full":true"# : ""),\#
-      "s":"ob.\#(i.name).\#(depth)",\#(first)"u":\#(last)\#(sides)},"time_ms":\#(ms: now),"event":"update"}
+      "s":"ob.\#(i.name).\#(depth)",\#(first)"u":\#(last)\#(levels)},"time_ms":\#(ms: now),"event":"update"}
       """#
   }
 
@@ -50,11 +49,9 @@ extension GateProtocol {
 
   func quote(_ index: Int) -> JSONText {
     let (state, i) = (state(index), spell(index))
-    let (bid, ask) = (state.book.bestBid, state.book.bestAsk)
     return #"""
       {\#(head("spot.book_ticker")),"event":"update","result":{"t":\#(ms: now),"u":\#(state.updateID),\#
-      "s":"\#(i.name)",\#
-      "b":\#(i.price(bid)),"B":\#(i.size(bid)),"a":\#(i.price(ask)),"A":\#(i.size(ask))}}
+      "s":"\#(i.name)","b":\#(i.bid),"B":\#(i.bidSize),"a":\#(i.ask),"A":\#(i.askSize)}}
       """#
   }
 
@@ -63,13 +60,11 @@ extension GateProtocol {
   }
 
   func figures(_ state: InstrumentMarket) -> JSONText {
-    let (i, day) = (spell(state), state.day)
-    let volume = Spelled(value: state.quoteVolume.mantissa, scale: state.quoteVolume.scale, spelling: .quoted)
+    let i = spell(state)
     return #"""
-      {"currency_pair":"\#(i.name)","last":\#(i.price(day.last)),"lowest_ask":\#(i.price(state.book.bestAsk)),\#
-      "highest_bid":\#(i.price(state.book.bestBid)),"change_percentage":\#(i.number(day.rise(in: 1_000_000), 4)),\#
-      "base_volume":\#(i.size(day.volume)),"quote_volume":\#(volume),"high_24h":\#(i.price(day.high)),\#
-      "low_24h":\#(i.price(day.low))}
+      {"currency_pair":"\#(i.name)","last":\#(i.last),"lowest_ask":\#(i.ask),"highest_bid":\#(i.bid),\#
+      "change_percentage":\#(i.percent(4)),"base_volume":\#(i.volume),\#
+      "quote_volume":\#(Spelling.quoted.of(state).quoteVolume),"high_24h":\#(i.high),"low_24h":\#(i.low)}
       """#
   }
 }

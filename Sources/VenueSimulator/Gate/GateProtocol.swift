@@ -43,23 +43,22 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
   /// By instrument × (slow, fast).
   private var updates: [Gathered]
   var snapshots = KeptSnapshots()
-  /// Requests by REST in the ten seconds under way, of each path.
-  var restWindow: Int64 = 0
-  var restRequests: [String: Int] = [:]
+  /// By REST, of each path.
+  var requests: [String: RequestCount] = [:]
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.flatMap { state in
       Self.depths.map { Book(window: BookWindow(depth: $0), last: state.updateID) }
     }
     updates = market.instruments.flatMap { [Gathered(first: $0.updateID + 1), Gathered(first: $0.updateID + 1)] }
-    super.init(name: "gate", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .shortest }
   /// Without the last slash the venue has no such page.
-  override class var paths: [String] { ["/ws/v4/"] }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown, .staleSnapshot] }
-  override var webSocketPath: String { "/ws/v4/" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(
+      name: "gate", spelling: .shortest, paths: ["/ws/v4/"], special: [.plannedShutdown, .staleSnapshot])
+  }
 
   override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
@@ -113,8 +112,8 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
       #"""
       {\#(head(request?["channel"].text ?? ""))\#(id),"conn_id":"28838ac31473dcbb",\#
       "trace_id":"789a534faf3c51651b7764b0ac63b4a8","event":\#(json: request?["event"].text ?? ""),\#
-      "payload":[\#(names: request?["payload"].texts ?? [])],\#(failure)\#
-      "result":{"status":"\#(error == nil ? "success" : "fail")"}}
+      "payload":[\#(names: request?["payload"].texts ?? [])],\#
+      \#(failure)"result":{"status":"\#(error == nil ? "success" : "fail")"}}
       """#)
   }
 
@@ -126,31 +125,23 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     switch name {
     case "spot.obu":
       wanted = payload.compactMap(stream)
-      if isStart, let twice = zip(wanted, payload).first(where: { has($0.0, session) }) {
+      if isStart, let twice = zip(wanted, payload).first(where: { desk.has(session, $0.0) }) {
         return fail("Alert sub \(twice.1)")
       }
     case "spot.order_book_update":
       guard payload.count == 2, ["20ms", "100ms"].contains(payload[1]) else { return fail("Invalid argument provided") }
       guard let index = listed(payload[0]) else { return fail("unknown currency pair \(payload[0])") }
-      wanted = [Stream(channel: .updates(isFast: payload[1] == "20ms"), instrument: index)]
+      wanted = [Stream(.updates(isFast: payload[1] == "20ms"), index)]
     case "spot.trades", "spot.book_ticker", "spot.tickers":
       if let unknown = payload.first(where: { listed($0) == nil }) { return fail("unknown currency pair \(unknown)") }
       let channel: GateChannel = name == "spot.trades" ? .trades : name == "spot.tickers" ? .tickers : .quotes
-      wanted = payload.compactMap { listed($0).map { Stream(channel: channel, instrument: $0) } }
+      wanted = payload.compactMap { listed($0).map { Stream(channel, $0) } }
     default: return fail("Unknown channel \(name)")
     }
     reply(request, session)
     for stream in wanted {
-      if !isStart {
-        desk.remove(session, stream.channel, stream.instrument)
-      } else if !has(stream, session) {
-        begin(stream.channel, stream.instrument, session)
-      }
+      if !isStart { leave(stream, session) } else if !desk.has(session, stream) { join(stream, session) }
     }
-  }
-
-  private func has(_ stream: Stream, _ session: SimulatedSession) -> Bool {
-    desk.has(session, stream.channel, stream.instrument)
   }
 
   /// `ob.BTC_USDT.400`; nil if there is none such, which nobody is told.
@@ -159,16 +150,17 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     guard parts.count == 3, parts[0] == "ob", let depth = Int(parts[2]), Self.depths.contains(depth),
       let index = listed(parts[1])
     else { return nil }
-    return Stream(channel: .stream(depth: depth), instrument: index)
+    return Stream(.stream(depth: depth), index)
   }
 
   private func place(_ instrument: Int, _ depth: Int) -> Int {
     instrument * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
-  private func begin(_ channel: GateChannel, _ index: Int, _ session: SimulatedSession) {
-    let isFirst = desk.isEmpty(channel, index)
-    switch channel {
+  override func begin(_ stream: Stream, _ session: SimulatedSession) {
+    let index = stream.instrument
+    let isFirst = desk.isEmpty(stream.channel, index)
+    switch stream.channel {
     case .stream(let depth):
       let place = place(index, depth)
       // Those who are there get what is gathered; the newcomer's snapshot has it already.
@@ -190,7 +182,6 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     case .trades, .quotes: break
     case .tickers: session.send(.ticker, instrument: index, ticker(index))
     }
-    desk.add(session, channel, index)
   }
 
   // MARK: - The market
@@ -209,7 +200,7 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     let state = state(index)
     guard !desk.isEmpty(.stream(depth: depth), index), state.updateID > books[place].last else { return }
     // Whether spot tells of levels that fall out of the window is not known: here every other market does.
-    let (bids, asks) =
+    let sides =
       index % 2 == 1 ? books[place].window.moveSilently(to: state.book) : books[place].window.move(to: state.book)
     let first = books[place].last + 1
     books[place].last = state.updateID
@@ -218,21 +209,16 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     let isWhole = index % 2 == 0 && books[place].messages % 32 == 0
     send(
       .stream(depth: depth), index, isWhole ? .bookSnapshot : .book(isVisible: true),
-      window(index, depth, last: state.updateID, isWhole ? nil : (first, bids, asks)))
+      window(index, depth, last: state.updateID, isWhole ? nil : (first, sides)))
   }
 
   private func flushUpdates(_ index: Int, isFast: Bool) {
     let place = index * 2 + (isFast ? 1 : 0)
-    guard !desk.isEmpty(.updates(isFast: isFast), index), !updates[place].levels.isEmpty else { return }
-    let gathered = updates[place]
-    updates[place].levels.removeAll()
+    guard !desk.isEmpty(.updates(isFast: isFast), index), let sides = updates[place].levels.take() else { return }
+    let first = updates[place].first
     updates[place].first = state(index).updateID + 1
-    send(
-      .updates(isFast: isFast), index, .book(isVisible: true),
-      update(index, first: gathered.first, bids: gathered.levels.sortedBids, asks: gathered.levels.sortedAsks))
+    send(.updates(isFast: isFast), index, .book(isVisible: true), update(index, first: first, sides))
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -3,22 +3,19 @@ import MarketData
 
 /// Gate's REST answers, two hundred in ten seconds of each path.
 extension GateProtocol {
-  private static let restLimit = 200
+  private static let restCount = RequestCount(200, per: 10 * Microseconds.second)
   /// Levels a side of a snapshot; more are answered with an empty book.
   private static let snapshotLimit = 1_000
   private static let prefix = "/api/v4/spot/"
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
-    let window = now.rawValue / (10 * Microseconds.second)
-    if window != restWindow { (restWindow, restRequests) = (window, [:]) }
     // Nothing is traded on margin here.
     if request.path == "/api/v4/margin/currency_pairs" { return SimulatedResponse("[]") }
     let name = request.part(after: Self.prefix) ?? ""
     guard ["currency_pairs", "order_book", "tickers", "candlesticks"].contains(name) else {
       return SimulatedResponse(status: 404, #"{"label":"INVALID_PARAM_VALUE","message":"not found"}"#)
     }
-    restRequests[name, default: 0] += 1
-    let isOver = restRequests[name, default: 0] > Self.restLimit
+    let isOver = !requests[name, default: Self.restCount].take(at: now)
     let fault = name == "candlesticks" && !isOver ? faults.takeCandleFault() : nil
     var response: SimulatedResponse
     switch name {
@@ -28,9 +25,9 @@ extension GateProtocol {
     case "order_book": response = orderBook(request)
     case "candlesticks": response = candles(request, fault)
     case "tickers": response = SimulatedResponse("[\(JSONText.list(market.instruments, figures))]")
-    default: response = SimulatedResponse("[\(JSONText.list(market.instruments) { pair($0.instrument) })]")
+    default: response = SimulatedResponse("[\(JSONText.list(market.instruments) { pair($0) })]")
     }
-    response.fields.append(("X-Gate-RateLimit-Limit", String(Self.restLimit)))
+    response.fields.append(("X-Gate-RateLimit-Limit", String(Self.restCount.limit)))
     return response
   }
 
@@ -47,23 +44,21 @@ extension GateProtocol {
     let truth = snapshots.take(index)?.truth ?? market.truth(index, isSnapshot: true)
     let i = spell(index)
     let id: JSONText = request["with_id"] == "true" ? #""id":\#(truth.updateID),"# : ""
-    var response = SimulatedResponse(
+    return bookAnswer(
+      truth,
       #"""
       {\#(id)"current":\#(ms: now),"update":\#(ms: now),"asks":\#(i.pairs(truth.book.top(.ask, limit))),\#
       "bids":\#(i.pairs(truth.book.top(.bid, limit)))}
       """#)
-    response.truth = truth
-    return response
   }
 
-  private func pair(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Self.spelling.of(instrument)
+  private func pair(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (spell(state), state.instrument)
     return #"""
       {"id":"\#(i.name)","base":"\#(instrument.base)","base_name":"\#(instrument.base)",\#
-      "quote":"\#(instrument.quote)",\#
-      "quote_name":"Tether","fee":"0.2","min_base_amount":\#(i.minimum),"min_quote_amount":"3",\#
-      "amount_precision":\#(instrument.sizeScale),"precision":\#(instrument.priceScale),"trade_status":"tradable",\#
-      "sell_start":0,"buy_start":0,"type":"normal","st_tag":false}
+      "quote":"\#(instrument.quote)","quote_name":"Tether","fee":"0.2","min_base_amount":\#(i.minimum),\#
+      "min_quote_amount":"3","amount_precision":\#(instrument.sizeScale),"precision":\#(instrument.priceScale),\#
+      "trade_status":"tradable","sell_start":0,"buy_start":0,"type":"normal","st_tag":false}
       """#
   }
 
@@ -83,8 +78,8 @@ extension GateProtocol {
     // An interval that it does not know has been answered with bars of another one.
     let interval =
       CandleInterval.named(request["interval"] ?? "30m", ["1m", "5m", "15m", "1h", "4h", "1d"]) ?? .hour
-    let from = request.time("from", unit: Microseconds.second)
-    let to = request.time("to", unit: Microseconds.second)
+    let from = request.seconds("from")
+    let to = request.seconds("to")
     let limit = request["limit"].map { Int64($0) ?? 0 }
     guard from == nil || to == nil || limit == nil else {
       return refuse("limit cannot be specified together with from and to")
@@ -104,12 +99,12 @@ extension GateProtocol {
       isFilled: index % 2 == 0, depth: Int(Self.candleDepth))
     if let from { window.from = from }
     if let to { window.to = to }
-    let (i, exact) = (spell(index), Spelling.quoted.of(state(index).instrument))
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let bar = candle.bar
+    let i = spell(index)
+    let list = candles(index, interval, window, fault, .quoted) { exact in
+      let bar = SpelledCandle(candle: exact.candle, i: i)
       return #"""
-        ["\#(candle.seconds)",\#(exact.turnover(bar)),\#(i.price(bar.close)),\#(i.price(bar.high)),\#
-        \#(i.price(bar.low)),\#(i.price(bar.open)),\#(exact.size(bar.volume)),"\#(candle.isClosed ? "true" : "false")"]
+        ["\#(bar.seconds)",\#(exact.turnover),\#(bar.close),\#(bar.high),\#(bar.low),\#(bar.open),\#(exact.volume),\#
+        "\#(bar.isClosed ? "true" : "false")"]
         """#
     }
     return SimulatedResponse("[\(list)]")

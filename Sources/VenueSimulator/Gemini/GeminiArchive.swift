@@ -31,14 +31,11 @@ extension GeminiProtocol {
     }.filter { !isRefused($0) }
     guard !wanted.isEmpty else { return session.say(#"{"reason":"NoValidTradingPairs","result":"error"}"#) }
     for index in wanted {
+      let stream = Stream(.archive, index)
       if request["type"].text == "unsubscribe" {
-        desk.remove(session, .archive, index)
-        left([Stream(channel: .archive, instrument: index)], session)
-      } else if !desk.has(session, .archive, index) {
-        // What is gathered belongs to those who were there before; the first message has it already.
-        flush(.archive, index)
-        desk.add(session, .archive, index)
-        session.send(.bookSnapshot, instrument: index, whole(index))
+        leave(stream, session)
+      } else if !desk.has(session, stream) {
+        join(stream, session)
       }
     }
   }
@@ -50,33 +47,27 @@ extension GeminiProtocol {
     for trade in change.trades { send(.archive, index, .trade, archived(trade, index)) }
   }
 
-  private func whole(_ index: Int) -> JSONText {
+  func whole(_ index: Int) -> JSONText {
     let state = state(index)
     let trades = JSONText.list(state.recentTrades.suffix(Self.replayed).reversed()) { archived($0, index) }
-    return #"""
-      \#(changes(index, state.book.bids.reversed(), state.book.asks.reversed())),"trades":[\#(trades)],\#
-      "auction_events":[]}
-      """#
+    return #"\#(changes(index, state.book.sides)),"trades":[\#(trades)],"auction_events":[]}"#
   }
 
   /// Without the brace at the end. Prices have all their digits, sizes those that they need.
-  func changes(_ index: Int, _ bids: [PriceLevel], _ asks: [PriceLevel]) -> JSONText {
-    let instrument = state(index).instrument
-    let (price, size) = (Spelling.quoted.of(instrument), Spelling.shortest.of(instrument))
-    let levels = bids.map { (side: "buy", level: $0) } + asks.map { (side: "sell", level: $0) }
-    let rows = JSONText.list(levels) { side, level in
-      #"["\#(side)",\#(price.price(level.price)),\#(size.size(level.size))]"#
+  func changes(_ index: Int, _ sides: BookSides) -> JSONText {
+    let (i, short) = (Spelling.quoted.of(state(index)), Spelling.shortest.of(state(index)))
+    let rows = JSONText.list(sides.labelled("buy", "sell")) { side, level in
+      #"["\#(side)",\#(i.price(level.price)),\#(short.size(level.size))]"#
     }
-    return #"{"type":"l2_updates","symbol":"\#(instrument.venueSymbol.uppercased())","changes":[\#(rows)]"#
+    return #"{"type":"l2_updates","symbol":"\#(i.name.uppercased())","changes":[\#(rows)]"#
   }
 
   /// With the number that the current socket gives the trade.
   private func archived(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
-    let instrument = state(index).instrument
-    let (price, size) = (Spelling.quoted.of(instrument), Spelling.shortest.of(instrument))
+    let (i, short) = (Spelling.quoted.of(state(index)), Spelling.shortest.of(state(index)))
     return #"""
-      {"type":"trade","symbol":"\#(instrument.venueSymbol.uppercased())","event_id":\#(Self.number(of: trade)),\#
-      "timestamp":\#(ms: trade.time),"price":\#(price.price(trade.price)),"quantity":\#(size.size(trade.size)),\#
+      {"type":"trade","symbol":"\#(i.name.uppercased())","event_id":\#(Self.number(of: trade)),\#
+      "timestamp":\#(ms: trade.time),"price":\#(i.price(trade.price)),"quantity":\#(short.size(trade.size)),\#
       "side":"\#(trade.side == .buy ? "buy" : "sell")"}
       """#
   }

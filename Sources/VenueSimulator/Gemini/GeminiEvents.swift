@@ -5,13 +5,11 @@ import MarketData
 extension GeminiProtocol {
   private func time(_ time: Timestamp) -> JSONText { "\(time.rawValue)209" }
 
-  func book(
-    _ index: Int, _ first: Int64, _ last: Int64, _ bids: [PriceLevel], _ asks: [PriceLevel]
-  ) -> JSONText {
+  func book(_ index: Int, _ first: Int64, _ last: Int64, _ sides: BookSides) -> JSONText {
     let i = spell(index)
     return #"""
-      {"e":"depthUpdate","E":\#(time(now)),"s":"\#(i.name)","U":\#(first),"u":\#(last),"b":\#(i.pairs(bids)),\#
-      "a":\#(i.pairs(asks))}
+      {"e":"depthUpdate","E":\#(time(now)),"s":"\#(i.name)","U":\#(first),"u":\#(last),"b":\#(i.pairs(sides.bids)),\#
+      "a":\#(i.pairs(sides.asks))}
       """#
   }
 
@@ -34,8 +32,8 @@ extension GeminiProtocol {
     }
     let last = state.recentTrades.last.map { side("c", "C", PriceLevel(price: $0.price, size: $0.size)) }
     return #"""
-      {"u":\#(number),"E":\#(time(now)),"s":"\#(i.name)"\#(side("b", "B", state.book.bestBid))\#
-      \#(side("a", "A", state.book.bestAsk))\#(last ?? "")}
+      {"u":\#(number),"E":\#(time(now)),\#
+      "s":"\#(i.name)"\#(side("b", "B", state.book.bestBid))\#(side("a", "A", state.book.bestAsk))\#(last ?? "")}
       """#
   }
 
@@ -62,7 +60,7 @@ extension GeminiProtocol {
       return SimulatedResponse("[\(names: market.instruments.map(\.instrument.venueSymbol))]")
     }
     let answers: [(String, (InstrumentMarket) -> JSONText)] = [
-      ("/v1/symbols/details/", { self.details($0.instrument) }), ("/v2/ticker/", day), ("/v1/pubticker/", volume),
+      ("/v1/symbols/details/", details), ("/v2/ticker/", day), ("/v1/pubticker/", volume),
     ]
     for (prefix, text) in answers {
       guard let name = request.part(after: prefix), let index = index(of: name.lowercased()) else { continue }
@@ -72,38 +70,32 @@ extension GeminiProtocol {
   }
 
   /// Steps as the venue prints them: bare, and the step of sizes with an exponent.
-  private func details(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Spelling.bare.of(instrument)
-    let isSpot = instrument.kind == .spot
+  private func details(_ state: InstrumentMarket) -> JSONText {
+    let (i, instrument) = (Spelling.bare.of(state), state.instrument)
     return #"""
       {"symbol":"\#(i.name.uppercased())","base_currency":"\#(instrument.base)",\#
-      "quote_currency":"\#(instrument.quote)",\#
-      "tick_size":\#(instrument.lot)E-\#(instrument.sizeScale),"quote_increment":\#(i.tick),\#
-      "min_order_size":"\#(i.minimum)",\#
-      "status":"open","wrap_enabled":false,"product_type":"\#(isSpot ? "spot" : "swap")",\#
-      "contract_type":"\#(isSpot ? "vanilla" : "linear")","contract_price_currency":"\#(instrument.quote)"}
+      "quote_currency":"\#(instrument.quote)","tick_size":\#(instrument.lot)E-\#(instrument.sizeScale),\#
+      "quote_increment":\#(i.tick),"min_order_size":"\#(i.minimum)","status":"open","wrap_enabled":false,\#
+      "product_type":"\#(instrument.isSpot ? "spot" : "swap")",\#
+      "contract_type":"\#(instrument.isSpot ? "vanilla" : "linear")","contract_price_currency":"\#(instrument.quote)"}
       """#
   }
 
   private func day(_ state: InstrumentMarket) -> JSONText {
-    let (i, day) = (Spelling.quoted.of(state.instrument), state.day)
-    let hours = day.minutes(last: 1_440).minutes.enumerated().filter { $0.offset % 60 == 59 }
+    let i = Spelling.quoted.of(state)
+    let hours = state.day.minutes(last: 1_440).minutes.enumerated().filter { $0.offset % 60 == 59 }
     let closes = JSONText.list(hours.reversed()) { "\(i.price($0.element.close))" }
     return #"""
-      {"symbol":"\#(i.name.uppercased())","open":\#(i.price(day.open)),"high":\#(i.price(day.high)),\#
-      "low":\#(i.price(day.low)),"close":\#(i.price(day.last)),"changes":[\#(closes)],\#
-      "bid":\#(i.price(state.book.bestBid)),\#
-      "ask":\#(i.price(state.book.bestAsk))}
+      {"symbol":"\#(i.name.uppercased())","open":\#(i.open),"high":\#(i.high),"low":\#(i.low),"close":\#(i.last),\#
+      "changes":[\#(closes)],"bid":\#(i.bid),"ask":\#(i.ask)}
       """#
   }
 
   private func volume(_ state: InstrumentMarket) -> JSONText {
-    let i = Spelling.quoted.of(state.instrument)
+    let i = Spelling.quoted.of(state)
     return #"""
-      {"bid":\#(i.price(state.book.bestBid)),"ask":\#(i.price(state.book.bestAsk)),\#
-      "volume":{"\#(i.instrument.base)":\#(i.size(state.day.volume)),\#
-      "\#(i.instrument.quote)":\#(i.number(state.quoteVolume)),\#
-      "timestamp":\#(ms: now)},"last":\#(i.price(state.day.last))}
+      {"bid":\#(i.bid),"ask":\#(i.ask),"volume":{"\#(i.base)":\#(i.volume),"\#(i.quote)":\#(i.quoteVolume),\#
+      "timestamp":\#(ms: now)},"last":\#(i.last)}
       """#
   }
 
@@ -120,7 +112,7 @@ extension GeminiProtocol {
     let fault = faults.takeCandleFault()
     guard fault != .limited else { return tooMany }
     let (name, frame) = (parts[parts.count - 2], parts[parts.count - 1])
-    guard let index = index(of: name.lowercased()), (state(index).instrument.kind == .spot) == isSpot else {
+    guard let index = index(of: name.lowercased(), isSpot: isSpot) else {
       let shown = name.filter { $0.isLetter || $0.isNumber }
       return refuse("Bad Request", "Supplied value '\(shown)' is not a valid symbol.")
     }
@@ -131,10 +123,7 @@ extension GeminiProtocol {
         "InvalidParameterValue", "time_frame expects one of the following: [1m, 5m, 15m, 30m, 1hr, 6hr, 1day]")
     }
     let window = CandleWindow(limit: count, isNewestFirst: true)
-    let i = Spelling.script.of(state(index).instrument)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      "[\(candle.milliseconds),\(i.prices(candle.bar)),\(i.size(candle.bar.volume))]"
-    }
+    let list = candles(index, interval, window, fault, .script) { "[\($0.milliseconds),\($0.prices),\($0.volume)]" }
     return SimulatedResponse("[\(list)]")
   }
 }

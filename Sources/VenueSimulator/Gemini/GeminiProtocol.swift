@@ -8,16 +8,9 @@ final class GeminiSession: SimulatedSession {
   /// Levels of the snapshot that a book begins with; nil for all, 0 for none.
   var snapshotDepth: Int?
   /// Of the archived socket a heartbeat.
-  var lastPing: Timestamp
-  /// Weight of requests in the ten seconds under way.
-  var weight = 0
-  var weightStart: Timestamp
-
-  required init(id: Int, faults: FaultInjector) {
-    lastPing = faults.now
-    weightStart = faults.now
-    super.init(id: id, faults: faults)
-  }
+  lazy var lastPing = opened
+  /// The weight of requests, one each.
+  lazy var weight = RequestCount(7_000, per: 10 * Microseconds.second, from: opened)
 }
 
 /// A stream: `btcusd@depth@100ms`; and `l2` of the archived socket.
@@ -40,8 +33,6 @@ enum GeminiChannel: String {
 /// the number that the one before ended at. The numbers are of one sequence for all markets.
 final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
   static let pingInterval = 20 * Microseconds.second
-  /// Weight of requests in ten seconds, one each.
-  static let weightLimit = 7_000
 
   struct Book {
     var batch = LevelBatch()
@@ -55,28 +46,26 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
   var number: Int64 = 1_764_527_605_000_000
   var restRequests: [Timestamp] = []
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     for channel in [GeminiChannel.fastBook, .slowBook, .archive] {
       books[channel] = market.instruments.map { _ in Book() }
     }
-    super.init(name: "gemini", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .padded }
-  override class var paths: [String] { ["/", "", archivePath, archivePath + "/"] }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "gemini", spelling: .padded, paths: ["/", "", archivePath, archivePath + "/"])
+  }
 
   // MARK: - Connections
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> GeminiSession {
-    let session = GeminiSession(id: id, faults: faults)
-    session.isArchived = path.hasPrefix(Self.archivePath)
-    guard !session.isArchived else { return session }
-    let wanted = query.first { $0.name == "snapshot" }.map { Int($0.value) } ?? 0
-    guard let wanted, wanted >= -1 else { throw SimulatedRefusal(status: 400, reason: "Bad Request") }
+  override func welcome(_ session: GeminiSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
+    session.isArchived = request.path.hasPrefix(Self.archivePath)
+    guard !session.isArchived else { return }
+    guard let wanted = Int(request["snapshot"] ?? "0"), wanted >= -1 else {
+      throw SimulatedRefusal(status: 400, reason: "Bad Request")
+    }
     session.snapshotDepth = wanted == -1 ? nil : wanted
-    return session
   }
 
   override func left(_ streams: [Stream], _ session: GeminiSession) {
@@ -111,9 +100,7 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
     guard let request = try? ClientMessage(text) else { return fail("null", 400, -1000, "Malformed request", session) }
     // As it stood, to be echoed.
     let id = request["id"].isThere ? request["id"].raw : "null"
-    if now - session.weightStart >= 10 * Microseconds.second { (session.weightStart, session.weight) = (now, 0) }
-    session.weight += 1
-    guard session.weight <= Self.weightLimit else { return fail(id, 429, -1003, "Too many requests", session) }
+    guard session.weight.take(at: now) else { return fail(id, 429, -1003, "Too many requests", session) }
     let method = request["method"].text.lowercased()
     switch method {
     case "subscribe", "unsubscribe": subscribe(request, id, session, isStart: method == "subscribe")
@@ -137,28 +124,22 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
       guard parts.count == 2, let channel = GeminiChannel(rawValue: String(parts[1])), channel != .archive,
         let index = index(of: parts[0].lowercased()), !isRefused(index) || !isStart
       else { return fail(id, 400, -1013, "Invalid stream name: \(text)", session) }
-      wanted.append(Stream(channel: channel, instrument: index))
+      wanted.append(Stream(channel, index))
     }
     for stream in wanted {
-      if isStart {
-        begin(stream.channel, stream.instrument, session)
-      } else {
-        desk.remove(session, stream.channel, stream.instrument)
-        left([stream], session)
-      }
+      if !isStart { leave(stream, session) } else if !desk.has(session, stream) { join(stream, session) }
     }
     session.say(#"{"id":\#(id),"status":200}"#)
   }
 
-  private func begin(_ channel: GeminiChannel, _ index: Int, _ session: GeminiSession) {
-    guard !desk.has(session, channel, index) else { return }
-    if channel.isBook {
-      // What is gathered belongs to those who were there before; the snapshot has it already.
-      flush(channel, index)
-      if desk.isEmpty(channel, index) { books[channel]![index].number = number }
-      sendSnapshot(channel, index, session)
-    }
-    desk.add(session, channel, index)
+  override func begin(_ stream: Stream, _ session: GeminiSession) {
+    let (channel, index) = (stream.channel, stream.instrument)
+    guard channel.isBook else { return }
+    // What is gathered belongs to those who were there before; the snapshot has it already.
+    flush(channel, index)
+    guard channel != .archive else { return session.send(.bookSnapshot, instrument: index, whole(index)) }
+    if desk.isEmpty(channel, index) { books[channel]![index].number = number }
+    sendSnapshot(channel, index, session)
   }
 
   // MARK: - The market
@@ -179,23 +160,18 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
     let book = state(index).book
     let depth = session.snapshotDepth ?? max(book.bids.count, book.asks.count)
     let last = books[channel]![index].number
-    session.send(
-      .bookSnapshot, instrument: index, self.book(index, last, last, book.top(.bid, depth), book.top(.ask, depth)))
+    session.send(.bookSnapshot, instrument: index, self.book(index, last, last, book.top(depth)))
   }
 
   func flush(_ channel: GeminiChannel, _ index: Int) {
-    let batch = books[channel]![index].batch
-    guard !batch.isEmpty else { return }
-    books[channel]![index].batch.removeAll()
+    guard let changed = books[channel]![index].batch.take() else { return }
     guard channel != .archive else {
-      return send(.archive, index, .book(isVisible: true), "\(changes(index, batch.sortedBids, batch.sortedAsks))}")
+      return send(.archive, index, .book(isVisible: true), "\(changes(index, changed))}")
     }
     let previous = books[channel]![index].number
     books[channel]![index].number = number
     // Changes are in no order: worst first here.
-    send(
-      channel, index, .book(isVisible: true),
-      book(index, previous, number, batch.sortedBids.reversed(), batch.sortedAsks.reversed()))
+    send(channel, index, .book(isVisible: true), book(index, previous, number, changed.reversed))
   }
 
   private func sendDepth(_ parameters: ClientMessage, _ id: String, _ session: GeminiSession) {
@@ -212,7 +188,5 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
       """#)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -16,16 +16,16 @@ extension HyperliquidProtocol {
     let depth = isFast ? Self.fastDepth : Self.depth
     func side(_ side: BookSide) -> JSONText { .list(state.book.top(side, depth)) { level($0, i) } }
     return #"""
-      {"coin":\#(json: i.name),"time":\#(ms: now),"levels":[[\#(side(.bid))],[\#(side(.ask))]]\#
-      \#(isFast ? #","fast":true"# : "")}
+      {"coin":\#(json: i.name),"time":\#(ms: now),"levels":[[\#(side(.bid))],\#
+      [\#(side(.ask))]]\#(isFast ? #","fast":true"# : "")}
       """#
   }
 
   func quote(_ index: Int) -> JSONText {
     let (book, i) = (state(index).book, spell(index))
     return #"""
-      {"channel":"bbo","data":{"coin":\#(json: i.name),"time":\#(ms: now),\#
-      "bbo":[\#(level(book.bestBid, i)),\#(level(book.bestAsk, i))]}}
+      {"channel":"bbo","data":{"coin":\#(json: i.name),"time":\#(ms: now),"bbo":[\#(level(book.bestBid, i)),\#
+      \#(level(book.bestAsk, i))]}}
       """#
   }
 
@@ -44,20 +44,16 @@ extension HyperliquidProtocol {
 
   func context(_ index: Int) -> JSONText {
     let state = state(index)
-    let name: StaticString = state.instrument.kind == .spot ? "activeSpotAssetCtx" : "activeAssetCtx"
-    return #"""
-      {"channel":"\#(name)","data":{"coin":\#(json: state.instrument.venueSymbol),"ctx":{\#(figures(state))}}}
-      """#
+    let name: StaticString = state.instrument.isSpot ? "activeSpotAssetCtx" : "activeAssetCtx"
+    return #"{"channel":"\#(name)","data":{"coin":\#(json: state.instrument.venueSymbol),"ctx":{\#(figures(state))}}}"#
   }
 
   /// The day's figures, without braces.
   private func figures(_ state: InstrumentMarket) -> JSONText {
-    let (i, day) = (spell(state), state.day)
-    let volume = Spelled(value: state.quoteVolume.mantissa, scale: state.quoteVolume.scale, spelling: .quoted)
+    let i = spell(state)
     return #"""
-      "prevDayPx":\#(i.price(day.open)),"dayNtlVlm":\#(volume),"markPx":\#(i.price(day.last)),\#
-      "midPx":\#(middle(state)),\#
-      "dayBaseVlm":\#(i.size(day.volume))
+      "prevDayPx":\#(i.open),"dayNtlVlm":\#(Spelling.quoted.of(state).quoteVolume),"markPx":\#(i.last),\#
+      "midPx":\#(middle(state)),"dayBaseVlm":\#(i.volume)
       """#
   }
 
@@ -85,16 +81,15 @@ extension HyperliquidProtocol {
   }
 
   private var perpetuals: JSONText {
-    let rows = JSONText.list(market.instruments.filter { $0.instrument.kind != .spot }) { state in
-      let instrument = state.instrument
-      return #"{"szDecimals":\#(instrument.sizeScale),"name":\#(json: instrument.venueSymbol),"maxLeverage":40}"#
+    let rows = JSONText.list(states(isSpot: false).map(\.instrument)) { instrument in
+      #"{"szDecimals":\#(instrument.sizeScale),"name":\#(json: instrument.venueSymbol),"maxLeverage":40}"#
     }
     return #"{"universe":[\#(rows)]}"#
   }
 
   /// In the order of the list; those of spot name their market.
   private func contexts(isSpot: Bool) -> JSONText {
-    .list(market.instruments.filter { ($0.instrument.kind == .spot) == isSpot }) { state in
+    .list(states(isSpot: isSpot)) { state in
       let coin: JSONText = isSpot ? #","coin":\#(json: state.instrument.venueSymbol)"# : ""
       return "{\(figures(state))\(coin)}"
     }
@@ -102,7 +97,7 @@ extension HyperliquidProtocol {
 
   /// Tokens by the order of the listing, the quote first.
   private var spots: JSONText {
-    let spots = Array(market.instruments.map(\.instrument).filter { $0.kind == .spot }.enumerated())
+    let spots = Array(states(isSpot: true).map(\.instrument).enumerated())
     let tokens = JSONText.list(spots) { place, spot in
       #"""
       {"name":\#(json: spot.base),"szDecimals":\#(spot.sizeScale),"weiDecimals":8,"index":\#(place + 1),\#
@@ -113,8 +108,8 @@ extension HyperliquidProtocol {
       #"{"tokens":[\#(place + 1),0],"name":\#(json: spot.venueSymbol),"index":\#(place),"isCanonical":false}"#
     }
     return #"""
-      {"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e","isCanonical":true}\#
-      \#(spots.isEmpty ? "" : ",")\#(tokens)],"universe":[\#(universe)]}
+      {"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e",\#
+      "isCanonical":true}\#(spots.isEmpty ? "" : ",")\#(tokens)],"universe":[\#(universe)]}
       """#
   }
 
@@ -130,9 +125,8 @@ extension HyperliquidProtocol {
     guard let index = index(of: coin),
       let interval = CandleInterval.named(name, ["1m", "5m", "15m", "1h", "4h", "1d"])
     else { return SimulatedResponse(status: 500, "null") }
-    // Kept between 1970 and 2242.
     func time(_ name: String) -> Timestamp? {
-      request[name].integer.map { Timestamp(milliseconds: min(max($0, 0), (1 << 53) / 1_000)) }
+      request[name].integer.map { SimulatedRequest.time($0, Microseconds.millisecond) }
     }
     // The bar that the start is in is among them.
     let window = CandleWindow(
@@ -143,14 +137,12 @@ extension HyperliquidProtocol {
     _ = candleBudget.take(Double(rows.candles.count / 60), at: now)
     // A bar without a trade is told of late.
     let recent = interval.opening(now) - 2 * interval.length
-    let i = spell(index)
-    let list = JSONText.rows(rows.filtered { $0.bar.trades > 0 || $0.start < recent }) { candle in
-      let bar = candle.bar
-      return #"""
-        {"t":\#(candle.milliseconds),"T":\#(candle.lastMillisecond),"s":\#(json: coin),"i":\#(json: name),\#
-        "o":\#(i.price(bar.open)),"c":\#(i.price(bar.close)),"h":\#(i.price(bar.high)),"l":\#(i.price(bar.low)),\#
-        "v":\#(i.size(bar.volume)),"n":\#(bar.trades)}
-        """#
+    let told = rows.filtered { $0.bar.trades > 0 || $0.start < recent }
+    let list = JSONText.rows(told, Self.facts.spelling) { bar in
+      #"""
+      {"t":\#(bar.milliseconds),"T":\#(bar.lastMillisecond),"s":\#(json: coin),"i":\#(json: name),"o":\#(bar.open),\#
+      "c":\#(bar.close),"h":\#(bar.high),"l":\#(bar.low),"v":\#(bar.volume),"n":\#(bar.trades)}
+      """#
     }
     return SimulatedResponse("[\(list)]")
   }

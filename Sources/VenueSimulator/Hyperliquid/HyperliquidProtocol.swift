@@ -48,48 +48,34 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
   /// Ticks of 50 ms between two books.
   static let fastTicks = 11
   static let slowTicks = 108
-  /// Subscriptions, and messages in a minute, of one address: all clients here are of one.
+  /// Subscriptions of one address: all clients here are of one.
   static let subscriptionLimit = 1_000
-  static let messageLimit = 2_000
   /// The venue closes when it has sent nothing for this long.
   static let idleLimit = 60 * Microseconds.second
   static let replayed = 30
 
-  private var all: [HyperliquidSession] = []
   private var changed: [Bool]
   private var trades: [[SimulatedTrade]]
-  private var minute: Timestamp
-  private var messages = 0
+  /// Of one address.
+  private var messages: RequestCount
   /// The weight of candles in a minute.
   var candleBudget = RequestBudget(1_200, perSecond: 20)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     changed = Array(repeating: false, count: market.instruments.count)
     trades = Array(repeating: [], count: market.instruments.count)
-    minute = faults.now
-    super.init(name: "hyperliquid", market: market, faults: faults)
+    messages = RequestCount(2_000, per: Microseconds.minute, from: faults.now)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .pointed }
-  override class var paths: [String] { ["/ws"] }
-  override var webSocketPath: String { "/ws" }
-
-  // MARK: - Connections
-
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> HyperliquidSession {
-    let session = HyperliquidSession(id: id, faults: faults)
-    all.append(session)
-    return session
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "hyperliquid", spelling: .pointed, paths: ["/ws"])
   }
-
-  override func left(_ streams: [Stream], _ session: HyperliquidSession) { all.removeAll { $0 === session } }
 
   /// Those too that a proxy keeps: what is behind it has an end.
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
     ticks += 1
-    for session in all {
+    for session in clients {
       if let doomed = session.doomed, now >= doomed {
         session.abort()
         continue
@@ -123,9 +109,7 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
 
   override func receive(_ text: RawSpan, _ session: HyperliquidSession) {
     guard session.doomed == nil else { return }
-    if now - minute >= Microseconds.minute { (minute, messages) = (now, 0) }
-    messages += 1
-    guard messages <= Self.messageLimit else { return session.close(1008, "too many messages in a minute") }
+    guard messages.take(at: now) else { return session.close(1008, "too many messages in a minute") }
     let title = "Error parsing JSON into valid websocket request: "
     guard let request = try? ClientMessage(text) else {
       return fail(title + text.withUnsafeBytes { String(decoding: $0.prefix(200), as: UTF8.self) }, session)
@@ -151,10 +135,10 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
   private func subscribe(_ request: ClientMessage, _ session: HyperliquidSession) {
     let subject = request["subscription"]
     let stream = HyperliquidChannel(subject).flatMap { channel in
-      listed(subject["coin"].text).map { Stream(channel: channel, instrument: $0) }
+      listed(subject["coin"].text).map { Stream(channel, $0) }
     }
     guard request["method"].text == "subscribe" else {
-      guard let stream, desk.remove(session, stream.channel, stream.instrument) else {
+      guard let stream, leave(stream, session) else {
         return fail("Already unsubscribed: \(subject.raw)", session)
       }
       return acknowledge("unsubscribe", stream, session)
@@ -163,19 +147,19 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
       session.doomed = now + 100 * Microseconds.millisecond
       return
     }
-    guard !desk.has(session, stream.channel, stream.instrument) else {
+    guard !desk.has(session, stream) else {
       return fail("Already subscribed: \(subject.raw)", session)
     }
-    guard all.reduce(0, { $0 + desk.streams(of: $1).count }) < Self.subscriptionLimit else {
+    guard clients.reduce(0, { $0 + desk.streams(of: $1).count }) < Self.subscriptionLimit else {
       return fail("Cannot subscribe to more than \(Self.subscriptionLimit) channels.", session)
     }
     acknowledge("subscribe", stream, session)
-    desk.add(session, stream.channel, stream.instrument)
-    begin(stream.channel, stream.instrument, session)
+    join(stream, session)
   }
 
-  private func begin(_ channel: HyperliquidChannel, _ index: Int, _ session: HyperliquidSession) {
-    switch channel {
+  override func begin(_ stream: Stream, _ session: HyperliquidSession) {
+    let index = stream.instrument
+    switch stream.channel {
     case .book(let isFast): session.send(.bookSnapshot, instrument: index, book(index, isFast: isFast))
     case .quote: session.send(.quote, instrument: index, quote(index))
     case .trades:
@@ -195,8 +179,7 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
     session.say(
       #"""
       {"channel":"subscriptionResponse","data":{"method":"\#(method)",\#
-      "subscription":{"type":"\#(stream.channel.name)",\#
-      "coin":\#(json: spell(stream.instrument).name)\#(more)}}}
+      "subscription":{"type":"\#(stream.channel.name)","coin":\#(json: spell(stream.instrument).name)\#(more)}}}
       """#)
   }
 

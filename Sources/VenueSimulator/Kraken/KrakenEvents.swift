@@ -2,14 +2,14 @@ import MarketData
 
 /// The texts of Kraken's channels.
 extension KrakenProtocol {
-  func book(_ type: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], _ index: Int) -> JSONText {
+  func book(_ type: StaticString, _ sides: BookSides, _ index: Int) -> JSONText {
     let i = spell(index)
     func levels(_ list: [PriceLevel]) -> JSONText {
       .list(list) { #"{"price":\#(i.price($0.price)),"qty":\#(i.size($0.size))}"# }
     }
     return #"""
-      {"channel":"book","type":"\#(type)","data":[{"symbol":"\#(i.name)","bids":[\#(levels(bids))],\#
-      "asks":[\#(levels(asks))],"checksum":\#(checksums[index]),"timestamp":"\#(rfc3339: now)"}]}
+      {"channel":"book","type":"\#(type)","data":[{"symbol":"\#(i.name)","bids":[\#(levels(sides.bids))],\#
+      "asks":[\#(levels(sides.asks))],"checksum":\#(checksums[index]),"timestamp":"\#(rfc3339: now)"}]}
       """#
   }
 
@@ -26,14 +26,12 @@ extension KrakenProtocol {
   }
 
   func ticker(_ index: Int, _ type: StaticString) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
+    let i = spell(index)
     return #"""
-      {"channel":"ticker","type":"\#(type)","data":[{"symbol":"\#(i.name)","bid":\#(i.price(bid)),\#
-      "bid_qty":\#(i.size(bid)),"ask":\#(i.price(ask)),"ask_qty":\#(i.size(ask)),"last":\#(i.price(day.last)),\#
-      "volume":\#(i.size(day.volume)),"vwap":\#(i.price(day.vwap)),"low":\#(i.price(day.low)),\#
-      "high":\#(i.price(day.high)),"change":\#(i.price(day.last - day.open)),\#
-      "change_pct":\#(i.number(day.rise(in: 10_000), 2)),"trades":\#(day.trades),"timestamp":"\#(rfc3339: now)"}]}
+      {"channel":"ticker","type":"\#(type)","data":[{"symbol":"\#(i.name)","bid":\#(i.bid),"bid_qty":\#(i.bidSize),\#
+      "ask":\#(i.ask),"ask_qty":\#(i.askSize),"last":\#(i.last),"volume":\#(i.volume),"vwap":\#(i.vwap),\#
+      "low":\#(i.low),"high":\#(i.high),"change":\#(i.change),"change_pct":\#(i.percent(2)),\#
+      "trades":\#(i.state.day.trades),"timestamp":"\#(rfc3339: now)"}]}
       """#
   }
 
@@ -47,7 +45,7 @@ extension KrakenProtocol {
     let pairs = JSONText.list(indices) { index in
       let i = spell(index)
       return #"""
-        {"symbol":"\#(i.name)","base":"\#(i.instrument.base)","quote":"USD","status":"online",\#
+        {"symbol":"\#(i.name)","base":"\#(i.base)","quote":"USD","status":"online",\#
         "qty_precision":\#(i.instrument.sizeScale),"qty_increment":\#(i.lot),\#
         "price_precision":\#(i.instrument.priceScale),"cost_precision":5,"marginable":true,"has_index":true,\#
         "cost_min":0.50,"margin_initial":0.20,"position_limit_long":250,"position_limit_short":200,\#

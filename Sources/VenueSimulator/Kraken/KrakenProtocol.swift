@@ -37,28 +37,23 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
   /// Of candles.
   var candleBudget = RequestBudget(15, perSecond: 1)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     bidEdges = Array(repeating: nil, count: market.instruments.count * Self.depths.count)
     askEdges = bidEdges
-    super.init(name: "kraken", market: market, faults: faults)
+    super.init(market: market, faults: faults)
     for index in indices {
       checksums.append(KrakenChecksum.of(state(index).book, scratch: &scratch))
       moveEdges(index)
     }
   }
 
-  override class var spelling: Spelling { .bare }
-  override class var paths: [String] { ["/v2", "/v2/"] }
-  override class var special: Set<Fault.Kind> { [.checksum, .plannedShutdown] }
-  override var webSocketPath: String { "/v2" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "kraken", spelling: .bare, paths: ["/v2", "/v2/"], special: [.checksum, .plannedShutdown])
+  }
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> KrakenSession {
-    let session = KrakenSession(id: id, faults: faults)
+  override func welcome(_ session: KrakenSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
     connectionID &+= 1
     sendStatus("online", to: session)
-    return session
   }
 
   private func sendStatus(_ system: StaticString, to session: SimulatedSession) {
@@ -98,9 +93,9 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     switch name {
     case "instrument":
       if adds {
-        desk.add(session, .instrument, -1)
+        desk.add(session, Stream(.instrument, -1))
         session.isSubscribed = true
-      } else if !desk.remove(session, .instrument, -1) {
+      } else if !leave(Stream(.instrument, -1), session) {
         return refuse("Subscription Not Found", request, session)
       }
       acknowledge(request, symbol: nil, session)
@@ -126,8 +121,9 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
       if adds {
         session.isSubscribed = true
         acknowledge(request, symbol: symbol, session)
-        desk.add(session, channel, index)
-        if hasSnapshot { begin(channel, index, session) }
+        let stream = Stream(channel, index)
+        desk.add(session, stream)
+        if hasSnapshot { begin(stream, session) }
       } else if remove(channel, index, session) {
         acknowledge(request, symbol: symbol, session)
       } else {
@@ -136,13 +132,11 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     }
   }
 
-  private func begin(_ channel: KrakenChannel, _ index: Int, _ session: KrakenSession) {
-    let state = state(index)
-    switch channel {
+  override func begin(_ stream: Stream, _ session: KrakenSession) {
+    let (index, state) = (stream.instrument, state(stream.instrument))
+    switch stream.channel {
     case .book(let depth):
-      session.send(
-        .bookSnapshot, instrument: index,
-        book("snapshot", state.book.top(.bid, depth), state.book.top(.ask, depth), index))
+      session.send(.bookSnapshot, instrument: index, book("snapshot", state.book.top(depth), index))
     case .trade: session.send(.trade, instrument: index, trades(state.recentTrades, "snapshot", index))
     default: session.send(.ticker, instrument: index, ticker(index, "snapshot"))
     }
@@ -150,9 +144,9 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
 
   /// Of either kind of ticker, whichever is named.
   private func remove(_ channel: KrakenChannel, _ index: Int, _ session: KrakenSession) -> Bool {
-    guard channel == .ticker || channel == .quoteTicker else { return desk.remove(session, channel, index) }
-    let byTrade = desk.remove(session, .ticker, index)
-    return desk.remove(session, .quoteTicker, index) || byTrade
+    guard channel == .ticker || channel == .quoteTicker else { return leave(Stream(channel, index), session) }
+    let byTrade = leave(Stream(.ticker, index), session)
+    return leave(Stream(.quoteTicker, index), session) || byTrade
   }
 
   // MARK: - Answers
@@ -197,8 +191,8 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     let method = request.map { $0["method"].text }.flatMap { $0.isEmpty ? nil : $0 }
     session.say(
       #"""
-      {"error":\#(json: reason)\#(Self.field("method", method))\#(Self.id(request)),"success":false\#
-      \#(Self.field("symbol", symbol))\#(times)}
+      {"error":\#(json: reason)\#(Self.field("method", method))\#(Self.id(request)),\#
+      "success":false\#(Self.field("symbol", symbol))\#(times)}
       """#)
   }
 
@@ -214,10 +208,11 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
       checksums[index] = checksum
       for (place, depth) in Self.depths.enumerated() where !desk.isEmpty(.book(depth: depth), index) {
         let stream = index * Self.depths.count + place
-        let bids = shown(change.bids, .bid, index, depth, edge: bidEdges[stream])
-        let asks = shown(change.asks, .ask, index, depth, edge: askEdges[stream])
-        guard !bids.isEmpty || !asks.isEmpty else { continue }
-        send(.book(depth: depth), index, .book(isVisible: isVisible), book("update", bids, asks, index))
+        let sides = BookSides(
+          bids: shown(change.bids, .bid, index, depth, edge: bidEdges[stream]),
+          asks: shown(change.asks, .ask, index, depth, edge: askEdges[stream]))
+        guard !sides.isEmpty else { continue }
+        send(.book(depth: depth), index, .book(isVisible: isVisible), book("update", sides, index))
       }
       moveEdges(index)
     }
@@ -261,7 +256,5 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     }
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

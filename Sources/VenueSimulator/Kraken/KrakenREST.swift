@@ -51,11 +51,10 @@ extension KrakenProtocol {
   /// single ones.
   private var tickers: SimulatedResponse {
     let rows = JSONText.list(market.instruments) { state in
-      let (i, day) = (Spelling.quoted.of(state.instrument), state.day)
+      let (i, day) = (Spelling.quoted.of(state), state.day)
       return #"""
-        \#(json: Self.key(state.instrument)):{"c":[\#(i.price(day.last)),"0.1"],\#
-        "v":[\#(i.size(day.volume / 2)),\#(i.size(day.volume))],"p":[\#(i.price(day.vwap)),\#(i.price(day.vwap))],\#
-        "o":\#(i.price(day.open))}
+        \#(json: Self.key(state.instrument)):{"c":[\#(i.last),"0.1"],"v":[\#(i.size(day.volume / 2)),\#(i.volume)],\#
+        "p":[\#(i.vwap),\#(i.vwap)],"o":\#(i.open)}
         """#
     }
     return SimulatedResponse(#"{"error":[],"result":{\#(rows)}}"#)
@@ -99,17 +98,15 @@ extension KrakenProtocol {
     }
     var window = CandleWindow(limit: 721, depth: 720)
     // Whether a bar that opens at `since` is among them is disputed: here of every other market.
-    if let since = request.time("since", unit: Microseconds.second) { window.from = since + Int64(index % 2) }
+    if let since = request.seconds("since") { window.from = since + Int64(index % 2) }
     let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
-    let i = Spelling.quoted.of(rows.instrument)
-    let list = JSONText.rows(rows) { candle in
-      let vwap: JSONText = candle.bar.trades > 0 ? "\(i.price(candle.vwap))" : #""0.0""#
-      return #"""
-        [\#(candle.seconds),\#(i.prices(candle.bar)),\#(vwap),\#(i.size(candle.bar.volume)),\#(candle.bar.trades)]
-        """#
+    let list = JSONText.rows(rows, .quoted) { bar in
+      let vwap: JSONText = bar.trades > 0 ? "\(bar.vwap)" : #""0.0""#
+      return "[\(bar.seconds),\(bar.prices),\(vwap),\(bar.volume),\(bar.trades)]"
     }
-    let key = name.contains("/") ? name : Self.key(rows.instrument)
-    let last = rows.candles.last { $0.isClosed }?.seconds ?? request.integer("since") ?? 0
+    let key = name.contains("/") ? name : Self.key(state(index).instrument)
+    let closed = rows.candles.last { $0.isClosed }.map { $0.start.rawValue / Microseconds.second }
+    let last = closed ?? request.integer("since") ?? 0
     return SimulatedResponse(#"{"error":[],"result":{\#(json: key):[\#(list)],"last":\#(last)}}"#)
   }
 }

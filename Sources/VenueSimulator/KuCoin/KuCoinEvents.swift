@@ -3,11 +3,6 @@ import MarketData
 
 /// What KuCoin sends and answers, as JSON.
 extension KuCoinProtocol {
-  /// `Spelled` in quotes with all its digits.
-  private func exact(_ value: Int64, _ scale: UInt8) -> Spelled {
-    Spelled(value: value, scale: scale, spelling: .quoted)
-  }
-
   private func message(_ topic: StaticString, _ more: JSONText, _ data: JSONText) -> JSONText {
     #"{"T":"\#(topic)"\#(more), "P":\#(now.rawValue * 1_000 + 177), "d":{\#(data)}}"#
   }
@@ -17,23 +12,20 @@ extension KuCoinProtocol {
 
   /// A message of `obu`: a whole book of some depth, or what changed.
   func book(
-    _ index: Int, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>, _ bids: [PriceLevel],
-    _ asks: [PriceLevel]
+    _ index: Int, _ depth: String, _ type: StaticString, _ numbers: ClosedRange<Int64>, _ sides: BookSides
   ) -> JSONText {
     let i = spell(index)
     return message(
       "obu.SPOT", #", "dp":"\#(depth)", "t":"\#(type)""#,
       #"""
-      "a":\#(i.pairs(asks)),"b":\#(i.pairs(bids)),"C":\#(numbers.upperBound),"s":"\#(i.name)","M":\#(milliseconds),\#
-      "O":\#(numbers.lowerBound)
+      "a":\#(i.pairs(sides.asks)),"b":\#(i.pairs(sides.bids)),"C":\#(numbers.upperBound),"s":"\#(i.name)",\#
+      "M":\#(milliseconds),"O":\#(numbers.lowerBound)
       """#)
   }
 
   func whole(_ index: Int, _ name: String, _ depth: Int) -> JSONText {
     let state = state(index)
-    return book(
-      index, name, "snapshot", state.updateID...state.updateID, state.book.top(.bid, depth), state.book.top(.ask, depth)
-    )
+    return book(index, name, "snapshot", state.updateID...state.updateID, state.book.top(depth))
   }
 
   func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
@@ -47,21 +39,18 @@ extension KuCoinProtocol {
   }
 
   func ticker(_ index: Int) -> JSONText {
-    let (state, i) = (state(index), spell(index))
-    let (bid, ask, last) = (state.book.bestBid, state.book.bestAsk, state.recentTrades.last)
+    let i = spell(index)
+    let last = i.state.recentTrades.last
     return message(
       "ticker.SPOT", "",
       #"""
-      "A":\#(i.size(ask)),"B":\#(i.size(bid)),"E":\#(state.updateID),"M":\#(milliseconds),\#
-      "S":"\#(last?.side == .sell ? "SELL" : "BUY")","a":\#(i.price(ask)),"b":\#(i.price(bid)),\#
-      "l":\#(i.price(last?.price ?? 0)),"q":\#(i.size(last?.size ?? 0)),"s":"\#(i.name)"
+      "A":\#(i.askSize),"B":\#(i.bidSize),"E":\#(i.state.updateID),"M":\#(milliseconds),\#
+      "S":"\#(last?.side == .sell ? "SELL" : "BUY")","a":\#(i.ask),"b":\#(i.bid),"l":\#(i.price(last?.price ?? 0)),\#
+      "q":\#(i.size(last?.size ?? 0)),"s":"\#(i.name)"
       """#)
   }
 
   // MARK: - REST
-
-  /// The weight of requests in half a minute, at 4 each, candles at 3.
-  private static let restLimit = 2_000
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     let isCandles = request.path == "/api/v1/market/candles"
@@ -69,10 +58,7 @@ extension KuCoinProtocol {
     guard isCandles || isNames || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
       return SimulatedResponse(status: 404, #"{"code":"404000","msg":"Url Not Found"}"#)
     }
-    let window = now.rawValue / (30 * Microseconds.second)
-    if window != restWindow { (restWindow, restWeight) = (window, 0) }
-    restWeight += isCandles ? 3 : 4
-    let isOver = restWeight > Self.restLimit
+    let isOver = !restWeight.take(isCandles ? 3 : 4, at: now)
     let fault = isCandles && !isOver ? faults.takeCandleFault() : nil
     let nameFault = isNames && !isOver ? faults.takeNameFault() : nil
     guard !isOver, fault != .limited, nameFault != .limited else {
@@ -83,7 +69,7 @@ extension KuCoinProtocol {
     if isCandles { return candles(request, fault) }
     if isNames { return currencies(nameFault) }
     let isSymbols = request.path == "/api/v2/symbols"
-    let rows = JSONText.list(market.instruments) { isSymbols ? symbol($0.instrument) : figures($0) }
+    let rows = JSONText.list(market.instruments) { isSymbols ? symbol($0) : figures($0) }
     return SimulatedResponse(
       isSymbols
         ? #"{"code":"200000","data":[\#(rows)]}"#
@@ -95,8 +81,8 @@ extension KuCoinProtocol {
     NameDesk.answer(market, fault) { code, name in
       #"""
       {"currency":\#(json: code),"name":\#(json: code),"fullName":\#(name),"precision":8,"confirms":null,\#
-      "contractAddress":null,"isMarginEnabled":true,"isDebitEnabled":true,\#
-      "chains":[{"chainName":\#(json: code),"chainId":"btc","confirms":3}]}
+      "contractAddress":null,"isMarginEnabled":true,"isDebitEnabled":true,"chains":[{"chainName":\#(json: code),\#
+      "chainId":"btc","confirms":3}]}
       """#
     } body: {
       #"{"code":"200000","data":[\#($0)]}"#
@@ -106,21 +92,19 @@ extension KuCoinProtocol {
   private func figures(_ state: InstrumentMarket) -> JSONText {
     let i = spell(state)
     return #"""
-      {"symbol":"\#(i.name)","symbolName":"\#(i.name)","last":\#(i.price(state.day.last)),\#
-      "vol":\#(i.size(state.day.volume)),"volValue":\#(exact(state.quoteVolume.mantissa, state.quoteVolume.scale))}
+      {"symbol":"\#(i.name)","symbolName":"\#(i.name)","last":\#(i.last),"vol":\#(i.volume),\#
+      "volValue":\#(Spelling.quoted.of(state).quoteVolume)}
       """#
   }
 
-  private func symbol(_ instrument: SimulatedInstrument) -> JSONText {
-    let i = Self.spelling.of(instrument)
-    let (base, quote) = (instrument.base, instrument.quote)
+  private func symbol(_ state: InstrumentMarket) -> JSONText {
+    let (i, exact) = (spell(state), Spelling.quoted.of(state))
     return #"""
-      {"symbol":"\#(i.name)","name":"\#(i.name)","baseCurrency":"\#(base)","quoteCurrency":"\#(quote)",\#
-      "feeCurrency":"\#(quote)","market":"USDS","baseMinSize":\#(i.minimum),"quoteMinSize":"0.1",\#
-      "baseMaxSize":"10000000000","quoteMaxSize":"99999999",\#
-      "baseIncrement":\#(exact(instrument.lot, instrument.sizeScale)),\#
-      "quoteIncrement":"0.000001","priceIncrement":\#(exact(instrument.tick, instrument.priceScale)),\#
-      "priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,"enableTrading":true,"st":false}
+      {"symbol":"\#(i.name)","name":"\#(i.name)","baseCurrency":"\#(i.base)","quoteCurrency":"\#(i.quote)",\#
+      "feeCurrency":"\#(i.quote)","market":"USDS","baseMinSize":\#(i.minimum),"quoteMinSize":"0.1",\#
+      "baseMaxSize":"10000000000","quoteMaxSize":"99999999","baseIncrement":\#(exact.lot),"quoteIncrement":"0.000001",\#
+      "priceIncrement":\#(exact.tick),"priceLimitRate":"0.1","minFunds":"0.1","isMarginEnabled":true,\#
+      "enableTrading":true,"st":false}
       """#
   }
 
@@ -139,25 +123,22 @@ extension KuCoinProtocol {
       return refuse("Incorrect candlestick type")
     }
     var window = CandleWindow(limit: 100, isNewestFirst: true, isFilled: false)
-    let start = request.time("startAt", unit: Microseconds.second)
+    let start = request.seconds("startAt")
     // Each bound is 0 unless it is given.
-    if let start, let end = request.time("endAt", unit: Microseconds.second), end.rawValue > 0 {
+    if let start, let end = request.seconds("endAt"), end.rawValue > 0 {
       window = CandleWindow(from: start, to: end - 1, limit: 1_500, isNewestFirst: true, isFilled: false)
     }
-    let i = spell(index)
     /// Twenty digits after the point are more than 64 bits hold: here of every other market.
-    func long(_ value: Decimal64) -> JSONText {
-      guard index % 2 == 1, value.scale > 0 else { return "\(exact(value.mantissa, value.scale))" }
-      let zeros = String(repeating: "0", count: 20 - Int(value.scale))
-      return #""\#(Spelled(value: value.mantissa, scale: value.scale, spelling: .bare))\#(zeros)""#
+    func long(_ number: Spelled) -> JSONText {
+      let bare = Spelled(value: number.value, scale: number.scale, spelling: .bare)
+      let isLong = index % 2 == 1 && bare.scale > 0
+      return #""\#(bare)\#(isLong ? String(repeating: "0", count: 20 - Int(bare.scale)) : "")""#
     }
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let bar = candle.bar
-      let volume = Decimal64(mantissa: bar.volume, scale: i.instrument.sizeScale)
-      return #"""
-        ["\#(candle.seconds)",\#(i.price(bar.open)),\#(i.price(bar.close)),\#(i.price(bar.high)),\#(i.price(bar.low)),\#
-        \#(long(volume)),\#(long(i.instrument.quoteUnits(bar.turnover)))]
-        """#
+    let list = candles(index, interval, window, fault) { bar in
+      #"""
+      ["\#(bar.seconds)",\#(bar.open),\#(bar.close),\#(bar.high),\#(bar.low),\#(long(bar.volume)),\#
+      \#(long(bar.turnover))]
+      """#
     }
     return SimulatedResponse(#"{"code":"200000","data":[\#(list)]}"#)
   }

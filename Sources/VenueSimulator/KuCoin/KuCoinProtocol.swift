@@ -4,16 +4,6 @@ import MarketData
 /// A client of the simulated KuCoin.
 final class KuCoinSession: SimulatedSession {
   var lastPing = Timestamp.distantPast
-  /// Moments of the client's messages within the last ten seconds.
-  private var arrivals: [Timestamp] = []
-
-  /// Counts a message from the client; true if it is one too many.
-  func isFlooded() -> Bool {
-    let now = faults.now
-    arrivals.removeAll { now - $0 >= 10 * Microseconds.second }
-    arrivals.append(now)
-    return arrivals.count > KuCoinProtocol.messageLimit
-  }
 }
 
 enum KuCoinChannel: Hashable {
@@ -58,9 +48,9 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     var last: Int64
     var messages = 0
     /// Removals of levels that have fallen out of the window, and are told a message late.
-    var fallen: (bids: [PriceLevel], asks: [PriceLevel]) = ([], [])
+    var fallen = BookSides()
     /// The message before: its first number and what it told.
-    var told: (from: Int64, bids: [PriceLevel], asks: [PriceLevel])?
+    var told: (from: Int64, sides: BookSides)?
     /// Those who have their snapshot.
     var begun: [SimulatedSession] = []
   }
@@ -68,39 +58,31 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   private var books: [Book]
   /// Subscribed, but without their snapshot yet.
   private var waiting: [(due: Timestamp, session: KuCoinSession, instrument: Int)] = []
-  /// The weight of requests by REST in the half minute under way.
-  var restWindow: Int64 = 0
-  var restWeight = 0
+  /// The weight of requests by REST, at 4 each, candles at 3.
+  var restWeight = RequestCount(2_000, per: 30 * Microseconds.second)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.map { Book(last: $0.updateID) }
-    super.init(name: "kucoin", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .shortest }
-  override class var special: Set<Fault.Kind> { [.names] }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "kucoin", spelling: .shortest, special: [.names])
+  }
   override var sendsBinary: Bool { true }
 
   // MARK: - Connections
 
-  override func accept(
-    _ id: Int, _ path: String, _ query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> KuCoinSession {
-    let session = KuCoinSession(id: id, faults: faults)
+  override func welcome(_ session: KuCoinSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {
     session.say(
-      #"""
-      {"sessionId":"e8e46556-ae1d-4871-be0b-4efeaa5f2f6a","message":"welcome","pingInterval":\#(Self.pingInterval)}
-      """#)
-    return session
+      #"{"sessionId":"e8e46556-ae1d-4871-be0b-4efeaa5f2f6a","message":"welcome","pingInterval":\#(Self.pingInterval)}"#)
   }
 
   override func left(_ streams: [Stream], _ session: KuCoinSession) {
-    for stream in streams where stream.channel == .book { end(stream.instrument, session) }
-  }
-
-  private func end(_ index: Int, _ session: KuCoinSession) {
-    waiting.removeAll { $0.session === session && $0.instrument == index }
-    books[index].begun.removeAll { $0 === session }
+    for stream in streams where stream.channel == .book {
+      waiting.removeAll { $0.session === session && $0.instrument == stream.instrument }
+      books[stream.instrument].begun.removeAll { $0 === session }
+    }
   }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {
@@ -122,7 +104,9 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   // MARK: - Requests
 
   override func receive(_ text: RawSpan, _ session: KuCoinSession) {
-    guard !session.isFlooded() else { return session.close(1008, "too many messages") }
+    guard !session.exceeds(Self.messageLimit, within: 10 * Microseconds.second) else {
+      return session.close(1008, "too many messages")
+    }
     // What is no JSON is not answered.
     guard let request = try? ClientMessage(text) else { return }
     guard request["type"].text == "ping" else { return carryOut(request, session) }
@@ -160,8 +144,8 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     reply(request, session)
     for index in names.compactMap({ listed($0) }) {
       if !isStart {
-        if desk.remove(session, channel, index), channel == .book { end(index, session) }
-      } else if desk.add(session, channel, index), channel == .book {
+        leave(Stream(channel, index), session)
+      } else if desk.add(session, Stream(channel, index)), channel == .book {
         // 0.25 s for the first market, 0.1 s more for each of the next nine.
         let delay = 250 + 100 * Int64(index % 10)
         waiting.append((now + delay * Microseconds.millisecond, session, index))
@@ -174,7 +158,7 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     guard !session.isEnded else { return }
     if books[index].begun.isEmpty {
       _ = books[index].window.move(to: state(index).book)
-      books[index].fallen = ([], [])
+      books[index].fallen = BookSides()
     } else {
       flush(index)
     }
@@ -199,29 +183,28 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   private func flush(_ index: Int) {
     let state = state(index)
     guard !books[index].begun.isEmpty, state.updateID > books[index].last else { return }
-    var (bids, asks) = books[index].window.move(to: state.book)
+    var sides = books[index].window.move(to: state.book)
     if index % 2 == 0 {
       // What falls out of the window is told at times a message late: here always, of every other market.
       let late = books[index].fallen
-      books[index].fallen = (Self.takeFallen(&bids, state.book, .bid), Self.takeFallen(&asks, state.book, .ask))
-      bids += late.bids.filter { level in !bids.contains { $0.price == level.price } }
-      asks += late.asks.filter { level in !asks.contains { $0.price == level.price } }
+      books[index].fallen = BookSides(
+        bids: Self.takeFallen(&sides.bids, state.book, .bid), asks: Self.takeFallen(&sides.asks, state.book, .ask))
+      sides.add(late)
     }
     // What happens below the window is not told; the next message's numbers cover it.
-    guard !bids.isEmpty || !asks.isEmpty else { return }
+    guard !sides.isEmpty else { return }
     books[index].messages += 1
     var first = books[index].last + 1
     let told = books[index].told
-    books[index].told = (first, bids, asks)
+    books[index].told = (first, sides)
     // That a message begins with numbers which were told before is documented as right, though nobody has seen it. It
     // then tells all that they were about.
     if let told, index % 2 == 1, books[index].messages % 16 == 0 {
       first = told.from
-      bids += told.bids.filter { old in !bids.contains { $0.price == old.price } }
-      asks += told.asks.filter { old in !asks.contains { $0.price == old.price } }
+      sides.add(told.sides)
     }
     books[index].last = state.updateID
-    let payload = book(index, "increment@10ms", "delta", first...state.updateID, bids, asks).shared
+    let payload = book(index, "increment@10ms", "delta", first...state.updateID, sides).shared
     for session in books[index].begun { session.send(payload, .book(isVisible: true), instrument: index) }
   }
 
@@ -237,7 +220,5 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     send(.window(depth: depth), index, .quote, whole(index, "\(depth)", depth))
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -4,32 +4,24 @@ import MarketData
 /// venue tells the difference, levels that left the window included.
 struct BookWindow {
   let depth: Int
-  private var bids: [PriceLevel] = []
-  private var asks: [PriceLevel] = []
+  private var shown = BookSides()
 
   init(depth: Int) { self.depth = depth }
 
-  /// Moves the window to `book`; what changed, best first, with size 0 for levels that are gone or have fallen out.
-  /// O(depth).
-  mutating func move(to book: SimulatedBook) -> (bids: [PriceLevel], asks: [PriceLevel]) {
-    let newBids = book.top(.bid, depth)
-    let newAsks = book.top(.ask, depth)
-    defer {
-      bids = newBids
-      asks = newAsks
-    }
-    return (
-      Self.difference(bids, newBids) { $0 > $1 }, Self.difference(asks, newAsks) { $0 < $1 }
-    )
+  /// Moves the window to `book`; what changed, with size 0 for levels that are gone or have fallen out. O(depth).
+  mutating func move(to book: SimulatedBook) -> BookSides {
+    let new = book.top(depth)
+    defer { shown = new }
+    return BookSides(
+      bids: Self.difference(shown.bids, new.bids) { $0 > $1 }, asks: Self.difference(shown.asks, new.asks) { $0 < $1 })
   }
 
   /// The same without those levels that have fallen out and are in the book still.
-  mutating func moveSilently(to book: SimulatedBook) -> (bids: [PriceLevel], asks: [PriceLevel]) {
-    let (bids, asks) = move(to: book)
-    return (
-      bids.filter { $0.size > 0 || book.size(.bid, at: $0.price) == 0 },
-      asks.filter { $0.size > 0 || book.size(.ask, at: $0.price) == 0 }
-    )
+  mutating func moveSilently(to book: SimulatedBook) -> BookSides {
+    var changed = move(to: book)
+    changed.bids.removeAll { $0.size == 0 && book.size(.bid, at: $0.price) > 0 }
+    changed.asks.removeAll { $0.size == 0 && book.size(.ask, at: $0.price) > 0 }
+    return changed
   }
 
   /// Both sides best first.

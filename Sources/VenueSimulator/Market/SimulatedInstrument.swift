@@ -70,6 +70,7 @@ package struct SimulatedInstrument: Sendable, Hashable {
       reference: reference, activity: activity, levels: levels)
   }
 
+  package var isSpot: Bool { kind == .spot }
   /// The name in the gateway's words: `BTC-USD`, `BTC-USDT-PERP`.
   package var symbol: String { FeedSymbol(base: base, quote: quote, kind: kind).text }
 }

@@ -11,13 +11,11 @@ extension OKXProtocol {
     #""arg":{"channel":"\#(channel.rawValue)","instId":"\#(i.name)"}"#
   }
 
-  func book(
-    _ index: Int, _ action: StaticString, _ bids: [PriceLevel], _ asks: [PriceLevel], number: Int64, previous: Int64
-  ) -> JSONText {
+  func book(_ index: Int, _ action: StaticString, _ sides: BookSides, number: Int64, previous: Int64) -> JSONText {
     let i = spell(index)
     return #"""
-      {\#(argument(.books, i)),"action":"\#(action)","data":[{"asks":\#(levels(asks, i)),"bids":\#(levels(bids, i)),\#
-      "ts":"\#(ms: now)","checksum":0,"seqId":\#(number),"prevSeqId":\#(previous)}]}
+      {\#(argument(.books, i)),"action":"\#(action)","data":[{"asks":\#(levels(sides.asks, i)),\#
+      "bids":\#(levels(sides.bids, i)),"ts":"\#(ms: now)","checksum":0,"seqId":\#(number),"prevSeqId":\#(previous)}]}
       """#
   }
 
@@ -40,19 +38,17 @@ extension OKXProtocol {
 
   /// What was traded in 24 h: on spot in the quote currency, of contracts in base units.
   private func volume(_ state: InstrumentMarket) -> Decimal64 {
-    state.instrument.kind == .spot ? state.quoteVolume : state.instrument.baseUnits(state.day.volume)
+    state.instrument.isSpot ? state.quoteVolume : state.instrument.baseUnits(state.day.volume)
   }
 
   func ticker(_ index: Int) -> JSONText {
     let (state, i) = (state(index), spell(index))
-    let (bid, ask, day) = (state.book.bestBid, state.book.bestAsk, state.day)
     return #"""
-      {\#(argument(.tickers, i)),"data":[{"instType":"\#(i.instrument.kind == .spot ? "SPOT" : "SWAP")",\#
-      "instId":"\#(i.name)","last":\#(i.price(day.last)),"lastSz":\#(i.size(state.recentTrades.last?.size ?? 0)),\#
-      "askPx":\#(i.price(ask)),"askSz":\#(i.size(ask)),"bidPx":\#(i.price(bid)),"bidSz":\#(i.size(bid)),\#
-      "open24h":\#(i.price(day.open)),"high24h":\#(i.price(day.high)),"low24h":\#(i.price(day.low)),\#
-      "vol24h":\#(i.size(day.volume)),"volCcy24h":\#(i.number(volume(state))),"sodUtc0":"0","sodUtc8":"0",\#
-      "ts":"\#(ms: now)"}]}
+      {\#(argument(.tickers, i)),"data":[{"instType":"\#(i.instrument.isSpot ? "SPOT" : "SWAP")",\#
+      "instId":"\#(i.name)","last":\#(i.last),"lastSz":\#(i.size(state.recentTrades.last?.size ?? 0)),\#
+      "askPx":\#(i.ask),"askSz":\#(i.askSize),"bidPx":\#(i.bid),"bidSz":\#(i.bidSize),"open24h":\#(i.open),\#
+      "high24h":\#(i.high),"low24h":\#(i.low),"vol24h":\#(i.volume),"volCcy24h":\#(i.number(volume(state))),\#
+      "sodUtc0":"0","sodUtc8":"0","ts":"\#(ms: now)"}]}
       """#
   }
 
@@ -76,27 +72,27 @@ extension OKXProtocol {
     }
     let isTickers = request.path == "/api/v5/market/tickers"
     let rows = JSONText.list(market.instruments.filter { Self.type($0.instrument) == type }) { state in
-      isTickers ? figures(state, type) : instrument(state.instrument, type)
+      isTickers ? figures(state, type) : instrument(state, type)
     }
     return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(rows)]}"#)
   }
 
   private func figures(_ state: InstrumentMarket, _ type: String) -> JSONText {
-    let i = Spelling.quoted.of(state.instrument)
+    let i = Spelling.quoted.of(state)
     return #"""
-      {"instType":"\#(type)","instId":"\#(i.name)","last":\#(i.price(state.day.last)),\#
-      "vol24h":\#(i.size(state.day.volume)),"volCcy24h":\#(i.number(volume(state))),"ts":"\#(ms: now)"}
+      {"instType":"\#(type)","instId":"\#(i.name)","last":\#(i.last),"vol24h":\#(i.volume),\#
+      "volCcy24h":\#(i.number(volume(state))),"ts":"\#(ms: now)"}
       """#
   }
 
-  private func instrument(_ instrument: SimulatedInstrument, _ type: String) -> JSONText {
-    let i = Self.spelling.of(instrument)
-    let (base, quote) = (instrument.base, instrument.quote)
+  private func instrument(_ state: InstrumentMarket, _ type: String) -> JSONText {
+    let i = spell(state)
+    let (base, quote) = (i.base, i.quote)
     let assets: JSONText =
-      instrument.kind == .spot
+      i.instrument.isSpot
       ? #""baseCcy":"\#(base)","quoteCcy":"\#(quote)","ctVal":"","ctMult":"","ctType":"","ctValCcy":"","settleCcy":"""#
       : #"""
-      "baseCcy":"","quoteCcy":"","ctVal":\#(i.number(instrument.contractSize)),"ctMult":"1","ctType":"linear",\#
+      "baseCcy":"","quoteCcy":"","ctVal":\#(i.number(i.instrument.contractSize)),"ctMult":"1","ctType":"linear",\#
       "ctValCcy":"\#(base)","settleCcy":"\#(quote)","instFamily":"\#(base)-\#(quote)","uly":"\#(base)-\#(quote)"
       """#
     return #"""
@@ -128,16 +124,14 @@ extension OKXProtocol {
       return refuse(200, "51000", "Parameter bar error")
     }
     var window = CandleWindow(limit: Int(min(max(request.integer("limit") ?? 100, 1), 300)), isNewestFirst: true)
-    if let after = request.time("after", unit: Microseconds.millisecond) { window.to = after - 1 }
-    if let before = request.time("before", unit: Microseconds.millisecond) { window.from = before + 1 }
+    if let after = request.milliseconds("after") { window.to = after - 1 }
+    if let before = request.milliseconds("before") { window.from = before + 1 }
     if !isHistory { window.depth = 1_440 }
     let i = spell(index)
-    let list = JSONText.rows(CandleRows(state(index), interval, window, now: now, fault: fault)) { candle in
-      let (bar, turnover) = (candle.bar, i.turnover(candle.bar))
-      let middle = i.instrument.kind == .spot ? turnover : i.number(i.instrument.baseUnits(bar.volume))
+    let list = candles(index, interval, window, fault) { bar in
+      let middle = i.instrument.isSpot ? bar.turnover : i.number(i.instrument.baseUnits(bar.candle.bar.volume))
       return #"""
-        ["\#(candle.milliseconds)",\#(i.prices(bar)),\#(i.size(bar.volume)),\#(middle),\#(turnover),\#
-        "\#(candle.isClosed ? 1 : 0)"]
+        ["\#(bar.milliseconds)",\#(bar.prices),\#(bar.volume),\#(middle),\#(bar.turnover),"\#(bar.isClosed ? 1 : 0)"]
         """#
     }
     return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(list)]}"#)

@@ -3,14 +3,8 @@ import MarketData
 
 /// A client of the simulated OKX.
 final class OKXSession: SimulatedSession {
-  /// Arguments of the hour under way.
-  var operations = 0
-  var hour: Timestamp
-
-  required init(id: Int, faults: FaultInjector) {
-    hour = faults.now
-    super.init(id: id, faults: faults)
-  }
+  /// Arguments of subscriptions.
+  lazy var operations = RequestCount(480, per: Microseconds.hour, from: opened)
 }
 
 enum OKXChannel: String {
@@ -29,8 +23,6 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   static let depth = 400
   /// Silence on both sides after which the connection is closed.
   static let idleLimit = 30 * Microseconds.second
-  /// Arguments of subscriptions in an hour and connection.
-  static let operationLimit = 480
   /// A book that has not changed for this long says so.
   static let quietAfter = 60 * Microseconds.second
 
@@ -45,21 +37,20 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   var candleBudget = RequestBudget(40, perSecond: 20)
   var historyBudget = RequestBudget(20, perSecond: 10)
 
-  init(market: SimulatedMarket, faults: FaultInjector) {
+  override init(market: SimulatedMarket, faults: FaultInjector) {
     books = market.instruments.map { Book(number: $0.sequence, sent: faults.now) }
-    super.init(name: "okx", market: market, faults: faults)
+    super.init(market: market, faults: faults)
   }
 
-  override class var spelling: Spelling { .shortest }
-  override class var paths: [String] { ["/ws/v5/public"] }
-  override class var special: Set<Fault.Kind> { [.plannedShutdown] }
-  override var webSocketPath: String { "/ws/v5/public" }
+  override class var facts: SimulatedFacts {
+    SimulatedFacts(name: "okx", spelling: .shortest, paths: ["/ws/v5/public"], special: [.plannedShutdown])
+  }
 
   override func announceShutdown(to session: SimulatedSession) {
     session.say(
       #"""
-      {"event":"notice","code":"64008","msg":"The connection will soon be closed for a service upgrade. \#
-      Please reconnect.","connId":"a4d3ae55"}
+      {"event":"notice","code":"64008",\#
+      "msg":"The connection will soon be closed for a service upgrade. Please reconnect.","connId":"a4d3ae55"}
       """#)
   }
 
@@ -84,13 +75,8 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
     guard operation == "subscribe" || operation == "unsubscribe" else {
       return fail("60012", "Illegal request: {\"op\": \"\(operation)\"}", session)
     }
-    if now - session.hour >= Microseconds.hour {
-      session.hour = now
-      session.operations = 0
-    }
     let arguments = request["args"].list
-    session.operations += arguments.count
-    if session.operations > Self.operationLimit {
+    guard session.operations.take(arguments.count, at: now) else {
       fail("60014", "Requests too frequent", session)
       return session.close(1008, "too many subscriptions in an hour")
     }
@@ -116,26 +102,24 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
       {"id":\#(json: id),"event":"\#(operation)","arg":{"channel":"\#(channel)","instId":"\#(name)"},\#
       "connId":"a4d3ae55"}
       """#)
+    let stream = Stream(kind, index)
     if operation == "unsubscribe" {
-      desk.remove(session, kind, index)
-    } else if !desk.has(session, kind, index) {
-      begin(kind, index, session)
+      leave(stream, session)
+    } else if !desk.has(session, stream) {
+      join(stream, session)
     }
   }
 
-  private func begin(_ channel: OKXChannel, _ index: Int, _ session: OKXSession) {
-    let book = state(index).book
-    // Those who are there get what is gathered; the newcomer's snapshot has it already.
-    if channel == .books {
-      if desk.isEmpty(.books, index) { _ = books[index].window.move(to: book) } else { flush(index) }
-    }
-    desk.add(session, channel, index)
-    switch channel {
+  override func begin(_ stream: Stream, _ session: OKXSession) {
+    let index = stream.instrument
+    switch stream.channel {
     case .books:
-      let (bids, asks) = (book.top(.bid, Self.depth), book.top(.ask, Self.depth))
+      let book = state(index).book
+      // Those who are there get what is gathered; the newcomer's snapshot has it already.
+      if desk.isEmpty(.books, index) { _ = books[index].window.move(to: book) } else { flush(index) }
       session.send(
         .bookSnapshot, instrument: index,
-        self.book(index, "snapshot", bids, asks, number: books[index].number, previous: -1))
+        self.book(index, "snapshot", book.top(Self.depth), number: books[index].number, previous: -1))
     case .bestOffer: session.send(.quote, instrument: index, quote(index))
     case .trades:
       // The last trade before, not marked.
@@ -154,12 +138,12 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
 
   private func flush(_ index: Int) {
     guard !desk.isEmpty(.books, index) else { return }
-    let (bids, asks) = books[index].window.move(to: state(index).book)
-    guard !bids.isEmpty || !asks.isEmpty else { return }
+    let sides = books[index].window.move(to: state(index).book)
+    guard !sides.isEmpty else { return }
     let previous = books[index].number
     // Rises by more than one.
     books[index].number = max(previous + 1, state(index).sequence)
-    sendUpdate(index, bids, asks, previous: previous)
+    sendUpdate(index, sides, previous: previous)
   }
 
   private func sendQuiet(_ index: Int) {
@@ -168,17 +152,15 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
     // has.
     let before = books[index].number
     flush(index)
-    if books[index].number == before { sendUpdate(index, [], [], previous: before) }
+    if books[index].number == before { sendUpdate(index, BookSides(), previous: before) }
   }
 
-  private func sendUpdate(_ index: Int, _ bids: [PriceLevel], _ asks: [PriceLevel], previous: Int64) {
+  private func sendUpdate(_ index: Int, _ sides: BookSides, previous: Int64) {
     books[index].sent = now
     send(
       .books, index, .book(isVisible: true),
-      book(index, "update", bids, asks, number: books[index].number, previous: previous))
+      book(index, "update", sides, number: books[index].number, previous: previous))
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    answer(SimulatedRequest(path: path, query: query))
-  }
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

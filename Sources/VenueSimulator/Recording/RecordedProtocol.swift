@@ -28,12 +28,10 @@ final class RecordedProtocol: VenueProtocol {
 
   override var webSocketPath: String { source.path }
 
-  override func open(
-    id: Int, path: String, query: [(name: String, value: String)]
-  ) throws(SimulatedRefusal) -> SimulatedSession {
+  override func open(id: Int, _ request: SimulatedRequest) throws(SimulatedRefusal) -> SimulatedSession {
     let session = Session(id: id, faults: faults)
     // Binance names streams in the URL.
-    if query.contains(where: { $0.name == "streams" }) { session.begun = faults.now }
+    if request["streams"] != nil { session.begun = faults.now }
     sessions.append(session)
     return session
   }
@@ -67,22 +65,22 @@ final class RecordedProtocol: VenueProtocol {
     sessions.last { $0.begun != nil && !$0.isEnded }.flatMap { session in session.begun.map { faults.now - $0 } }
   }
 
-  private func answers(_ path: String, _ query: [(name: String, value: String)]) -> [RecordedSource.Answer] {
-    source.answers[RecordedSource.key(path: path, query: query)]
-      ?? source.answers[RecordedSource.key(path: path, query: [])] ?? []
+  private func answers(_ request: SimulatedRequest) -> [RecordedSource.Answer] {
+    source.answers[RecordedSource.key(path: request.path, query: request.query)]
+      ?? source.answers[RecordedSource.key(path: request.path, query: [])] ?? []
   }
 
   private func offset(_ answer: RecordedSource.Answer) -> Int64 {
     source.frames.first.map { answer.time - $0.time } ?? 0
   }
 
-  override func delay(path: String, query: [(name: String, value: String)]) -> Int64 {
-    guard let position, let first = answers(path, query).first else { return 0 }
+  override func delay(_ request: SimulatedRequest) -> Int64 {
+    guard let position, let first = answers(request).first else { return 0 }
     return max(0, offset(first) - position)
   }
 
-  override func respond(path: String, query: [(name: String, value: String)]) -> SimulatedResponse {
-    let answers = answers(path, query)
+  override func respond(_ request: SimulatedRequest) -> SimulatedResponse {
+    let answers = answers(request)
     let position = position ?? .min
     guard let answer = answers.last(where: { offset($0) <= position }) ?? answers.first else {
       return SimulatedResponse(status: 404, body: #"{"msg":"the recording has no answer to this"}"#)

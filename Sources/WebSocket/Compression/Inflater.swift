@@ -36,7 +36,7 @@ package final class Inflater {
     stream.deallocate()
   }
 
-  /// Forgets everything and begins anew with this window.
+  /// Forgets everything and starts again with this window.
   func reset(windowBits: Int) {
     inflateReset2(stream, Int32(-windowBits))
     endMessage(keeping: .max)

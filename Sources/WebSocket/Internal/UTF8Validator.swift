@@ -81,7 +81,7 @@ struct UTF8Validator {
       }
       switch byte {
       case 0..<0x80:
-        // A run of ASCII amid other text: worth the wide loop only if it goes on for a while.
+        // A run of ASCII amid other text: worth the wide loop only if it continues for a while.
         if index &+ 16 <= count, base.load(fromByteOffset: index, as: UInt8.self) < 0x80 {
           index = Self.skipASCII(base, index, count)
         }

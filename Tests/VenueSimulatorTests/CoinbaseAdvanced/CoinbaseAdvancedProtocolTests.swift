@@ -104,7 +104,7 @@ struct CoinbaseAdvancedProtocolTests {
     let faults = FaultInjector(now: testStart)
     let market = SimulatedMarket(instruments: SimulatedListing.coinbase, seed: 1, rate: 10, start: testStart)
     let small = CoinbaseAdvancedProtocol(market: market, faults: faults, bookLimit: 2)
-    let session = try small.open(id: 1, path: "/", query: [])
+    let session = try small.open(id: 1, SimulatedRequest(path: "/", query: []))
     func texts(_ products: [String]) -> [String] {
       Array(Self.subscribe("level2", products).utf8).withUnsafeBytes {
         small.receive(RawSpan(_unsafeBytes: $0), from: session)

@@ -102,6 +102,21 @@ struct FaultTests {
     #expect(throws: (any Error).self) { try parse(different[0].1) }
   }
 
+  @Test("an unreadable update has one level that is none, and says all else as it was")
+  func unreadable() throws {
+    let channels = #""book.ZEC_USDC-PERPETUAL.100ms","book.BTC_USDC-PERPETUAL.100ms""#
+    let subscribe = #"{"jsonrpc":"2.0","id":1,"method":"public/subscribe","params":{"channels":[\#(channels)]}}"#
+    for (name, subscribe) in [("kraken", Self.kraken), ("binance", Self.binance), ("deribit", subscribe)] {
+      let (plain, struck, _) = try compare(name, subscribe, "unreadable@1")
+      let different = zip(plain, struck).filter { $0 != $1 }
+      #expect(plain.count == struck.count && different.count == 1, "\(name)")
+      let (before, after) = different[0]
+      let level = try #require(after.firstRange(of: ".-"))
+      #expect(before == after.replacing(".-", with: "."), "\(name)")
+      #expect(after[..<level.lowerBound].contains("["), "\(name): levels stand in lists: \(after.prefix(60))")
+    }
+  }
+
   @Test("duplicate, late-duplicate and reorder touch one update")
   func duplicateAndReorder() throws {
     let (plain, twice, _) = try compare("binance", Self.binance, "duplicate=BTC-USDT@1")

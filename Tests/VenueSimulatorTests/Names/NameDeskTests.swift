@@ -9,7 +9,7 @@ struct NameDeskTests {
   private static let venues = ["bitfinex", "coinbase", "deribit", "kucoin"]
 
   private static func answer(_ venue: SimulatedVenue, _ format: AssetNameFormat) -> SimulatedResponse {
-    venue.venueProtocol.respond(path: format.path, query: [])
+    venue.venueProtocol.respond(SimulatedRequest(path: format.path, query: []))
   }
 
   private static func format(_ name: String) throws -> AssetNameFormat {

@@ -10,9 +10,11 @@ struct SimulatedRequest {
 
   func integer(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
-  /// A moment as a number of `unit` µs since 1970; nil if it is not there or is none. Kept between 1970 and 2242.
-  func time(_ name: String, unit: Int64) -> Timestamp? {
-    integer(name).map { Timestamp(rawValue: min(max($0, 0), (1 << 53) / unit) * unit) }
+  /// A moment as a number since 1970; nil if it is not there or is none. Kept between 1970 and 2242.
+  func seconds(_ name: String) -> Timestamp? { integer(name).map { Self.time($0, Microseconds.second) } }
+  func milliseconds(_ name: String) -> Timestamp? { integer(name).map { Self.time($0, Microseconds.millisecond) } }
+  static func time(_ number: Int64, _ unit: Int64) -> Timestamp {
+    Timestamp(rawValue: min(max(number, 0), (1 << 53) / unit) * unit)
   }
 
   /// What follows `prefix` in the path, up to `suffix`; nil if the path is of another form.
@@ -54,5 +56,33 @@ struct RequestBudget {
     }
     left -= cost
     return true
+  }
+}
+
+/// What a venue answers or takes in spans of time that follow one another: so much in each.
+struct RequestCount {
+  let limit: Int
+  /// µs.
+  let span: Int64
+  private(set) var count = 0
+  private var start: Timestamp
+  /// Whether spans begin with the clock's, whatever happened when.
+  private let isByClock: Bool
+
+  /// - Parameter start: of the first span, each further one beginning with what comes behind the one before; nil for
+  ///   spans by the clock.
+  init(_ limit: Int, per span: Int64, from start: Timestamp? = nil) {
+    self.limit = limit
+    self.span = span
+    self.start = start ?? .distantPast
+    isByClock = start == nil
+  }
+
+  /// Counts, whatever there is left; false if it is too much.
+  mutating func take(_ cost: Int = 1, at now: Timestamp) -> Bool {
+    let begun = isByClock ? Timestamp(rawValue: now.rawValue / span * span) : now
+    if isByClock ? begun != start : now - start >= span { (start, count) = (begun, 0) }
+    count += cost
+    return count <= limit
   }
 }
