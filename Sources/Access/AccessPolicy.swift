@@ -175,7 +175,7 @@ package struct AccessPolicy: Sendable, Equatable {
     guard expires + issuer.leeway > seconds else { throw .expired }
     if let notBefore = claims.notBefore, notBefore > seconds + issuer.leeway { throw .notYetValid }
     if let issuedAt = claims.issuedAt, issuedAt > seconds + issuer.leeway { throw .notYetValid }
-    // A token that names whom it is for is for nobody else (RFC 7519 section 4.1.3).
+    // A token that names its audience is valid for no other (RFC 7519 section 4.1.3).
     if let audience = issuer.audience {
       guard claims.audience?.contains(audience) == true else { throw .audience }
     } else if claims.audience != nil {

@@ -2,7 +2,7 @@
 /// people name (5 ms, 1 s) is a bound and no estimate.
 ///
 /// A plain value of one size that allocates nothing. One owner records, in 1 to 3 ns; copies of several owners are
-/// added up when somebody asks.
+/// added up on request.
 package struct Histogram: Sendable {
   /// The most bounds; there is one more bucket for what is above the last.
   package static let boundLimit = 24

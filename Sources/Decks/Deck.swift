@@ -82,7 +82,7 @@ package struct Deck: Sendable, Hashable {
 
   /// The place of the card of a day in `cards`. Days before the start count back from it. O(cards).
   package func index(on day: Int64) -> Int {
-    // The rounds up to the one in which somebody joins are alike.
+    // The rounds up to the one in which another card takes part are alike.
     var (round, count, next) = (starts, joins[0].count, 1)
     while next < joins.count {
       let wait = joins[next].day - round

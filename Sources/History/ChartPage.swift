@@ -23,7 +23,7 @@ package struct ChartPage: Sendable, Equatable {
 
   /// In order of time, each once, at the scales of the instrument.
   package var candles: [Candle]
-  /// The times between the first candle and the end of the page of which there is no candle, because nobody observed
+  /// The times between the first candle and the end of the page without candles, because the gateway did not observe
   /// them, in order of time.
   package var gaps: [TimeSpan]
   /// The next page, of older candles, ends here; nil where there are none.
@@ -84,7 +84,7 @@ extension CandleInterval {
 /// store's, unless it is partial; of two partial ones the one with more volume. Where neither has one, but the store
 /// knows that the interval was observed, nothing was traded: then the price before it is repeated.
 struct ChartPageBuilder {
-  /// Stretches of the store that one page looks through at most: between them lies a time that nobody observed.
+  /// The number of observed stretches of the store that one page reads at most.
   static let stretchLimit = 8
   /// How long after its end the store may not know yet that an interval was not observed, µs.
   static let settling = Rollup.delay
@@ -140,7 +140,7 @@ struct ChartPageBuilder {
     return ChartPage(found, request, rest: end > low ? end : nil, now: now)
   }
 
-  /// Where the time that nobody observed before `start` begins, or `start` where it was observed.
+  /// The beginning of the unobserved time before `start`, or `start` if that time was observed.
   private static func observed(before start: Timestamp, _ kept: HistoryRange, _ interval: CandleInterval) -> Timestamp {
     guard let covered = kept.coveredFrom, covered < start else { return .distantPast }
     guard let gap = kept.gaps.last(where: { $0.start < start && $0.end >= start }) else { return start }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What somebody holds at one moment, without the transactions that led to it.
+/// Holdings and positions at one moment, without the transactions that led to them.
 package struct PortfolioContents: Sendable, Hashable {
   /// So much of an asset.
   package struct Holding: Sendable, Hashable {

@@ -138,7 +138,7 @@ package final class RecordingReader {
           record.isRepeated = try json.int64() != 0
         } else if json.equals(name, "lost") {
           key = "lost"
-          // More than there can be is somebody's joke; sums of it stay within `Int`.
+          // An impossibly large number is limited, so that sums stay within `Int`.
           record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
         } else {
           try json.skipValue()

@@ -106,7 +106,7 @@ final class ClientSession: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isLate = state.withLock { state in
-          // What came since the consumer looked has woken nobody.
+          // Events that arrived after the consumer's check have woken no iteration.
           if Task.isCancelled || state.core.hasNews(id) { return true }
           state.waiters[id, default: []].append((number, continuation))
           return false

@@ -80,7 +80,7 @@ public struct ConnectionEvents: AsyncSequence, Sendable {
   }
 }
 
-/// A consumer's place in a session. Gives it up when nobody holds it.
+/// A consumer's registration in a session. It ends when the object is released.
 final class ConsumerLease: Sendable {
   private let session: ClientSession
   private let id: Int

@@ -163,7 +163,7 @@ package final class EventLoop: @unchecked Sendable {
     return timer
   }
 
-  /// Runs `body` at the end of every turn that did something, before connections are flushed: what one turn owes is
+  /// Runs `body` at the end of every turn that did something, before connections are flushed: the bytes of one turn are
   /// gathered there. On the loop only.
   package func onTurnEnd(_ body: @escaping () -> Void) {
     assertOnLoop()

@@ -7,7 +7,7 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
     var value = Int32(clamping: value)
     _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
-  // What a turn owes goes out at once: it has been gathered here already.
+  // Bytes of a turn are sent at once, because the connection has already joined them.
   set(Int32(IPPROTO_TCP), Int32(TCP_NODELAY), 1)
   set(Int32(IPPROTO_TCP), Int32(TCP_NOTSENT_LOWAT), limits.kernelUnsentBytes)
   // It grows to megabytes by itself, times the number of slow clients.

@@ -51,6 +51,6 @@ package enum WebSocketCloseState: Sendable, Equatable {
 
   /// Whether text, binary, ping and pong may still be sent.
   package var maySend: Bool { self == .open }
-  /// Whether a close frame is owed to the peer.
+  /// Whether this side must still send a close frame.
   package var owesClose: Bool { self == .received }
 }

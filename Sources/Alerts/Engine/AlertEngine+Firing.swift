@@ -44,7 +44,7 @@ extension AlertEngine {
     let own = leafIndices(of: index)
     for leaf in own { leaves[leaf].phase = .outside }
     if let progress {
-      // As before the restart: what was reached while nobody watched is late.
+      // As before the restart: a level that was reached during the gap fires late.
       rules[index].watchedFrom = .min / 2
       setPhases(index, progress)
       if !progress.isArmed { rules[index].flags.remove(.isArmed) }

@@ -198,7 +198,7 @@ package final class AlertEngine {
     return UInt32(windows.count - 1)
   }
 
-  /// A series that nobody watches goes, but for prices.
+  /// Removes a series that no rule watches, except prices.
   func releaseSeries(_ index: UInt32) {
     let released = series[Int(index)]
     guard released.leafCount == 0 else { return }

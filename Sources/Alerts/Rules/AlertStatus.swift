@@ -8,7 +8,7 @@ package enum AlertState: String, Sendable, CaseIterable {
   /// Watches, or counts down.
   case running
   case paused
-  /// Has fired and nobody has acknowledged it.
+  /// Has fired and is not acknowledged.
   case alerting
   /// Does nothing: the owner disabled it, it fired once and was acknowledged, or it expired.
   case disabled

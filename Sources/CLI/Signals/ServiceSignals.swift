@@ -29,7 +29,7 @@ final class ServiceSignals: Sendable {
     var reload: (@Sendable () -> Void)?
     var notice: @Sendable (Notice) -> Void = { _ in }
     var isReady = false
-    /// A SIGHUP came that nobody has acted on yet.
+    /// A SIGHUP has arrived and is not handled yet.
     var isReloadDue = false
     /// Held for as long as the process lives: the default action does not come back, not even in its last moments.
     var sources: [SignalSource] = []

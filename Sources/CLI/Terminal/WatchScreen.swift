@@ -15,7 +15,7 @@ struct WatchScreen {
   let symbols: [String]
   let once: Bool
 
-  /// Ten frames a second: faster than that nobody reads.
+  /// Ten frames a second: people cannot read faster.
   private static let frameInterval = Duration.milliseconds(100)
   /// How long `--once` waits for rows that stay empty.
   static let onceLimit = Duration.seconds(5)

@@ -425,7 +425,7 @@ package final class AlertDesk: @unchecked Sendable {
 }
 
 extension AlertDesk.Draft {
-  /// What could not be written, and what came after it. Nobody waits for the former any longer.
+  /// What could not be written, and what came after it. No request waits for the former any longer.
   func followed(by next: AlertDesk.Draft) -> AlertDesk.Draft {
     var all = next
     all.written.formUnion(written)

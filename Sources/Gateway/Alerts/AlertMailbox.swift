@@ -4,7 +4,7 @@ import MarketData
 /// What a loop hands over of a market that rules name.
 enum AlertMarketEvent: Sendable {
   case scales(price: UInt8, size: UInt8)
-  /// - Parameter isFirst: it has been so all along, and nobody had asked: no gap has ended.
+  /// - Parameter isFirst: it has been so before, without a request: no gap has ended.
   case feed(isLive: Bool, isFirst: Bool = false)
   case book(isLive: Bool, isFirst: Bool = false)
   /// Of a live trade, at the market's scale.
@@ -32,7 +32,7 @@ struct AlertWatch: Sendable, Equatable {
   var symbol: String
   /// The engine's number of it.
   var source: AlertSource
-  /// False: nobody asks any longer.
+  /// False: no rule needs it any longer.
   var isWanted: Bool
   var depths: [Depth] = []
 }

@@ -9,7 +9,7 @@ struct EventWriter {
   /// Between two ids, monotonic µs: an id has up to 2 KiB, and a reader that comes back without the newest drops
   /// what it has by `seq`.
   static let idInterval: Int64 = 250_000
-  /// Bytes that a client may send behind its request, which nobody reads.
+  /// Bytes that a client may send after its request; they are ignored.
   static let inputLimit = 64 << 10
 
   private static let prefix = SharedBytes(Array("\(EventText.prefix)".utf8))

@@ -263,7 +263,7 @@ final class StreamSession: ConnectionHandler {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     closingAt = connection.loop.moment
-    // Nobody answers the end of events.
+    // A client of events does not answer the end.
     if events != nil { return connection.close() }
     // The peer's close frame may be behind what is held.
     if hold == .time || hold == .replies { waitForTurn() }

@@ -9,7 +9,7 @@ import Transport
 /// once for all changes since its own last tick, and at once after a change of state. A market that is no member costs
 /// one look-up a batch.
 final class LoopComposites {
-  /// How old a table of conversions gets while somebody subscribes to one, µs.
+  /// The largest age of the table of conversions while a conversion has subscribers, µs.
   private static let ratePeriod = 250 * Microseconds.millisecond
   /// What a part takes in a mailbox.
   private static let partBytes = MemoryLayout<QuotePart>.stride + 128
@@ -29,7 +29,7 @@ final class LoopComposites {
   // What loop 0 keeps.
 
   private var board = CompositeBoard()
-  /// Whether a state is another, or somebody new waits, so that the next tick is not waited for.
+  /// Whether a state has changed, or a new subscriber waits, so that loop 0 does not wait for the next tick.
   private var isNews = false
   private var rates = RateBoard()
   private lazy var rateBook = RateBook(node: node)
@@ -134,7 +134,7 @@ final class LoopComposites {
     isNews = true
   }
 
-  /// Somebody subscribes to a composite or a conversion, or nobody does any longer.
+  /// A composite or a conversion has its first subscriber, or none any longer.
   func demand(_ demand: StreamDocumentDemand) {
     switch demand {
     case .wanted(let name) where name.channel == .rate: rates.want(name.name)

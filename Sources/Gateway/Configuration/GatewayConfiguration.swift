@@ -91,7 +91,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var messageBytes = 64 << 10
     /// Unsent bytes above which a client is closed with 4108, 64 KiB…256 MiB.
     package var queuedBytes = 1 << 20
-    /// Time without progress after which a client that is owed something is closed with 4108, 1…600 s.
+    /// Time without progress after which a client with queued bytes is closed with 4108, 1…600 s.
     package var stallSeconds = 60
     /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
     /// 1 MiB…64 GiB.

@@ -20,13 +20,13 @@ struct DeckBoard {
   /// The span in which none of them turns.
   private var quiet = (from: Timestamp.distantPast, until: Timestamp.distantFuture)
 
-  /// Somebody subscribes: the document comes with the next `advance`.
+  /// Adds a subscribed document; the next `advance` shows it.
   mutating func want(_ name: StreamDocumentName) {
     shown[name] = Shown(begins: .distantFuture)
     quiet.from = .distantFuture
   }
 
-  /// Nobody does any longer.
+  /// Removes a document without subscribers.
   mutating func release(_ name: StreamDocumentName) {
     shown[name] = nil
     findQuiet()

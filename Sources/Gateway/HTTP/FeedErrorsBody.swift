@@ -10,7 +10,7 @@ struct FeedErrorReport: Sendable {
   /// What tells the connection apart: `binance-usdm`.
   var connection: String
   var counts: [(kind: FeedError.Kind, count: Int)]
-  /// Newest first; empty where nobody asked for this connection.
+  /// Newest first; empty if the request does not include this connection.
   var entries: [FeedErrorRing.Entry]
 }
 

@@ -27,7 +27,7 @@ struct HTTPWatch {
     case head
     /// Bytes of the body so far.
     case body(Int)
-    /// The gateway owes an answer.
+    /// The client waits for the gateway's answer.
     case answering
     /// Bytes of responses the client has taken since the first that it did not take at once.
     case sending(Int)

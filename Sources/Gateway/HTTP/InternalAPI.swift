@@ -70,7 +70,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     return admin.takeOver(connection, request) { [self] in connections -= 1 }
   }
   var httpDate: String { node.httpDate }
-  /// What stands here is for operators: no page that somebody has open may read it.
+  /// These answers are for operators: no page in a browser may read them.
   var answersOrigins: Bool { false }
 
   func respond(

@@ -6,7 +6,7 @@ import Transport
 /// Identifies the client of a request, refuses what it may not do, and writes the access log.
 extension PublicAPI {
   struct Caller {
-    /// Nil: nobody has said.
+    /// Nil: the client has sent no token.
     var grant: Grant?
     var credential: AccessPolicy.Credential?
   }

@@ -106,7 +106,7 @@ final class PublishedTopics: Sendable {
     }
   }
 
-  /// Counts what somebody publishes on the client port; the µs to wait if it is too much.
+  /// Counts what a token publishes on the client port; returns the µs to wait if it is too much.
   func charge(_ subject: String, bytes: Int, now: Int64) -> Int64? {
     pace.withLock { $0.take(subject, bytes: bytes, now: now) }
   }

@@ -172,7 +172,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     return made
   }
 
-  /// On the loop, which nobody else waits for.
+  /// On the loop, which may block here: no other task waits for it.
   private func take(_ page: CandlePage) {
     var batch = HistoryBatch()
     batch.deliveries = [

@@ -4,7 +4,7 @@ import PubSub
 import Transport
 import Venues
 
-/// What one loop counts; plain integers, added up when somebody asks.
+/// The counters of one loop; plain integers, added up on request.
 struct NodeMetrics: Sendable {
   var clients = 0
   var clientsTotal: UInt64 = 0

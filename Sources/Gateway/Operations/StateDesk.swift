@@ -6,8 +6,8 @@ import Recordings
 import Synchronization
 import Transport
 
-/// Tells operators how the gateway does: gathers the `StateDocument` from all loops while somebody looks, encodes it
-/// once for all of them, and pushes it once a second. On loop 0.
+/// Shows operators the state of the gateway: collects the `StateDocument` from all loops while there are viewers,
+/// encodes it once for all of them, and pushes it once a second. On loop 0.
 final class StateDesk: @unchecked Sendable {
   // `@unchecked`: made before the loops begin, used on its node's loop only from then on.
 

@@ -32,7 +32,7 @@ struct PortfolioBoard {
   private(set) var order: [PortfolioSubject] = []
   /// Where the next round begins.
   private var cursor = 0
-  /// Somebody came since the markets were last gathered whole.
+  /// Whether a subscriber has been added since the last complete collection.
   var isSearching = false
   var gatheredWhole = Timestamp.distantPast
   /// Whether a value is not made of live prices alone.

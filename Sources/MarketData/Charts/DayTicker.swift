@@ -48,7 +48,7 @@ package struct DayTicker: Sendable {
       self.coveredFrom = coveredFrom
       return
     }
-    // Nothing seen of a time that nobody watched is no figure.
+    // Without observation there is no figure.
     if figures.open == nil, coveredFrom != nil { own = Ticker(instrument: instrument.id, time: now) }
     var filled: Figures = []
     ticker.last = ticker.last ?? lastPrice

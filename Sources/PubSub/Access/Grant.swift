@@ -81,7 +81,7 @@ package struct Grant: Sendable, Equatable {
     self.expires = expires
   }
 
-  /// What everybody has where nobody is asked for a token.
+  /// The grant of every client if the gateway requires no token.
   package static let everything = Grant(subject: "", owner: localOwner)
   /// The grant of a page of another site if the gateway requires no token: it owns nothing.
   package static let reader = Grant(subject: "")

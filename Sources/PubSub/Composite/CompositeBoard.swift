@@ -37,7 +37,7 @@ package struct CompositeBoard {
   }
 
   private struct Composite {
-    /// Of those that somebody subscribes to, what was last shown; empty before.
+    /// The document shown last, for channels with subscribers; empty before the first.
     var shown: [ChannelName: String] = [:]
     var members: [Member] = []
     var isDirty = false
@@ -60,18 +60,19 @@ package struct CompositeBoard {
   package var isEmpty: Bool { composites.isEmpty }
   /// Whether `advance` has something to make.
   package var isDirty: Bool { !dirty.isEmpty }
-  /// The symbols that somebody subscribes to, in order. O(n log n).
+  /// The symbols that have subscribers, in order. O(n log n).
   package var symbols: [String] { composites.keys.sorted() }
 
   // MARK: Who asks
 
-  /// Somebody subscribes to a channel of a composite, or another stream of it.
+  /// Adds a subscribed stream of a composite's channel.
   package mutating func want(_ channel: ChannelName, of symbol: String) {
     composites[symbol, default: Composite()].shown[channel] = ""
     touch(symbol)
   }
 
-  /// Nobody subscribes to it any longer. Returns the members that are not needed for it any more.
+  /// A channel has no subscribers any longer: removes it, and the composite with its last channel. Returns the members
+  /// that are no longer needed.
   package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
     composites[symbol]?.shown[channel] = nil
     guard let composite = composites[symbol], composite.shown.isEmpty else { return [] }

@@ -1,7 +1,7 @@
 import MarketData
 
-/// The conversions that somebody subscribes to, computed from a table of live markets that its owner brings about four
-/// times a second. Sans-IO; loop 0 has one.
+/// The conversions that have subscribers, computed from a table of live markets that its owner brings about four times
+/// a second. Sans-IO; loop 0 has one.
 package struct RateBoard {
   /// Conversions of one `advance` at most, of up to 30 µs each with 2,000 markets; the others follow, each in its turn.
   package static let atOnce = 48
@@ -25,7 +25,7 @@ package struct RateBoard {
   /// Whether all have been computed with the present table, so that a newer one makes sense.
   package var isDone: Bool { due == 0 }
 
-  /// Somebody subscribes to a conversion, or another stream of it; false for a text that names none.
+  /// Adds a subscribed stream of a conversion; false if the text names no conversion.
   @discardableResult
   package mutating func want(_ text: String) -> Bool {
     guard let name = RateName(text) else { return false }

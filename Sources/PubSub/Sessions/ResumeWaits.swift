@@ -14,7 +14,7 @@ struct ResumeWaits {
     var wanted: Set<String>
   }
 
-  /// Steady; nobody waits after it.
+  /// In steady time; no client waits longer.
   var end = Timestamp.distantPast
   /// Symbols whose streams continue when they come.
   var expected: Set<String> = []

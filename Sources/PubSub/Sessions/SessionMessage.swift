@@ -32,7 +32,7 @@ package enum SessionMessage: Sendable {
 
 /// The name of a session: random text, then where to look for it: loop, slot and generation of its client.
 enum SessionToken {
-  /// Bytes of a token; longer ones are nobody's.
+  /// The length of a token in bytes; a longer one matches no session.
   static let limit = 128
 
   static func make(_ random: String, loop: Int, client: ClientID) -> String {

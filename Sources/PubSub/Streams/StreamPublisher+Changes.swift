@@ -179,7 +179,7 @@ extension StreamPublisher {
     }
   }
 
-  /// Publishes what the stream owes its subscribers, if anything.
+  /// Publishes the pending changes of the stream, if any.
   func flush(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     guard stream.isRunning else { return }
     if stream.key.channel == .status {

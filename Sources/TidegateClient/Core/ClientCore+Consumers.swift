@@ -29,7 +29,7 @@ extension ClientCore {
     return id
   }
 
-  /// Ends a subscription. Streams that nobody else wants are unsubscribed from.
+  /// Ends a subscription, and unsubscribes from streams without another consumer.
   package mutating func cancel(_ id: Int, now: UInt64, into actions: inout [ClientAction]) {
     listeners[id] = nil
     guard let subscriber = subscribers.removeValue(forKey: id) else { return }

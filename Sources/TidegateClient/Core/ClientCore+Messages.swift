@@ -126,7 +126,7 @@ extension ClientCore {
     return answer
   }
 
-  /// Nobody waits for the answer any more.
+  /// No caller waits for the answer any more.
   mutating func forget(_ id: Int) { asked[id] = nil }
 
   mutating func answered(

@@ -14,7 +14,7 @@ package struct ClientCore: Sendable {
     case hello
     /// Of each channel one set of parameters, so that an answer's channel and symbol tell the item.
     case subscribe([StreamItem])
-    /// One whose answer somebody waits for.
+    /// A request whose caller waits for the answer.
     case ask(Int)
     /// A request whose reply only confirms it.
     case other
@@ -51,7 +51,7 @@ package struct ClientCore: Sendable {
   static let retryAfterLimit: UInt64 = 600_000_000_000
 
   var options: ClientOptions
-  /// Whether there is somebody to get a fresh token from.
+  /// Whether there is a source of new tokens.
   let refreshesToken: Bool
   /// A fresh token has been asked for and is not there yet.
   var awaitsToken = false
@@ -73,7 +73,7 @@ package struct ClientCore: Sendable {
   var nextSerial = 1
 
   var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
-  /// The answers of requests that somebody waits for; nil: not there yet.
+  /// The answers of requests with a waiting caller; nil: not received yet.
   var asked: [Int: Result<AlertAnswer, RequestFailure>?] = [:]
   /// What of them waits for a connection.
   var unsent: [(id: Int, fields: String, deadline: UInt64)] = []

@@ -131,7 +131,7 @@ private struct Fields {
     case "message": message = try json.word()
     case "hint": hint = try json.word()
     case "action": action = try json.word()
-    // Ids are integers here, as this client sends them; a string is somebody else's.
+    // This client's ids are integers; a string belongs to another client.
     case "id": if json.peek() == .number { id = try json.int64() } else { try json.skipValue() }
     case "stream": stream = try json.int64()
     case "time": time = try json.int64()

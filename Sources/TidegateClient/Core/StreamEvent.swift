@@ -150,7 +150,7 @@ public enum Fault: Sendable, Hashable {
   case request
   /// The person or the app: a token is missing, expired, or does not allow this.
   case credentials
-  /// Nobody here; the network.
+  /// Neither side; the network failed.
   case network
   /// The gateway or who runs it.
   case gateway

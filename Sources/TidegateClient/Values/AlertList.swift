@@ -14,7 +14,7 @@ public struct AlertList: Sendable, Hashable {
 
   init(isKept: Bool) { self.isKept = isKept }
 
-  /// Those that ring: they have fired and nobody has acknowledged it.
+  /// The ringing alerts: fired and not acknowledged.
   public var ringing: [Alert] { alerts.filter { $0.state == .alerting } }
 
   /// The alert of an id. O(1).
@@ -87,7 +87,7 @@ public enum AlertState: OpenState {
   /// Watches, or counts down.
   case running
   case paused
-  /// Has fired, and nobody has acknowledged it.
+  /// Has fired, and is not acknowledged.
   case alerting
   case disabled
   case unknown(String)

@@ -2,8 +2,8 @@
 /// those that are gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
 package struct ArrivalQueue {
   private struct Entry {
-    /// Of the loop's table: it finds nobody once the connection is gone. A weak reference would give every connection a
-    /// side table for its life.
+    /// The slot in the loop's table; it is empty after the connection has ended. A weak reference would give every
+    /// connection a side table for its life.
     let token: UInt64
     let came: UInt64
   }

@@ -23,7 +23,7 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so
   /// that a crowd that comes back at once waits in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest
+  /// While a connection waits there, a handshake that has been under way for so long gives its place up, the oldest
   /// first. A crowd of a thousand takes half a second of one core.
   package var crowdedHandshakeTime: Duration = .seconds(2)
   /// The same for one listener.
