@@ -2,7 +2,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// Who may come in, and what each may have, as a configuration or a key file says it. A plain value.
+/// The admitted clients and their rights, from a configuration or a key file. A plain value.
 package struct AccessPolicy: Sendable, Equatable {
   /// The least of an entry and what a token adds.
   package struct Rules: Sendable, Equatable {
@@ -139,7 +139,7 @@ package struct AccessPolicy: Sendable, Equatable {
     "\(keys.count) keys, \(issuers.count) issuers\(anonymous == nil ? "" : ", anonymous")"
   }
 
-  /// Finds out whose token this is. `now` is UTC.
+  /// Finds the holder of a token. `now` is UTC.
   package func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {
     guard token.utf8.count <= JSONWebToken.sizeLimit else { throw .tooLong }
     guard JSONWebToken.isLikely(token) else { return try authenticate(key: token, now: now) }

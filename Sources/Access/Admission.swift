@@ -86,7 +86,7 @@ package final class Admission: Sendable {
   private let state: Mutex<State>
   /// Connections that the tables have room for, whatever the limits come to be.
   private let connectionCapacity: Int
-  /// Whose word on client addresses is taken.
+  /// Proxies whose reports of client addresses are trusted.
   package var proxies: TrustedProxies { rules.withLock { $0.proxies } }
   /// That hold now.
   package var limits: Limits { rules.withLock { $0.limits } }

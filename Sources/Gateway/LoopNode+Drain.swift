@@ -7,29 +7,29 @@ struct NodeEnding {
   var isFrozen = false
   /// Whether clients that had connected before are still taken in: the next process has none of their connections.
   var takesLatecomers = false
-  /// When those who are still there are ended, monotonic µs.
+  /// When the remaining clients are closed, monotonic µs.
   var deadline = Int64.max
   /// Until when HTTP requests of connections that are there are waited for and answered, monotonic µs.
   fileprivate var answersUntil = Int64.min
   /// When the node last looked.
   fileprivate var lookedAt: Int64?
-  /// Whether those who were still there have been ended, and have until `deadline` to read why.
+  /// Whether the remaining clients have been closed, and have until `deadline` to read the reason.
   fileprivate var isLast = false
 }
 
 /// The end of a node: at leisure, or now.
 extension LoopNode {
-  /// How often a node that ends looks who is still there.
+  /// How often a draining node checks for remaining clients.
   private static let lookInterval: Duration = .milliseconds(10)
   /// A look that is later by this is no work of ours: the process, or the machine, stood still in the meantime, µs.
   private static let stallAfter: Int64 = 250_000
   /// How long a drain waits for the first request of a connection that has come, µs. It was let in, so nobody else can
   /// answer it.
   private static let answerTime: Int64 = 1_000_000
-  /// What those who have not answered their close frame get to read it, µs.
+  /// How long clients that have not answered their close frame may still read it, µs.
   private static let lastTime: Int64 = 900_000
 
-  /// Whether who asks for a stream now is refused.
+  /// Whether a new request for a stream is refused.
   var isShut: Bool { isDraining && !ending.takesLatecomers }
 
   /// Ends the feeds, and hands streams and sessions over to the next process. Clients learn that their data no longer
@@ -44,8 +44,8 @@ extension LoopNode {
     ending.isFrozen = true
   }
 
-  /// Sends the clients away over `window` µs, and takes no new ones. Feeds continue for those who are still there. On
-  /// the loop.
+  /// Sends the clients away over `window` µs, and takes no new ones. Feeds continue for the remaining clients. On the
+  /// loop.
   /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
   func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()

@@ -23,13 +23,13 @@ struct NodeSettings: Sendable {
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
-  /// Whose pages may connect; nil: all.
+  /// The origins whose pages may connect; nil: all.
   var origins: Set<String>?
   /// Names, beside addresses and localhost, that the internal port answers to.
   var internalHosts: [String] = []
   /// Whether the client port has the console's pages.
   var servesConsole = true
-  /// Who may come in; one for all nodes.
+  /// Admits connections and requests; one for all nodes.
   var admission: Admission
   /// The accepted tokens; nil: no token is required.
   var access: Authenticator?

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// A closed candle as it is kept: with the scales of its numbers, and with whose it is.
+/// A stored closed candle, with the scales of its numbers and its source.
 package struct StoredCandle: Sendable, Equatable {
   /// How far a candle can be trusted. Of two candles of one interval the higher quality is kept, and of equals the
   /// newer one.

@@ -52,7 +52,7 @@ package struct FeedStatus: Sendable, Equatable {
   /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
   package var gapFrom: Timestamp?
   package var gapTo: Timestamp?
-  /// Symbols whose books are not in sync, and why: `kraken:BTC-USD` → `checksum mismatch`.
+  /// Symbols whose books are not in sync, with the reason: `kraken:BTC-USD` → `checksum mismatch`.
   package var syncing: [String: String]
   /// Symbols that the venue refused, and why.
   package var failed: [String: String]

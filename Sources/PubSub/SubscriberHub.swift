@@ -49,7 +49,7 @@ package final class SubscriberHub {
     func callAsFunction(_ now: Timestamp) -> Timestamp { now + -stepped }
   }
 
-  /// Sessions whose clients are gone, and how the present clients go.
+  /// Sessions of clients that have left, and the drain of present clients.
   struct Departures {
     var parked: ParkedSessions
     var waits = ResumeWaits()

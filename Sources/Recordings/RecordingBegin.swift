@@ -33,7 +33,7 @@ struct RecordingBegin {
 
   /// - Parameters:
   ///   - isNamed: whether the header has symbols.
-  ///   - replays: whose recording it may be.
+  ///   - replays: the venues whose recording it may be.
   init(_ start: RecordedStart, isNamed: Bool, _ replays: [VenueReplay]) {
     self.start = start
     self.isNamed = isNamed

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Carries a `ClientCore` out: its transport, its timer, those who wait for it. One lock around all of it, held for no
-/// longer than a message.
+/// Runs a `ClientCore`: owns its transport, its timer, and its waiting iterations. One lock around all of it, held for
+/// no longer than a message.
 final class ClientSession: Sendable {
   private struct State: Sendable {
     var core: ClientCore
@@ -10,7 +10,7 @@ final class ClientSession: Sendable {
     var generation = 0
     var timer: Task<Void, Never>?
     var timerAt: UInt64?
-    /// Those who wait for a consumer's next event, by consumer: called to look again.
+    /// Iterations that wait for a consumer's next event, by consumer; they are resumed to check again.
     var waiters: [Int: [(number: Int, wake: CheckedContinuation<Void, Never>)]] = [:]
     var nextWaiter = 0
   }

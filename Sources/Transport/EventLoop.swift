@@ -87,7 +87,7 @@ package final class EventLoop: @unchecked Sendable {
 
   /// A driven loop.
   /// - Parameters:
-  ///   - kernel: whose sockets and time it lives on.
+  ///   - kernel: provides sockets and time.
   ///   - poller: its event queue, which belongs to `kernel`; `wait` is only ever called with 0 ms.
   package init(index: Int, kernel: any Kernel, poller: any Poller) {
     self.index = index

@@ -46,7 +46,7 @@ package protocol Kernel: AnyObject, Sendable {
   /// The address that a socket is bound to.
   func localAddress(_ descriptor: Int32) -> KernelAddress
 
-  /// Takes the next connection off a listening socket's queue, and whose it is.
+  /// Takes the next connection, with the peer's address, off a listening socket's queue.
   func accept(_ descriptor: Int32) -> (descriptor: Int32, peer: KernelAddress)
 
   /// Begins to connect; `-EINPROGRESS` while the answer is on its way.

@@ -171,7 +171,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     }
   }
 
-  /// From now on those who wait are left to the next owner of the socket. False if it is closed.
+  /// Leaves waiting connections to the next owner of the socket from now on. False if the listener is closed.
   func leaveQueue() -> Bool {
     if isOpen { isLeft = true }
     return isOpen

@@ -1,6 +1,6 @@
 import Bytes
 
-/// How a loop keeps up. Copied out for anyone who asks; recorded on the loop only.
+/// Measures how a loop keeps up. Any thread may copy it; only the loop records.
 package struct LoopTimes: Sendable {
   /// How long turns took that did something, ns: everything that came in the meantime waited for them.
   package internal(set) var turns = Histogram.durations

@@ -122,7 +122,7 @@ package struct WatchTable: Sendable {
     }
   }
 
-  /// The hints of a gateway are for those who write clients; who watches gives a token in another way.
+  /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way.
   private static func words(of refusal: Refusal) -> String {
     if refusal.code == .unauthorized {
       return "the gateway wants a key or token; give it with --token-file or in TIDEGATE_TOKEN"

@@ -177,7 +177,7 @@ extension AlertEngine {
 
   // MARK: Reading
 
-  /// Whose rule it is; nil if there is none of that number.
+  /// The owner of a rule; nil if there is no rule with that number.
   package func owner(of id: AlertID) -> AlertOwner? {
     (try? index(of: id)).map { AlertOwner(rawValue: rules[$0].owner) }
   }

@@ -97,7 +97,7 @@ func serve(
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: environment)
-  // The manager says how many sockets it keeps for the service; without it those who wait are better served here.
+  // The manager says how many sockets it keeps for the service; without it, this process serves waiting clients itself.
   if let manager, environment["FDSTORE"].flatMap({ Int($0) }) ?? 0 > 0 { gateway.leavePorts(to: manager) }
   let reload = demo == nil ? load.map { reloading($0, log) } : nil
   gateway.onReload(reload)

@@ -30,7 +30,7 @@ extension LoopClients {
     }
   }
 
-  /// Takes over who may come in now. On the loop.
+  /// Applies the new access policy. On the loop.
   func accessChanged() {
     loop.assertOnLoop()
     guard let policy = node.settings.access?.policy else { return }

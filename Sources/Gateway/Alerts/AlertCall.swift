@@ -24,7 +24,7 @@ struct AlertCall: Sendable {
 
   /// Reads a request.
   /// - Parameters:
-  ///   - grant: of the one who asks; it has an owner.
+  ///   - grant: the requester's; it has an owner.
   ///   - find: the refusal of a symbol; nil if it is there.
   init(
     _ request: ControlRequest, _ grant: Grant, find: (String) -> ProtocolError?

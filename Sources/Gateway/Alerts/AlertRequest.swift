@@ -149,7 +149,7 @@ extension PublicAPI {
     }
   }
 
-  /// Whose alerts a grant's holder may see.
+  /// The owner whose alerts a grant's holder may see.
   private func owner(of grant: Grant) throws(RequestProblem) -> String {
     guard let error = ControlRequest.refusal(for: grant) else { return grant.owner ?? "" }
     guard grant.channels.contains(.alerts) else {

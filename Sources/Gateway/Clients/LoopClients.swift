@@ -24,7 +24,7 @@ final class LoopClients: @unchecked Sendable {
   var excess = ExcessState()
   /// Connections that may not have asked for anything yet.
   var newcomers = ArrivalQueue()
-  /// Who has sent more than a turn takes (`LoopClients+Input.swift`).
+  /// Clients that have sent more than one turn reads (`LoopClients+Input.swift`).
   var inputTurn = InputTurn<StreamSession>()
   /// Of one hand-over, kept for its room.
   private var frames: [SharedBytes] = []

@@ -44,7 +44,7 @@ struct ConfigurationChange {
       guard item.old != item.new else { continue }
       if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
     }
-    // Who has come in without a token would have to leave, and the other way round.
+    // The gateway would have to close clients without a token, or the reverse.
     if (old.access == nil) != (new.access == nil) {
       needsRestart.append(
         Item(key: "access", old: old.access?.summary ?? "anybody", new: new.access?.summary ?? "anybody"))

@@ -197,9 +197,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
   package var tlsSettings = TLSSettings()
-  /// The key file, which says who may come in; anybody if nil.
+  /// The key file with the admitted clients; nil: every client.
   package var keysFile: String?
-  /// Who may come in, where the configuration itself says it; nil: anybody, or whom the key file lets in.
+  /// The admitted clients, if the configuration itself names them; nil: every client, or those of the key file.
   package var access: AccessPolicy?
   /// A file with the token that operators show on the internal port; the administration is closed if nil.
   package var adminTokenFile: String?
@@ -245,7 +245,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var upgradeDrainSeconds = 3
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
-  /// Proxies whose word on the client's address is taken.
+  /// Proxies whose reports of client addresses are trusted.
   package var trustedProxies: [IPNetwork] = []
   /// The header that they write it in.
   var proxyHeader = TrustedProxies.Header.xForwardedFor
@@ -260,7 +260,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
 
   package init() {}
 
-  /// Whose pages may connect; nil: all.
+  /// The origins whose pages may connect; nil: all.
   var allowedOrigins: Set<String>? { origins.isEmpty ? nil : Set(origins) }
 
   /// The TLS settings of the client port; nil: the port serves without TLS.

@@ -47,7 +47,8 @@ final class DeckDesk: Sendable {
     return .success(DeckDay(deck, zone: zone, rules, now: now))
   }
 
-  /// The same for who was shown it before: its zone is known then, and the deck may be gone. Nil if it is.
+  /// The same for a document that was shown before: its zone is known, but the deck may have been removed. Nil if it
+  /// was.
   func shown(_ name: String, zone: String, now: Timestamp) -> DeckDay? {
     if case .success(let today) = today(name, zone: zone, now: now) { return today }
     return nil

@@ -29,7 +29,7 @@ final class LoopDecks {
     advance()
   }
 
-  /// Turns the cards whose day is over; about ten times a second.
+  /// Replaces the cards whose day has ended; about ten times a second.
   func everyTick() { advance() }
 
   private func advance() {

@@ -53,7 +53,7 @@ package final class LogSink: Sendable {
     self.microseconds = microseconds
   }
 
-  /// A logger whose lines come here.
+  /// A logger that writes to this sink.
   package var logger: Logger { Logger(label: "tidegate") { _ in LogLineHandler(self) } }
 
   /// From now on lines are written so.

@@ -11,7 +11,7 @@ struct NodeMetrics: Sendable {
   var connections = 0
   var requests: UInt64 = 0
   var http = HTTPFigures()
-  /// Who is there, and how the others went.
+  /// Present clients, and the ends of the others.
   var ends = ClientCounts()
   /// From a venue's message to clients' sockets.
   var delivery = Histogram.durations
@@ -29,7 +29,7 @@ struct NodeMetrics: Sendable {
   /// The loop's streams with subscribers, and those that keep their number for clients that return.
   var streams = 0
   var streamsKept = 0
-  /// Of the messages that are kept for who comes back.
+  /// Bytes of the messages that are kept for clients that return.
   var replayBytes = 0
   /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
   var closedOverBudget: UInt64 = 0

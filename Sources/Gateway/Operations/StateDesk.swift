@@ -11,9 +11,9 @@ import Transport
 final class StateDesk: @unchecked Sendable {
   // `@unchecked`: made before the loops begin, used on its node's loop only from then on.
 
-  /// Those who look at a time.
+  /// The largest number of simultaneous viewers.
   static let viewerLimit = 16
-  /// A document that is younger is given to all who ask, µs.
+  /// A document younger than this is sent to all requesters, µs.
   private static let freshness: Int64 = 900_000
 
   private unowned let node: LoopNode

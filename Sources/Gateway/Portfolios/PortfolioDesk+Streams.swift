@@ -47,7 +47,7 @@ extension PortfolioDesk {
     }
   }
 
-  /// What is kept has changed; those who watch it see that with the next round.
+  /// A stored portfolio has changed; its subscribers see the change in the next round.
   func portfolioChanged(_ id: Int64) {
     guard board.order.contains(where: { $0.id == String(id) }) else { return }
     board.isSearching = true

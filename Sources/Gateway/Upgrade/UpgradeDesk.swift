@@ -198,7 +198,7 @@ package final class UpgradeDesk: @unchecked Sendable {
     watch()
   }
 
-  /// Asks how a child ended whose channel is closed.
+  /// Reads the exit status of a child whose channel is closed.
   private func reap() {
     guard let current = child, let limit = current.reapUntil else { return }
     let end = current.process.end()

@@ -4,7 +4,7 @@
 /// Volumes and their average always belong together: beside a venue's volume is the venue's average price, and the
 /// quote volume derived from both.
 package struct DayTicker: Sendable {
-  /// Whose the 24 h figures are.
+  /// The source of the 24 h figures.
   package enum Source: String, Sendable {
     case venue
     case gateway

@@ -48,7 +48,7 @@ package struct SymbolRules: Sendable, Hashable {
 
 /// What a client may have. A plain value: what it was given for, a key or a token, is the gateway's business.
 package struct Grant: Sendable, Equatable {
-  /// Whose it is, for logs and counts.
+  /// The holder's name, for logs and counts.
   package var subject: String
   /// Whose rules its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since several
   /// people may have it.
@@ -61,7 +61,7 @@ package struct Grant: Sendable, Equatable {
   /// Lower limits than everybody's; nil: everybody's.
   package var subscriptions: Int?
   package var requestsPerSecond: Int?
-  /// Connections at a time of all who have it; counted by the gateway.
+  /// The largest number of simultaneous connections of all its holders; counted by the gateway.
   package var connections: Int?
   /// When it ends; nil: never.
   package var expires: Timestamp?

@@ -1,6 +1,6 @@
 import MarketData
 
-/// Whose clients they are, for limits that those of one address share: an IPv4 address, or an IPv6 /64.
+/// The unit of limits per address: an IPv4 address, or an IPv6 /64.
 package struct ClientAddress: Hashable, Sendable {
   private let high: UInt64
   private let low: UInt64

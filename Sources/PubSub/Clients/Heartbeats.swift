@@ -12,7 +12,7 @@ struct ClientHeartbeat {
   var seconds: Int32 { cadence / HeartbeatWheel.ticksPerSecond }
 }
 
-/// Who is due for a heartbeat, and what heartbeats say of the feeds.
+/// The clients that are due for a heartbeat, and the heartbeats' report about feeds.
 struct Heartbeats: ~Copyable {
   /// The shortest time between two rounds of heartbeats to everyone, µs.
   static let roundInterval = Microseconds.second

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Who subscribes to what, at which rate, and what becomes of clients that do not take it.
+/// Subscriptions and their rates, and the rules for slow clients.
 extension SubscriberHub {
   // MARK: Joining
 

@@ -54,7 +54,7 @@ extension SubscriberHub {
     return wanted
   }
 
-  /// Joins for those whose streams are there now, or who have waited long enough. O(waiting).
+  /// Joins for clients whose streams exist now, or that have waited long enough. O(waiting).
   func joinWaiting(now: Timestamp, into actions: inout [HubAction]) {
     guard !departures.waits.entries.isEmpty else { return }
     let isOver = steady(now) >= departures.waits.end

@@ -87,7 +87,7 @@ package struct JoinRequest: Sendable {
   /// The slot of the market in the publisher; ignored for `status`.
   package var market: Int
   package var instrument: InstrumentID
-  /// Who asks.
+  /// The requester.
   package var loop: Int
   package var client: ClientID
   /// The client's request and the item in it, echoed in the result.

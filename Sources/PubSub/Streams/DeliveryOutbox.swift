@@ -16,7 +16,7 @@ package struct DeliveryOutbox {
   private var fresh = 0
   private let loop: Int
 
-  /// - Parameter loop: whose outbox this is.
+  /// - Parameter loop: the loop that owns this outbox.
   package init(to loop: Int) { self.loop = loop }
 
   package var isEmpty: Bool { deliveries.isEmpty }

@@ -49,7 +49,7 @@ package struct StreamKey: Sendable, Hashable {
   package var intervalMilliseconds: UInt16
   /// For `status`: the rules of clients that may see only a part; empty: everything.
   package var scope: [SymbolRules] = []
-  /// Of `alerts`: whose rules.
+  /// For `alerts`: the owner of the rules.
   package var owner: String?
   /// Of `portfolio`: what is valued.
   package var portfolio: PortfolioSubject?

@@ -5,7 +5,7 @@ import MarketData
 /// Streams of trades continue where the earlier run ended, under their numbers and its epoch. Every other stream begins
 /// above all numbers that the epoch has seen: its clients get a snapshot, whatever position they come with.
 extension StreamPublisher {
-  /// Shows trades from before this run to those who join, unless there have been others since.
+  /// Shows trades from before this run to new subscribers, unless there are newer ones.
   /// - Parameter trades: of one instrument, oldest first.
   package func restore(_ trades: [Trade], market: Int) {
     guard let first = trades.first, market >= 0, market < markets.count,

@@ -1,4 +1,4 @@
-/// Those who read: subscriptions come and go while the connection lives.
+/// Consumers: subscriptions that begin and end while the connection lives.
 extension ClientCore {
   // MARK: Coming and going
 

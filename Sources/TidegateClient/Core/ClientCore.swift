@@ -197,7 +197,7 @@ package struct ClientCore: Sendable {
     }
     if Self.isFinal(status: status) { return finish(failure, into: &actions) }
     let least = min(retryAfter?.nanoseconds ?? 0, Self.retryAfterLimit)
-    // The jitter on top, so that those who were told the same do not come together.
+    // Added jitter, so that clients with the same `Retry-After` do not reconnect together.
     wait(least + backOff(), failure, now: now, into: &actions)
   }
 
@@ -283,7 +283,7 @@ package struct ClientCore: Sendable {
     received = 0
   }
 
-  /// Forgets the connection, and tells those whose streams are old now.
+  /// Forgets the connection, and reports to the consumers that their streams are stale.
   private mutating func leave(into actions: inout [ClientAction]) {
     reset()
     failAsked(into: &actions)

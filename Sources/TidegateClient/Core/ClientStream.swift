@@ -7,7 +7,7 @@ struct ClientStream: Sendable {
     case stale(StaleReason)
   }
 
-  /// What a message changed for those who read the stream.
+  /// The change that a message made for the stream's consumers.
   enum Change {
     case nothing
     /// The state, or whether it is right.

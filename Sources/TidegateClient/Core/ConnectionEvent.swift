@@ -56,7 +56,7 @@ public enum Notice: Sendable, Hashable {
   case unknown(String)
 }
 
-/// Why there is no connection: whose fault it is, and what to do.
+/// Why there is no connection: the side at fault, and the remedy.
 public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Could not be made, or broke: the reason in words.
   case network(String)
@@ -75,7 +75,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
   /// The token source has no token.
   case noToken
 
-  /// Who can put it right.
+  /// The side that can correct it.
   public var fault: Fault {
     switch self {
     case .network, .noHeartbeat, .noAnswer: .network

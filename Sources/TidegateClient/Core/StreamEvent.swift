@@ -127,7 +127,7 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// What to do; empty if the gateway says nothing.
   public var hint: String
 
-  /// Who can put it right.
+  /// The side that can correct it.
   public var fault: Fault {
     switch code {
     case .unauthorized, .forbidden: .credentials
@@ -144,7 +144,7 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Who can put an error right.
+/// The side that can correct an error.
 public enum Fault: Sendable, Hashable {
   /// The app: it asked for something that does not exist.
   case request

@@ -45,7 +45,7 @@ extension StreamRequest where Value == [TopicDocument] {
 
 extension StreamRequest where Value == DeckDay {
   /// The card of the day of decks, and that of the next day when it begins.
-  /// - Parameter timeZone: whose day; nil: the device's.
+  /// - Parameter timeZone: the time zone of the day; nil: the device's.
   public static func deck(_ names: String..., timeZone: TimeZone? = nil) -> Self {
     Self(.deck, names, every: nil, { if case .deck(let day) = $0 { day } else { nil } }) {
       $0.zone = (timeZone ?? .current).identifier

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The card that a deck shows on a day, the same to everybody who has that day.
+/// The card that a deck shows on a day, the same to everybody.
 public struct DeckDay: Sendable, Hashable {
   /// One card.
   public struct Card: Sendable, Hashable {
@@ -12,13 +12,13 @@ public struct DeckDay: Sendable, Hashable {
     public var minutes: Int?
     /// What it is about.
     public var domain = DeckDomain.unknown("")
-    /// Whose words they are; nil if it does not say.
+    /// The source of the quote; nil if the card has none.
     public var source: String?
   }
 
   /// The deck's name.
   public var deck = ""
-  /// The time zone whose day it is: `Europe/Berlin`.
+  /// The time zone of the day: `Europe/Berlin`.
   public var zone = ""
   /// Whether there is such a deck.
   public var state = DeckState.removed

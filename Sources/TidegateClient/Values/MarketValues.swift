@@ -52,7 +52,7 @@ public struct Ticker: Sendable, Hashable {
   public var change24h: ExactDecimal?, changePercent24h: ExactDecimal?
   /// Trades in 24 hours.
   public var trades24h: Int?
-  /// Whose figures they are; nil if the gateway does not say.
+  /// The source of the figures; nil if the gateway does not send it.
   public var source: TickerSource?
   /// Where the source is `.mixed`: the fields that the gateway filled, by their names on the wire.
   public var own: [String] = []

@@ -68,7 +68,7 @@ public enum FeedIndicator: OpenState {
   }
 }
 
-/// Whose 24-hour figures a ticker has.
+/// The source of a ticker's 24-hour figures.
 public enum TickerSource: OpenState {
   /// The exchange's.
   case venue
