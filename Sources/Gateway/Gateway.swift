@@ -18,7 +18,7 @@ import Venues
 ///     print(gateway.address)
 ///     gateway.stop { exit(0) }
 ///
-/// It wires what the targets below it compute, and computes nothing itself.
+/// It connects the parts of the lower targets, and computes nothing itself.
 package final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let log: Logger
@@ -27,7 +27,7 @@ package final class Gateway: Sendable {
   let nodes: [LoopNode]
   let publicListener: Listener
   let internalListener: Listener
-  /// Nil where clients are served without TLS.
+  /// Nil if clients are served without TLS.
   let serverTLS: TLSServerContext?
   /// For connections to venues.
   let feedTLS: TLSClientContext
@@ -74,8 +74,8 @@ package final class Gateway: Sendable {
     return loops
   }
 
-  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
-  /// order, and `configuration.loops` does not count. `stop` ends them.
+  /// The same on the caller's loops, and with their time and random numbers. The loops are numbered from 0 in order;
+  /// `configuration.loops` is ignored. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
     logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], loops: [EventLoop], warm: WarmFeeds? = nil
@@ -221,7 +221,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Begins a feed on the next loop.
+  /// Starts a feed on the next loop.
   /// - Parameter connections: all of the gateway's.
   func begin(
     _ venue: Venue, _ settings: FeedConfiguration, among connections: [(venue: Venue, configuration: FeedConfiguration)]
@@ -241,7 +241,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Says how the process ends when an operator asks for it over HTTP; after `start`.
+  /// Sets the function that ends the process when an operator requests it over HTTP; call it after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
   /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
   package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
@@ -270,7 +270,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
+  /// Logs when connections are refused, for lack of descriptors or by a limit, and when that ends.
   private func watchRefusals() {
     let loop = nodes[0].loop
     let settings = nodes[0].settings

@@ -88,8 +88,7 @@ package final class StreamPublisher {
     return markets.count - 1
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations continues as if
-  /// it had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { stepped += step }
 
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
@@ -128,12 +127,11 @@ package final class StreamPublisher {
 
   // MARK: Documents
 
-  /// What subscribers wait for, or nobody needs any longer, since the last call; in order. The node of loop 0, which
+  /// Documents that have new subscribers, or none any longer, since the last call, in order. The node of loop 0, which
   /// publishes documents, asks at the end of each turn.
   package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
 
-  /// Hands over a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the
-  /// name).
+  /// Sets a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the name).
   package func show(
     _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -164,8 +162,8 @@ package final class StreamPublisher {
     }
   }
 
-  /// Hands over what a document of which every message is whole has become: streams that show nothing yet begin with
-  /// it, the others show it at the next tick of their class. O(streams of the name).
+  /// Replaces a document whose messages are all whole: streams that show nothing yet begin with it, the others show it
+  /// at the next tick of their class. O(streams of the name).
   package func replace(
     _ document: StreamDocument, of name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -220,7 +218,7 @@ package final class StreamPublisher {
     return stream
   }
 
-  /// A place that no stream has, nor one of an earlier run may take up. Amortised O(1).
+  /// A slot that no stream has, and that is not reserved for a stream of an earlier run. Amortised O(1).
   private func takePlace() -> Int {
     while nextPlace < streams.count && streams[nextPlace] != nil
       || reserved.contains(UInt32(nextPlace * loops + loop))

@@ -56,9 +56,9 @@ package final class SubscriberHub {
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
-    /// Clients that asked for a session that was not theirs, or not there any more.
+    /// Clients that requested a session that belongs to another identity, or no longer exists.
     var notResumed: UInt64 = 0
-    /// Messages merged away, and lost, for clients that are gone.
+    /// Merged and lost messages of clients that have left.
     var merged: UInt64 = 0
     var lost: UInt64 = 0
   }
@@ -82,7 +82,7 @@ package final class SubscriberHub {
   /// - Parameters:
   ///   - loop: this loop.
   ///   - loops: 1…64.
-  ///   - heartbeatSeconds: between heartbeats if the client does not say, 1…60.
+  ///   - heartbeatSeconds: the default interval of heartbeats, 1…60.
   package init(
     loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init(), heartbeatSeconds: Int = 5
   ) {
@@ -100,16 +100,17 @@ package final class SubscriberHub {
 
   // MARK: What the gateway tells it, and asks
 
-  /// What symbols resolve to; the gateway updates it when it changes.
+  /// Resolves symbols; the gateway updates it when it changes.
   package var directory: Directory {
     _read { yield resolver.directory }
     _modify { yield &resolver.directory }
   }
-  /// Says whether an owner keeps a portfolio of an id; set before the first client comes.
+  /// Returns whether an owner has a stored portfolio with an id; set before the first client connects.
   package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
     resolver.hasPortfolio = exists
   }
-  /// Says why a deck cannot be shown in a time zone, if it cannot; set before the first client comes.
+  /// Returns the reason why a deck cannot be shown in a time zone, if there is one; set before the first client
+  /// connects.
   package func findDecks(_ refuse: @escaping @Sendable (_ name: String, _ zone: String) -> ProtocolError?) {
     resolver.refuseDeck = refuse
   }
@@ -119,27 +120,26 @@ package final class SubscriberHub {
     set { heartbeats.feeds = newValue }
   }
   var feedsRevision: UInt64 { heartbeats.revision }
-  /// Whether clients are asked for a token: those without a grant can say `hello` only, and must within 10 s. Set
+  /// Whether clients need a token: clients without a grant may only send `hello`, and must do so within 10 s. Set
   /// before the first client comes.
   package var asksForTokens: Bool {
     get { grants.asksForTokens }
     set { grants.asksForTokens = newValue }
   }
-  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  /// The grant of clients without a token if tokens are required; nil: none.
   package var anonymousGrant: Grant? {
     get { grants.anonymousGrant }
     set { grants.anonymousGrant = newValue }
   }
 
-  /// From now on these limits hold, also for clients that are there.
+  /// Applies these limits from now on, also to connected clients.
   package func apply(_ limits: ClientLimits) {
     desk.limits = limits
     queues.limits = limits
     slowClients = SlowClientPolicy(limits)
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations continues as if
-  /// it had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { steady.stepped += step }
 
   /// Clients connected.
@@ -155,19 +155,18 @@ package final class SubscriberHub {
   package var isDraining: Bool { departures.drain != nil }
   /// Clients that were closed by it. For metrics.
   package var evictedClients: Int { departures.drain?.evicted ?? 0 }
-  /// The present grant of a client that is there.
+  /// The present grant of a connected client.
   package func grant(of client: ClientID) -> Grant? { state(of: client)?.grant }
-  /// Whether a client has not taken at once what it was given, or is slowed down; then it is given less at a time.
-  /// O(1).
+  /// Whether a client has not read its bytes at once, or is held; it then gets fewer bytes at a time. O(1).
   package func isWatched(_ client: ClientID) -> Bool { clients.anyState(of: client)?.flow.isWatched ?? false }
-  /// Whether a client is in a slower class than it asked for. O(1).
+  /// Whether a client is in a slower class than it requested. O(1).
   package func isDegraded(_ client: ClientID) -> Bool { (clients.anyState(of: client)?.flow.degraded ?? 0) != 0 }
 
   func state(of client: ClientID) -> ClientState? { clients.state(of: client) }
 
   // MARK: Clients
 
-  /// Whether an address may have another client: its clients have not cost much more than it may.
+  /// Whether an address may have another client: its clients have not used much more than its work allowance.
   package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
 
   /// Adds a client. `session` is an unguessable random text (`s_8f2c…`), with which the client's resume token begins.
@@ -188,7 +187,7 @@ package final class SubscriberHub {
     return client
   }
 
-  /// The connection is gone.
+  /// The connection has ended.
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)

@@ -1,5 +1,5 @@
-/// A client of a Tidegate gateway: any number of subscriptions over one connection, with gaps, reconnections and slow
-/// consumers taken care of.
+/// A client of a Tidegate gateway: any number of subscriptions over one connection, which handles gaps, reconnections
+/// and slow consumers.
 ///
 ///     let client = GatewayClient(url: try GatewayURL("ws://127.0.0.1:8080/v1/stream"), transport: .urlSession)
 ///     for try await event in client.subscribe(.pulse("kraken:BTC-USD")) {
@@ -20,11 +20,11 @@ public final class GatewayClient: Sendable {
   /// final.
   public typealias TokenSource = @Sendable () async -> String?
 
-  /// Creates a client; it connects when there is something to subscribe to.
+  /// Creates a client. It connects with the first subscription.
   /// - Parameters:
   ///   - transport: makes the connections: `.urlSession` of `TidegateURLSession`, `.epoll` of `TidegateEpoll`, or your
   ///     own.
-  ///   - tokenSource: gets fresh tokens; nil: ``ClientOptions/token`` is all there is.
+  ///   - tokenSource: returns new tokens; nil: only ``ClientOptions/token`` is used.
   public init(
     url: GatewayURL, transport: some ClientTransport, options: ClientOptions = .init(), tokenSource: TokenSource? = nil
   ) {
@@ -51,28 +51,30 @@ public final class GatewayClient: Sendable {
     try await session.perform(request)
   }
 
-  /// What happens to the connection from now on. Opens it, if it is not.
+  /// The events of the connection from now on. Opens the connection if it is closed.
   public func connectionEvents() -> ConnectionEvents {
     ConnectionEvents(lease: ConsumerLease(session: session, id: session.listen()))
   }
 
-  /// Asks for heartbeats alone, until `resume`: what a screen that is off needs. Stays in force over reconnections.
+  /// Pauses all data but heartbeats until `resume`, for example while the screen is off. It stays paused over
+  /// reconnections.
   public func pause() { session.act { core, now, actions in core.pause(now: now, into: &actions) } }
 
-  /// Asks for data again. A fresh value of every stream comes first.
+  /// Ends the pause. Every stream begins with a new value.
   public func resume() { session.act { core, now, actions in core.resume(now: now, into: &actions) } }
 
-  /// Changes the least time between two updates of every stream, at most a minute, from now on; the subscriptions' own
-  /// are forgotten.
+  /// Sets the shortest time between two updates of every stream, at most a minute. It replaces the intervals of the
+  /// subscriptions.
   public func setUpdateInterval(_ interval: Duration) {
     session.act { core, now, actions in
       core.configure(cadence: Cadence.milliseconds(interval), now: now, into: &actions)
     }
   }
 
-  /// Connects at once, where the client waits before its next attempt: the network is back, or the app is in front.
+  /// Connects at once if the client waits before its next attempt. Call it when the network returns or the app becomes
+  /// active.
   public func reconnectNow() { session.act { core, now, actions in core.hurry(now: now, into: &actions) } }
 
-  /// Ends the connection for good, and every subscription after what is unread.
+  /// Closes the connection permanently. Every subscription ends after its unread events.
   public func close() { session.act { core, _, actions in core.stop(into: &actions) } }
 }
