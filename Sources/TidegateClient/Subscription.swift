@@ -10,15 +10,15 @@
 ///
 /// A consumer that falls behind costs itself alone, see ``StreamEvent``.
 public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
-  /// What happens.
+  /// An event.
   public typealias Element = StreamEvent<Value>
-  /// Why the gateway forbids coming back.
+  /// The reason why the gateway forbids a reconnection.
   public typealias Failure = ConnectionFailure
 
   let lease: ConsumerLease
   let read: @Sendable (Payload) -> Value?
 
-  /// Ends the subscription, and every iteration of it.
+  /// Ends the subscription and all its iterations.
   public func cancel() { lease.cancel() }
 
   /// Takes events off the queue.
@@ -29,10 +29,10 @@ public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
     let lease: ConsumerLease
     let read: @Sendable (Payload) -> Value?
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next() async throws(ConnectionFailure) -> StreamEvent<Value>? { try await take() }
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(ConnectionFailure) -> StreamEvent<Value>? {
@@ -48,11 +48,11 @@ public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// What happens to a client's connection, in order. Iterate it as a ``Subscription``.
+/// The events of a client's connection, in order. Iterate it as a ``Subscription``.
 public struct ConnectionEvents: AsyncSequence, Sendable {
-  /// What happens.
+  /// An event.
   public typealias Element = ConnectionEvent
-  /// Ends without an error: the last event, `.disconnected` without `retryIn`, says why.
+  /// Ends without an error: the last event, `.disconnected` without `retryIn`, has the reason.
   public typealias Failure = Never
 
   let lease: ConsumerLease
@@ -67,14 +67,14 @@ public struct ConnectionEvents: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let lease: ConsumerLease
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next() async -> ConnectionEvent? { await take() }
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ConnectionEvent? { await take() }
 
     private nonisolated(nonsending) func take() async -> ConnectionEvent? {
-      // The failure has been told as the last event.
+      // The last event has reported the failure.
       (try? await lease.next { core, id in core.nextOfConnection(id) }) ?? nil
     }
   }
