@@ -48,7 +48,7 @@ package final class StreamPublisher {
   let remembers: Bool
   private(set) var stepped: Int64 = 0
 
-  /// Texts made for HTTP, for tests and metrics: a request that is answered from what is known makes none.
+  /// The number of texts made for HTTP, for tests and metrics; a request that is answered from known texts makes none.
   package internal(set) var textsMade: UInt64 = 0
 
   var feeds: [FeedStatus] = []
@@ -128,7 +128,7 @@ package final class StreamPublisher {
   // MARK: Documents
 
   /// Documents that have new subscribers, or none any longer, since the last call, in order. The node of loop 0, which
-  /// publishes documents, asks at the end of each turn.
+  /// publishes documents, calls it at the end of each turn.
   package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
 
   /// Sets a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the name).
@@ -269,7 +269,7 @@ package final class StreamPublisher {
     idle.removeAll { $0.stream.isRunning || $0.stream.idleGeneration != $0.generation }
   }
 
-  /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.
+  /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
   func wake(_ stream: PublishedStream) {
     stream.seq += 1
     if stream.key.channel == .status {

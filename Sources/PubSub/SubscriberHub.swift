@@ -98,7 +98,7 @@ package final class SubscriberHub {
     departures = Departures(parked: ParkedSessions(limit: limits.parkedSessions))
   }
 
-  // MARK: What the gateway tells it, and asks
+  // MARK: The gateway's settings and queries
 
   /// Resolves symbols; the gateway updates it when it changes.
   package var directory: Directory {
@@ -243,8 +243,7 @@ package final class SubscriberHub {
     }
   }
 
-  /// Nothing for a client that has yet to say who it is: which feeds there are, and how they are, is for those who may
-  /// come in.
+  /// Empty for a client without a grant: only admitted clients may see the feeds and their states.
   private func scheduleHeartbeat(_ slot: UInt32, _ state: ClientState) {
     guard state.grant != nil else { return }
     clients[slot].pointee.isHeartbeatDue = true

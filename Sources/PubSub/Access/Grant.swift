@@ -46,12 +46,12 @@ package struct SymbolRules: Sendable, Hashable {
   }
 }
 
-/// What a client may have. A plain value: what it was given for, a key or a token, is the gateway's business.
+/// A client's rights. A plain value; the gateway knows the key or token behind it.
 package struct Grant: Sendable, Equatable {
   /// The holder's name, for logs and counts.
   package var subject: String
-  /// Whose rules its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since several
-  /// people may have it.
+  /// The owner whose rules the holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: none, because
+  /// several people may have this grant.
   package var owner: String?
   package var channels: Set<ChannelName>
   /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
@@ -94,7 +94,7 @@ package struct Grant: Sendable, Equatable {
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
   package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
   package func mayPublish(to topic: String) -> Bool { !publish.isEmpty && publish.allSatisfy { $0.allows(topic) } }
-  /// What tells its status stream from others': the rules, or none where all symbols are allowed.
+  /// Identifies its status stream: the rules, or empty if all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
     // A conversion goes through whatever markets there are.

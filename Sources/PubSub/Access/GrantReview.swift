@@ -1,6 +1,6 @@
 import MarketData
 
-/// Whether clients are asked for a token, and what has to be done about a grant when.
+/// Whether clients need a token, and the deadlines of their grants.
 struct GrantReview {
   /// How long a client may stay without a grant, µs.
   static let tokenTime = 10 * Microseconds.second

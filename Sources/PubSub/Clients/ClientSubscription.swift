@@ -4,7 +4,7 @@ package struct ClientSubscription: Sendable, Equatable {
   package let key: StreamKey
   /// The rate class that the client asked for, ms; that of `key` is the one that it is in.
   package let wantedMilliseconds: Int
-  /// What it waits for; nil: it gets what is published.
+  /// What it waits for; nil: it gets every published frame.
   package let waitsFor: String?
 
   /// Of a client, in the order of the streams' numbers: those above `stream`, `limit` at most; nil if it has gone.

@@ -39,7 +39,7 @@ final class PendingRequest {
 
   /// What is particular to a `resume`.
   struct Resumption {
-    /// What is to be joined once the session is answered for, and whether the session was there.
+    /// The streams to join after the answer about the session, and whether the session existed.
     var positions: [ClientRequest.Item] = []
     var isGranted = false
     /// What of `held` is replayed; the bytes are those of event channels.

@@ -55,8 +55,7 @@ struct ClientRequests {
 struct RequestDesk {
   /// Protocol errors in a row that close the connection.
   static let errorLimit = 50
-  /// What a client may do before it has shown a token, where one is asked for: requests a second, bytes of one, and
-  /// work at once.
+  /// The limits of a client before it has sent a required token: requests a second, bytes of one, and work at once.
   static let strangerRequestsPerSecond = 5
   static let strangerMessageBytes = 16 << 10
   static let strangerWorkBurst = 64 << 10

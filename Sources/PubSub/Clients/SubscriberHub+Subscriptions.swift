@@ -33,7 +33,7 @@ extension SubscriberHub {
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
 
-  /// Asks a stream's publisher.
+  /// Sends a join to a stream's publisher.
   /// - Parameter from: the stream that it replaces; 0: none.
   private func join(
     _ key: StreamKey, wanted: UInt16, position: StreamPosition?, from: UInt32 = 0, reason: SnapshotReason? = nil,
@@ -139,15 +139,15 @@ extension SubscriberHub {
 
   // MARK: Snapshots
 
-  // Snapshots come in place of what was merged away, or had no room. They are asked for when there is room to send
-  // them, never ahead of it: one that waits gets old.
+  // Snapshots replace merged frames and frames that did not fit. They are requested only when there is space to send
+  // them, because a waiting snapshot gets old.
 
   /// Snapshots asked for at a time. Of a slow client's books and sparklines it is one: they are large, and its other
   /// streams, each of one short message, come round with every one of them.
   static let snapshotsAtATime = 16
 
-  /// Whether snapshots were asked for that have not come. What else waits should not be sent before them: they are on
-  /// their way, and when the last has come, or none will, the client is dirty again. O(1).
+  /// Whether requested snapshots have not arrived yet. Do not send other waiting frames before them. When the last has
+  /// arrived, or none will, the client is dirty again. O(1).
   package func isAwaitingSnapshots(_ client: ClientID) -> Bool {
     (clients.anyState(of: client)?.memberships.awaited ?? 0) > 0
   }
@@ -190,9 +190,8 @@ extension SubscriberHub {
     }
   }
 
-  /// Clients that have not made progress for a second, as far as is known here; the kernel may know better
-  /// (`noteProgress`). Of every `parts`th of them from the `part`th on, so that they need not all be asked about at
-  /// once. O(watched).
+  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of progress (`noteProgress`).
+  /// Returns every `parts`th of them from the `part`th on, so that the caller need not check all at once. O(watched).
   package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
     let now = steady(now)
     return watchList.slots.compactMap { slot in

@@ -4,10 +4,10 @@ import MarketData
 struct SubscriberList {
   /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []
-  /// Subscribers beside those: nothing is for them until they have room and ask for it, so that they cost nothing in
-  /// the meantime.
+  /// Further subscribers: they get no frames until they have space and request them, so they cost nothing in the
+  /// meantime.
   var away: UInt32 = 0
-  /// Of those the ones that will want what they miss: it is kept in `backlog`.
+  /// The further subscribers whose missed messages are kept in `backlog`.
   var behind: UInt32 = 0
   var backlog = ReplayRing()
   var key = StreamKey(channel: .status, symbol: "")

@@ -80,7 +80,7 @@ struct SubscriptionResolver {
       hint: "split the request, or use a wildcard: \"kraken:*\"")
   }
 
-  /// The class a subscription is in, given what it wants and what its client has been slowed down to.
+  /// The class of a subscription, from its requested class and the class to which its client was slowed down.
   static func effectiveInterval(_ wanted: UInt16, _ channel: ChannelName, degraded: UInt16) -> UInt16 {
     guard degraded > wanted, isDegradable(channel) else { return wanted }
     return RateClass.interval(for: channel, asked: Int(degraded))

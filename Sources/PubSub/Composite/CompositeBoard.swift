@@ -31,7 +31,7 @@ package struct CompositeBoard {
 
   private struct Member {
     var place: CompositePlace
-    /// Whether its owner has said what it shows; nothing is shown of a composite before all have.
+    /// Whether its owner has reported its values; a composite is not shown before all owners have.
     var isKnown = false
     var part: QuotePart?
   }
@@ -63,7 +63,7 @@ package struct CompositeBoard {
   /// The symbols that have subscribers, in order. O(n log n).
   package var symbols: [String] { composites.keys.sorted() }
 
-  // MARK: Who asks
+  // MARK: Subscribers
 
   /// Adds a subscribed stream of a composite's channel.
   package mutating func want(_ channel: ChannelName, of symbol: String) {
@@ -120,7 +120,7 @@ package struct CompositeBoard {
     dirty.append(symbol)
   }
 
-  // MARK: What it comes to
+  // MARK: Results
 
   /// Makes what has changed, at most `atOnce` composites, and the pulses that are due.
   /// - Parameters:

@@ -10,7 +10,7 @@ package struct DataState: Sendable, Equatable {
   package var state: FeedState
   /// Since when the feed is in this state; nil before it has one.
   package var since: Timestamp?
-  /// When anything last came from the venue; nil if nothing ever did.
+  /// The time of the venue's last message; nil if there was none.
   package var lastMessage: Timestamp?
   package var source: DataSource
   /// Why the venue refuses the symbol, or its book fails again and again; nil if neither.
@@ -72,8 +72,8 @@ package struct SymbolLookup {
 }
 
 extension SubscriberHub {
-  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the
-  /// stream. For the first few symbols O(symbols × length²).
+  /// Why the directory has no such symbol: its venue's list of markets has not arrived yet, or the symbol does not
+  /// exist; the same as on the stream. For the first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
     if let early = listNotReady(of: symbol) { return early }
     lookup.nearMatches += 1

@@ -68,7 +68,7 @@ package enum QuoteAnswer {
   /// Levels a side at most.
   package static let depthLimit = 100
 
-  /// The quote of one symbol or of all venues together: best bid and ask, last trade, 24 h volumes, and on request
+  /// The quote of one symbol, or of all venues combined: best bid and ask, last trade, 24 h volumes, and on request
   /// levels. Nil if no part is live.
   /// - Parameters:
   ///   - parts: those of a composite, or the one of the symbol.

@@ -71,7 +71,7 @@ package struct PortfolioRequestItem: Sendable, Equatable {
 }
 
 extension PortfolioRequestItem {
-  /// What the item asks for on behalf of a grant's holder.
+  /// The subject of an item, for a grant's holder.
   /// - Parameter exists: whether an owner has a portfolio of an id.
   func subject(
     for grant: Grant, exists: (_ id: String, _ owner: String) -> Bool

@@ -1,6 +1,6 @@
 import MarketData
 
-/// What a client asks for.
+/// A client's request.
 enum ClientRequest: Equatable {
   struct Hello: Equatable {
     var token: String?

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What the server says that belongs to no stream.
+/// The gateway's messages that belong to no stream.
 enum Replies {
   /// `{"type":"…"` and the echoed `id`.
   static func begin(_ type: StaticString, id: String?, to out: inout ByteBuffer) {

@@ -1,7 +1,7 @@
 import MarketData
 
-/// Clients that came back soon after a restart, before what they had was there again: their streams are joined when it
-/// is, at the latest at `end`.
+/// Clients that returned soon after a restart, before their streams existed again. Their streams are joined when they
+/// exist, at `end` at the latest.
 struct ResumeWaits {
   /// How long after the start clients wait at most, µs.
   static let time = 5 * Microseconds.second

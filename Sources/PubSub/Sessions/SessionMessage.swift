@@ -39,7 +39,7 @@ enum SessionToken {
     random + ".\(loop)." + String(client.slot, radix: 16) + "." + String(client.generation, radix: 16)
   }
 
-  /// Where the token says that it comes from; nil if it is no token of a session.
+  /// The origin that the token names; nil if it is not a session token.
   static func origin(of token: String) -> (loop: Int, client: ClientID)? {
     guard token.utf8.count <= limit else { return nil }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)

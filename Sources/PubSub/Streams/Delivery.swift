@@ -59,7 +59,7 @@ package struct MissedFrames: Sendable, Equatable {
   package var events: UInt64
 }
 
-/// What a hub wants from the loop that publishes a stream.
+/// A hub's command to the loop that publishes a stream.
 package enum PublisherCommand: Sendable {
   case join(JoinRequest)
   /// The loop has no subscriber of the stream left.

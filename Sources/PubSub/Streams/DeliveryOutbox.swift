@@ -6,7 +6,7 @@ import Bytes
 /// frames are missing. Answers to single clients are kept, in order with their stream; the number of requesters bounds
 /// them. So the cost of a blocked loop does not grow with time.
 package struct DeliveryOutbox {
-  /// What is to be delivered, in order.
+  /// The deliveries, in order.
   package private(set) var deliveries: [Delivery] = []
   /// Of the frames among it.
   package private(set) var bytes = 0

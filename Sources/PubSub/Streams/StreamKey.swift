@@ -104,7 +104,7 @@ package enum RateClass {
 
   static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
 
-  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a
+  /// The class of a subscription that requests `milliseconds`, or nothing. A pulse's natural rate is 100 ms; a
   /// sparkline, a candle and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
