@@ -40,7 +40,7 @@ extension Gateway {
     reloads.async { [self] in completion(read(load)) }
   }
 
-  /// Says how the configuration is read again when an operator asks for it over HTTP.
+  /// Sets the function that reads the configuration again when an operator requests it over HTTP.
   package func onReload(_ load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)?) {
     running.withLock { $0.load = load }
   }

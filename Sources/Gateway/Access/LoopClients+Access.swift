@@ -4,7 +4,8 @@ import MarketData
 import PubSub
 import Transport
 
-/// Tokens of streams: the hub asks, the authenticator knows, the admission counts.
+/// Tokens of streams: the hub requests a check, the authenticator verifies the token, and the admission counts
+/// connections.
 extension LoopClients {
   /// Answers the hub's `.authenticate`.
   func authenticate(_ token: String, of session: StreamSession, _ now: Timestamp) {

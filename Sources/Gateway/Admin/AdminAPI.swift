@@ -54,7 +54,7 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  /// Takes over the connection of an operator who asks for the live state and may have it; false: `respond` answers.
+  /// Takes over the connection of an operator's valid request for the live state; false: `respond` answers.
   func takeOver(_ connection: Connection, _ request: HTTPRequestHead, ended: @escaping () -> Void) -> Bool {
     guard request.method == "GET", request.path == AdminRoute.live.path, request.query.isEmpty,
       token.check(request) == .good

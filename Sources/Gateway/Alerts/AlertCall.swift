@@ -4,7 +4,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// What an owner asks of its rules, read and checked as far as a loop can: what is left is the desk's.
+/// An owner's request about its rules, parsed and checked as far as a loop can; the desk checks the rest.
 struct AlertCall: Sendable {
   /// Letters of a rule's name.
   static let nameLimit = 100

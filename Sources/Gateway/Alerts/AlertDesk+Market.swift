@@ -6,7 +6,7 @@ import Synchronization
 
 /// What the loops hand over.
 extension AlertDesk {
-  /// Takes what a market said; never waits. On any loop.
+  /// Takes a market's values; never waits. On any loop.
   func add(_ source: AlertSource, _ events: [AlertMarketEvent]) {
     let moment = moment
     if mailbox.withLock({ $0.add(source, events, at: moment) }) { queue.async { self.takeMail() } }
@@ -33,8 +33,7 @@ extension AlertDesk {
     settle()
   }
 
-  /// Figures were left out: every market that is live has had a gap, and what comes next says how long it may have
-  /// been.
+  /// Values were left out: every live market has had a gap, and its next value says how long the gap may have been.
   private func breakOff() {
     sharedFigures.withLock { $0.overflows += 1 }
     let now = moment
@@ -53,7 +52,7 @@ extension AlertDesk {
       depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) })
   }
 
-  /// Counts the symbols of a rule that came or went, and tells the loops.
+  /// Counts the symbols of an added or removed rule, and notifies the loops.
   func use(_ rule: AlertRule, by step: Int) {
     for symbol in rule.symbols {
       let count = uses[symbol, default: 0] + step
@@ -96,7 +95,7 @@ extension AlertDesk {
     return owner
   }
 
-  /// An owner who only looked, or was refused, leaves nothing behind.
+  /// An owner that only read, or was refused, leaves no state.
   func forgetIfIdle(_ subject: String) {
     guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
     owners[owner] = nil

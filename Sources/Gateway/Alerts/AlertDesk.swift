@@ -43,7 +43,7 @@ package final class AlertDesk: @unchecked Sendable {
   /// How long to wait before a failed transaction is tried again, ms.
   private static let retryAfter = 1_000
 
-  /// A rule beside what the engine has of it.
+  /// The desk's part of a rule, beside the engine's.
   struct Entry {
     var owner: AlertOwner
     var name: String
@@ -207,7 +207,7 @@ package final class AlertDesk: @unchecked Sendable {
       // Once more, whatever went wrong before.
       failure = nil
       draft.isLiveDue = store != nil
-      // Behind what the writer has already.
+      // After the batches that the writer already has.
       draft.completions.append { _ in completion() }
       settle()
     }
@@ -265,7 +265,7 @@ package final class AlertDesk: @unchecked Sendable {
     count()
   }
 
-  /// Sets what the owner of a rule sees to what the engine has now.
+  /// Updates the owner's view of a rule from the engine.
   func show(_ id: AlertID) {
     guard let entry = entries[id], let status = try? engine.status(of: id) else { return }
     let text = AlertText(id, entry, status)
@@ -283,7 +283,7 @@ package final class AlertDesk: @unchecked Sendable {
 
   // MARK: The store
 
-  /// Takes what the engine says, and has it written.
+  /// Takes the engine's output, and has it written.
   func settle() {
     assertOnQueue()
     if engine.hasOutput {
@@ -382,7 +382,7 @@ package final class AlertDesk: @unchecked Sendable {
     commit()
   }
 
-  /// Sends what is due to webhooks; what comes of it is written like everything else.
+  /// Sends due deliveries to webhooks; their results are written like all changes.
   private func sendDue() {
     guard let outlet, failure == nil else { return }
     let now = moment.wall

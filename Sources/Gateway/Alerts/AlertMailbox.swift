@@ -37,7 +37,7 @@ struct AlertWatch: Sendable, Equatable {
   var depths: [Depth] = []
 }
 
-/// What the loops have handed over and the desk has not looked at yet, in the order in which it came.
+/// Values from the loops that the desk has not processed yet, in the order of arrival.
 struct AlertMailbox {
   /// Events that may wait: half a second of the busiest market.
   static let limit = 65_536
@@ -46,7 +46,7 @@ struct AlertMailbox {
   /// Figures found no room.
   private(set) var hasOverflown = false
 
-  /// Adds what one market said; whether the desk has to be called.
+  /// Adds a market's values; returns whether the desk must be called.
   mutating func add(_ source: AlertSource, _ news: [AlertMarketEvent], at moment: AlertMoment) -> Bool {
     let wasEmpty = events.isEmpty && !hasOverflown
     for event in news {

@@ -55,8 +55,8 @@ extension LoopClients {
     newcomers.append(connection, at: permit.came, isOfInterest: Self.isSilent)
   }
 
-  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns, and
-  /// has this `room`: here or, where there is none, on the next of `hops` loops.
+  /// Closes the connection that has been silent longest, its TLS handshake included, in favour of one that arrived at
+  /// `time`, ns, with this `room`: here or, if there is none, on the next of `hops` loops.
   func makeRoom(_ room: Int, hops: Int, until time: UInt64) {
     loop.assertOnLoop()
     let found = newcomers.popFirst(until: time) { connection, came in

@@ -127,7 +127,7 @@ final class LoopClients: @unchecked Sendable {
   // MARK: From the hub's queues to their connections
 
   /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A
-  /// client that is known to be slow gets small portions, since what is handed over gets old on the way.
+  /// slow client gets small portions, because bytes in the kernel get old.
   func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     let most =

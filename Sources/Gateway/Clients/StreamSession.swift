@@ -24,7 +24,7 @@ final class StreamSession: ConnectionHandler {
   /// What the gateway closed it with; nil: it has not.
   private(set) var closeCode: UInt16?
   private unowned let clients: LoopClients
-  /// What it has shown of itself; nil: nothing, or nothing is asked for.
+  /// The client's verified token; nil: none, or none is required.
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
@@ -37,7 +37,7 @@ final class StreamSession: ConnectionHandler {
   /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left
   /// out (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
   private var owedPong: [UInt8]?
-  /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
+  /// Monotonic µs: the time of the last input, of the unanswered ping (0: none), and of the start of closing.
   private var heardAt: Int64
   let openedAt: Int64
   private(set) var pace: ClientPace
@@ -47,7 +47,7 @@ final class StreamSession: ConnectionHandler {
   private var closingAt: Int64 = 0
   /// What the peer had taken when the ping went out.
   private var takenAtPing: Int64 = 0
-  /// What the kernel held for the peer when it was last asked.
+  /// The kernel's unsent bytes for the peer at the last check.
   var kernelQueuedBytes = 0
   /// Bytes handed over before the client had shown that it reads, and whether it has.
   private var unprovenBytes = 0
@@ -79,7 +79,7 @@ final class StreamSession: ConnectionHandler {
   /// For clients behind a proxy that drops pongs: a message from the client this long after it connected counts as an
   /// answer, too, µs.
   private static let proofAfter: Int64 = 1_000_000
-  /// Bytes handed to the socket at a time; what is behind them can still be merged.
+  /// Bytes passed to the socket at a time; frames after them can still be merged.
   static let handOverBytes = 32 << 10
   /// The same for a client that has not taken the last ones at once.
   static let slowHandOverBytes = 4 << 10
@@ -102,7 +102,7 @@ final class StreamSession: ConnectionHandler {
     self.pace = ClientPace(at: heardAt)
   }
 
-  /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
+  /// Sends the ping with which a client shows that it reads. Once, right after the answer to its handshake.
   func greet() { if events == nil { sendPing() } }
 
   private func sendPing() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
@@ -188,14 +188,14 @@ final class StreamSession: ConnectionHandler {
       if !isClosing { sendClose(error.code, error.reason) }
       connection.close()
     }
-    // What comes behind the end of a connection is of no interest.
+    // Input after the end of a connection is ignored.
     if !connection.isOpen { input = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
   }
 
   /// Whether another frame may be taken now. If not, reading rests until something brings it on.
   private func mayTake(isNext: Bool) -> Bool {
     if isClosing {
-      // The peer's close frame is looked for in this much; it may lie behind what it had sent before.
+      // The peer's close frame is searched for in this many bytes; it may follow bytes that the peer had sent before.
       closingFrames += 1
       if closingFrames <= StreamSession.closingFrameLimit { return true }
       connection.close()
@@ -265,11 +265,11 @@ final class StreamSession: ConnectionHandler {
     closingAt = connection.loop.moment
     // A client of events does not answer the end.
     if events != nil { return connection.close() }
-    // The peer's close frame may be behind what is held.
+    // The peer's close frame may follow the held input.
     if hold == .time || hold == .replies { waitForTurn() }
   }
 
-  /// Ends the connection behind what is queued, without waiting for the client's close frame.
+  /// Ends the connection after the queued bytes, without waiting for the client's close frame.
   func endConnection() { connection.close() }
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.

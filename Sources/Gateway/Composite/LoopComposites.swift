@@ -22,7 +22,7 @@ final class LoopComposites {
   private var watched: [Int: [Int: String]] = [:]
   /// Of those, what has changed since it was handed over.
   private var dirty: Set<MarketPlace> = []
-  /// Whether some of it is to be told with the end of the turn.
+  /// Whether a part of it must be passed on at the end of the turn.
   private var isUrgent = false
   private var ticks: UInt = 0
 

@@ -2,9 +2,9 @@ import Alerts
 import Foundation
 import Synchronization
 
-/// The time zones of the system, each read when it is first asked for.
+/// The time zones of the system, each read on its first use.
 ///
-/// Which there are is listed beforehand: a name that nobody has costs no look at the disk.
+/// The names are listed in advance, so that an unknown name causes no disk access.
 final class ZoneFiles: Sendable {
   /// Where the system keeps the IANA database.
   private static let folder = "/usr/share/zoneinfo/"

@@ -28,7 +28,7 @@ enum FeedErrorsBody {
     return name.contains("/") ? nil : String(name)
   }
 
-  /// The answer for the venue or connection called `name`; 404 with what is near if there is none.
+  /// The answer for the venue or connection called `name`; 404 with similar names if there is none.
   static func response(_ name: String, _ reports: [FeedErrorReport], now: Timestamp) -> HTTPResponse {
     let asked = reports.filter { $0.venue == name || $0.connection == name }
     guard !asked.isEmpty else {

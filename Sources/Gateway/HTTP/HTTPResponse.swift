@@ -13,7 +13,7 @@ struct HTTPResponse: Sendable {
   var entityTag: String?
   /// Whether the body of a `GET` has no end: then the answer has no length, and `HEAD` is answered without one.
   var isEndless = false
-  /// For the same request when it comes again; nil: it is to be computed each time.
+  /// For a repeated request; nil: the answer is computed each time.
   var memo: AnswerMemo?
 
   /// Fields of answers that a page of another origin may read.

@@ -18,7 +18,7 @@ protocol HTTPResponder: AnyObject {
   /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
   /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
-  /// A request was answered with so many bytes of body; nil: it could not be read, or none came in time.
+  /// A request was answered with this many bytes of body; nil: the request was unreadable, or none arrived in time.
   /// - Parameter nanoseconds: from its head to its answer.
   func answered(
     _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection)
@@ -108,7 +108,7 @@ final class HTTPSession: ConnectionHandler {
     return true
   }
 
-  /// Tells the watch what the connection is at.
+  /// Reports the phase of the connection to the watch.
   private func observe(at moment: Int64) {
     let taken = connection.bytesWritten
     if isAnswering {
@@ -181,7 +181,7 @@ final class HTTPSession: ConnectionHandler {
     return connection.isWritable
   }
 
-  /// Reads on after an answer that came later, or after the client took what was unsent.
+  /// Continues reading after a delayed answer, or after the client has read the unsent bytes.
   private func goOn() {
     while !waiting.isEmpty, canRead {
       let taken = read(waiting.unsafeMutableBytes)
@@ -192,7 +192,7 @@ final class HTTPSession: ConnectionHandler {
     settle()
   }
 
-  /// Lets the kernel keep what cannot be read now, and tells the watch where things stand.
+  /// Leaves bytes that cannot be read now in the kernel, and reports the phase to the watch.
   private func settle() {
     guard !isFinished else { return }
     if waiting.isEmpty, !isAnswering, rest == nil, connection.isWritable {
@@ -351,8 +351,8 @@ final class HTTPSession: ConnectionHandler {
 }
 
 extension HTTPResponse {
-  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody
-  /// knows (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
+  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for an unknown one
+  /// (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
   static func refusal(of method: String, allowed: [String]) -> HTTPResponse? {
     guard !allowed.contains(method) else { return nil }
     let allow = HTTPField("Allow", allowed.joined(separator: ", "))

@@ -239,7 +239,7 @@ enum EntityTag {
   /// That of the gzip form of what has `tag`.
   static func ofCompressed(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }
 
-  /// The tag that a client holds of what has `tag`, in plain or as gzip; nil if it holds neither.
+  /// The client's tag for the content with `tag`, plain or as gzip; nil if it has neither.
   static func match(_ lists: [String], _ tag: String) -> String? {
     guard !lists.isEmpty else { return nil }
     if matches(lists, tag) { return tag }

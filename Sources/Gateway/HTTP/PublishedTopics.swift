@@ -62,7 +62,7 @@ final class PublishedTopics: Sendable {
     _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp,
     reply: @escaping @Sendable (HTTPResponse, News?) -> Void
   ) {
-    // A page that somebody has open may send a form here, but not this type without asking first.
+    // A page of another site may send a form here, but not this content type without a preflight.
     let type = request.fields["Content-Type"]?.prefix { $0 != ";" }
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
       return reply(

@@ -17,7 +17,7 @@ struct ChartPageGathering {
   let node: LoopNode
   let request: ChartPage.Request
 
-  /// What the owner of the market knows.
+  /// The candles of the market's loop.
   private struct Rings: Sendable {
     var instrument: Instrument
     var candles: [Candle]

@@ -16,7 +16,7 @@ package struct HistoryBackfillError: Error, Sendable, CustomStringConvertible {
 package final class HistoryBackfill: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks.
 
-  /// What is asked for of one instrument.
+  /// The requested candles of one instrument.
   package struct Job: Sendable {
     package let symbol: String
     let instrument: Instrument
@@ -33,7 +33,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     package var requests = 0
     package var candles = 0
     package var failures = 0
-    /// What the store said last, where it could not be written.
+    /// The store's last error, if it could not be written.
     package var failure: String?
   }
 
@@ -54,7 +54,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     self.log = log
   }
 
-  // MARK: What is to be done
+  // MARK: Planning
 
   /// The missing candles of an instrument.
   /// - Parameters:

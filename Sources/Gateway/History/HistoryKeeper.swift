@@ -203,7 +203,7 @@ package final class HistoryKeeper: Sendable {
     read(on: readers[number % readers.count], work, then: body)
   }
 
-  /// The same for what a client asked for. False, and nothing is read, while `clientReadLimit` of them wait.
+  /// The same for a client's request. False, without a read, while `clientReadLimit` requests wait.
   func readForClient<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) -> Bool {
@@ -263,8 +263,8 @@ package final class HistoryKeeper: Sendable {
   /// come.
   func keep(_ streams: StoredStreams) { ended.withLock { $0.append(streams) } }
 
-  /// Leaves what the loops have given to the next run, if all of them have, and all else is written: streams continue
-  /// behind the last trades, which must be there, too.
+  /// Writes the loops' streams and sessions for the next run, if all loops have passed theirs and everything else is
+  /// written. Streams continue after the last trades, so these must be in the file, too.
   private func writeStreams() {
     let parts = ended.withLock { $0 }
     let isWritten = progress.withLock { $0.retry == nil && $0.failure == nil }
@@ -303,7 +303,7 @@ package final class HistoryKeeper: Sendable {
       var batch = mailbox.batch
       batch.latest = mailbox.latest.values.sorted { $0.symbol < $1.symbol }
       if let since = mailbox.lostSince {
-        // What is not there is a gap, and can be asked of the venues.
+        // Missing data is a gap, and can be requested from the venues.
         for (symbol, isObserved) in mailbox.observed.sorted(by: { $0.key < $1.key }) where isObserved {
           batch.observations.append(.init(symbol: symbol, time: since - 2 * Microseconds.minute, isObserved: false))
           batch.observations.append(.init(symbol: symbol, time: now, isObserved: true))

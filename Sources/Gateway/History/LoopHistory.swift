@@ -26,8 +26,8 @@ final class LoopHistory {
     /// Whether the wait for its history took too long and it was shown without it: then no stored stream can continue
     /// here.
     var hasBegun = false
-    /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
-    /// once when the minute in which it began has ended.
+    /// When missing candles are requested from the venue, and how many requests remain: one at the beginning of an
+    /// observation, and one at the end of the minute in which it began.
     var planAt = Timestamp.distantFuture
     var plans = 0
     /// Whether all its days have been asked for in this run.

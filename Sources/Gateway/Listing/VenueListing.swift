@@ -103,7 +103,7 @@ private final class ListingSession: FeedOwner, FeedRecorder {
     completion(result)
   }
 
-  // MARK: What the feed tells
+  // MARK: Reports of the feed
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
 

@@ -72,7 +72,7 @@ final class LoopNames {
       venue: venue.name, key: isOwn ? venue.name : "\(venue.name)@\(base)", format: format, endpoint: endpoint,
       tls: tls, due: now + Self.delay)
     if let list = kept.removeValue(forKey: source.key) {
-      // A clock that stood ahead must not keep a list for ever.
+      // A clock that was ahead must not keep a list for ever.
       source.due = max(source.due, min(list.time, now) + Self.life)
       var names = names
       names.set(list.names, of: venue.name)
@@ -81,7 +81,7 @@ final class LoopNames {
     sources.append(source)
   }
 
-  /// Asks for what is due. Once a second.
+  /// Starts due requests. Once a second.
   func everySecond(_ now: Timestamp) {
     guard request == nil, !isReading, now >= nextAt,
       let index = sources.indices.min(by: { sources[$0].due < sources[$1].due }), sources[index].due <= now
@@ -136,7 +136,7 @@ final class LoopNames {
     let now = node.clock.now()
     switch result {
     case .failure(let error): failed(index, error.detail, nil)
-    // An empty list is a venue's mistake, and no reason to forget what it said.
+    // An empty list is a venue's mistake; the known names stay.
     case .success(let (_, list)) where list.isEmpty: failed(index, "an empty list", nil)
     case .success(let (names, list)):
       sources[index].failures = 0

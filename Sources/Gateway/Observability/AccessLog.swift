@@ -23,7 +23,7 @@ final class AccessLog: Sendable {
 
   private struct State {
     var settings: Settings
-    /// Lines of the second that began at `second`, and what was left out since it was told.
+    /// The number of lines in the second that began at `second`, and of lines left out since the last report.
     var second = Int64.min
     var lines = 0
     var leftOut = 0
@@ -116,7 +116,7 @@ final class AccessLog: Sendable {
     }
   }
 
-  /// Says what was left out; call about once a second.
+  /// Logs the number of lines left out; call about once a second.
   func tell() {
     let leftOut = state.withLock { state in
       defer { state.leftOut = 0 }

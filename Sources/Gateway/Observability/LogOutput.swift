@@ -89,10 +89,10 @@ package final class LogOutput: Sendable {
     ).text(isJSON ? .json : .logfmt, time: LogTime.wallClock())
   }
 
-  /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the
-  /// disk is full.
+  /// Writes bytes, and returns those that could not be written without waiting; none if the reader is gone or the disk
+  /// is full.
   ///
-  /// - Parameter waits: whether to wait for a slow reader of a descriptor that somebody, a shell perhaps, made
+  /// - Parameter waits: whether to wait for a slow reader of a descriptor that another program, such as a shell, made
   ///   non-blocking.
   private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, waits: Bool) -> ArraySlice<UInt8> {
     var rest = bytes

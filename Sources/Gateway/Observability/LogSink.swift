@@ -103,7 +103,7 @@ package final class LogSink: Sendable {
     events.note(line, time: time)
   }
 
-  /// Says what was left out and is due; call about once a second.
+  /// Logs due numbers of lines left out; call about once a second.
   package func tell() {
     let time = microseconds()
     let (lines, format): ([LogLine], LogFormat) = state.withLock { state in

@@ -83,7 +83,7 @@ struct FeedMetrics: Sendable {
   /// The state of an instrument's book, as metrics and operators see it.
   enum BookCondition: String, CaseIterable, Sendable {
     case live
-    /// A snapshot is awaited, or none has been asked for.
+    /// Waiting for a snapshot, or before its request.
     case syncing
     /// It was live when its feed stopped saying anything.
     case stale
@@ -108,7 +108,7 @@ struct FeedMetrics: Sendable {
   var trades: Int
   /// µs UTC.
   var startedAt: Int64
-  /// µs UTC; nil: nothing ever came.
+  /// µs UTC; nil: there was no message.
   var lastMessage: Int64?
   /// Rejected messages, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []

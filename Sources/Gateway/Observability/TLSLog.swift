@@ -7,7 +7,7 @@ final class TLSLog: Sendable {
 
   init(_ folded: FoldedLog) { self.folded = folded }
 
-  /// Tells what was folded; call about once a second.
+  /// Logs due folded failures; call about once a second.
   func tell() { folded.tell() }
 
   func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure) {

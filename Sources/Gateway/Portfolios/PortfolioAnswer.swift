@@ -47,7 +47,7 @@ struct PortfolioAnswer {
     }
     let isReading = request.method == "GET" || request.method == "HEAD"
     guard !isReading else { return try read(owner, query, reply, charge) }
-    // A page that somebody has open may send a form, but not this type without asking first.
+    // A page of another site may send a form, but not this content type without a preflight.
     if request.method != "DELETE" { try AlertRequest.checkType(request) }
     if let refusal = charge(Self.writeCost) { return reply(refusal) }
     let call: PortfolioCall

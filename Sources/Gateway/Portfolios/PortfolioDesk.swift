@@ -199,7 +199,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
   }
 
-  /// What a request with the same key made before; nil: there was none.
+  /// The result of an earlier request with the same key; nil: there was none.
   private func repeated(_ call: PortfolioCall) throws(ProtocolError) -> Outcome? {
     guard let key = call.key, let known = keys[call.owner]?[key], now - known.time < Self.keyLifetime else {
       return nil
@@ -401,7 +401,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
   }
 
-  /// Ends; requests that wait are refused. Calls `completion` behind what is being written.
+  /// Ends the desk and refuses waiting requests. Calls `completion` after the present write.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     let end = DispatchWorkItem { [self] in
       hasEnded = true

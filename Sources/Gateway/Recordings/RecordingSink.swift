@@ -37,7 +37,7 @@ private final class SecondTimer: @unchecked Sendable {
 package final class RecordingSink: FeedRecorder, Sendable {
   /// Bytes that may wait for the disk. Once reached, nothing is taken until half of it is written.
   static let pendingLimit = 64 << 20
-  /// What a record costs beside its bytes.
+  /// The memory cost of a record in addition to its bytes.
   private static let recordCost = 64
 
   private struct Overflow {
@@ -87,7 +87,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
   /// Records to files of a folder, whose names begin with that of the venue and its market.
   /// - Parameters:
   ///   - folder: it is there, and its name ends in `/`.
-  ///   - suffix: what tells several connections of one venue and market apart: `-2`.
+  ///   - suffix: distinguishes several connections of one venue and market: `-2`.
   /// - Throws: `RecordingError` with the path and the reason.
   package convenience init(
     folder: String, suffix: String = "", venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy,

@@ -57,9 +57,8 @@ package final class UpgradeOrigin: @unchecked Sendable {
 
   // MARK: Before
 
-  /// Finds out beforehand whether the configuration can be served: certificates, ports and the data file. Nothing is
-  /// changed.
-  /// - Throws: an error that says what is wrong.
+  /// Checks in advance whether the configuration can be served: certificates, ports and the data file. Changes nothing.
+  /// - Throws: an error with the reason.
   package func check(_ configuration: GatewayConfiguration) throws {
     if configuration.demo || !configuration.replay.isEmpty {
       throw Failure(description: "simulated and replayed markets are not taken over: restart the service")

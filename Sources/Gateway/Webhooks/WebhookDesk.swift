@@ -80,7 +80,7 @@ struct WebhookDesk: Sendable {
     }
   }
 
-  /// Ends a webhook, and forgets what was to be sent to it.
+  /// Deletes a webhook and its waiting deliveries.
   func delete(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
       guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }

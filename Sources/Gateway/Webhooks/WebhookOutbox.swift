@@ -149,7 +149,7 @@ struct WebhookOutbox {
     waiting[owner, default: 0] += 1
   }
 
-  /// What is to be sent now, the longest due first; it is under way from here on. O(lanes).
+  /// The deliveries to send now, the longest due first. They count as running from here on. O(lanes).
   mutating func takeDue(now: Timestamp) -> [(webhook: StoredWebhook, delivery: StoredDelivery)] {
     guard underWay.count < Self.requestLimit else { return [] }
     var due = lanes.values.compactMap { $0.first.flatMap { deliveries[$0] } }
