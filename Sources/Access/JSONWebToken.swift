@@ -12,7 +12,7 @@ package struct JSONWebToken: Sendable, Equatable {
     case es256 = "ES256"
   }
 
-  /// What the token says of whom it is for and when.
+  /// The token's claims about its audience and its time.
   package struct Claims: Sendable, Equatable {
     package var issuer: String?
     package var subject: String?

@@ -2,7 +2,7 @@ import MarketData
 
 /// A page of one instrument's candles, from its rings and the store as one.
 package struct ChartPage: Sendable, Equatable {
-  /// What is asked for: the last `limit` candles that begin in [`from`, `to`).
+  /// The request: the last `limit` candles that begin in [`from`, `to`).
   package struct Request: Sendable, Equatable {
     package var interval: CandleInterval
     package var from: Timestamp
@@ -49,9 +49,8 @@ package struct ChartPage: Sendable, Equatable {
     observed(from: min(interval.start(of: now), interval.ceiling(of: request.to)))
   }
 
-  /// The page that an instrument's rings make by themselves: nil where the store may know more, older candles or better
-  /// ones. O(candles).
-  /// - Parameter rings: in order of time, the last `wanted` that there are in the range.
+  /// The page from an instrument's rings alone; nil if the store may have older or better candles. O(candles).
+  /// - Parameter rings: in order of time, the last `wanted` candles in the range.
   package init?(rings: [Candle], _ request: Request, now: Timestamp) {
     guard let first = rings.first,
       rings.count >= request.wanted || first.time == request.interval.ceiling(of: request.from)
@@ -78,7 +77,7 @@ extension CandleInterval {
   }
 }
 
-/// Joins an instrument's rings and what is kept of it, from the newest interval back.
+/// Joins the candles of an instrument's rings with stored ones, from the newest interval back.
 ///
 /// Of one interval counts, in this order: the rings' candle if the gateway watched all of it or it is still open; the
 /// store's, unless it is partial; of two partial ones the one with more volume. Where neither has one, but the store

@@ -27,8 +27,9 @@ package final class DataFile: Sendable {
     var submissions = 0
   }
 
-  /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest
-  /// version. A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
+  /// Opens the file at `path`, creates it and its directory if they do not exist, and migrates every part to its newest
+  /// version. Renames a damaged file first: `setAside` is its new name. Takes milliseconds, and longer after a
+  /// migration.
   /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`. Nil: a damaged
   ///   file stays where it is.
   package init(path: String, parts: [SchemaPart], stamp: String?) throws(DataFileError) {

@@ -105,9 +105,9 @@ package final class HistoryStore: Sendable {
   // MARK: Writing
 
   /// Writes a batch in one transaction: all of it or nothing. Also computes coarser candles whose interval has ended,
-  /// notes that the run is alive, and drops a few candles whose time is over.
+  /// records that the run is alive, and deletes a few expired candles.
   ///
-  /// What names an instrument that no batch has described is left out.
+  /// Leaves out items of an instrument that no batch has described.
   /// - Returns: how many items were left out.
   @discardableResult
   package func write(_ batch: HistoryBatch, now: Timestamp) throws(DataFileError) -> Int {

@@ -10,7 +10,7 @@ package final class RecordingReader {
   package let header: RecordingHeader
   private let lines: LineReader
 
-  /// What the last `next` read; `payload` holds its text.
+  /// The record of the last `next`; `payload` has its text.
   package struct Record: Sendable {
     package var kind: RecordKind
     package var time: Timestamp
@@ -19,7 +19,7 @@ package final class RecordingReader {
     package var url: String?
     /// Of `http` records.
     package var status: Int
-    /// Whether it says again what the file before this one has.
+    /// Whether it repeats a record of the previous file.
     package var isRepeated = false
     /// Of `gap` records: how many are missing.
     package var lost = 0

@@ -311,7 +311,7 @@ package final class RecordingSet {
 
   // MARK: Failures
 
-  /// What the last gap record said.
+  /// The number in the last gap record.
   private var lastGap = 0
   /// Records in memory that say nothing new.
   private var overhead = 0

@@ -178,7 +178,7 @@ package final class EventLoop: @unchecked Sendable {
     if source != nil { queue.async { @Sendable in self.end(completion) } } else { end(completion) }
   }
 
-  // MARK: - What sockets ask for; on the loop
+  // MARK: - Requests of sockets; on the loop
 
   /// Watches `occupant`'s descriptor. After an error, the occupant is not watched and keeps its descriptor.
   func watch(_ occupant: PolledDescriptor) throws(TransportError) {

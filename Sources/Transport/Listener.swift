@@ -86,8 +86,8 @@ package final class Listener: Sendable {
     }
   }
 
-  /// Gives another descriptor of the socket, for a process to be started with (`Program.start`), or nil where it is
-  /// closed or there is none; the receiver closes it. `body` is called on the first loop.
+  /// Passes `body` another descriptor of the socket for a new process (`Program.start`), or nil if the socket is closed
+  /// or no descriptor is free; the receiver closes it. `body` is called on the first loop.
   package func copySocket(_ body: @escaping @Sendable (_ descriptor: Int32?) -> Void) {
     let acceptor = acceptor
     acceptor.loops[0].execute {
@@ -177,7 +177,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return isOpen
   }
 
-  /// Takes who waits to be accepted, and closes.
+  /// Accepts the waiting connections, and closes.
   func end() {
     guard isOpen, acceptsLeft == nil else { return }
     if isLeft {

@@ -76,7 +76,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Drops what is here and what comes.
+  /// Drops all present and future tasks.
   func close() {
     let dropped = contents.withLock { contents in
       contents.isClosed = true

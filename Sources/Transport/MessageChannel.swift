@@ -64,7 +64,7 @@ package final class MessageChannel: Sendable {
   /// Messages that are taken before others of the queue have their turn.
   private static let portion = 64
 
-  /// Takes all that is there: once the other end is closed libdispatch says so a single time, whatever is left to read.
+  /// Reads everything: when the other end is closed, libdispatch reports it only once, even if data is left to read.
   private func drain(
     on queue: DispatchQueue, _ message: @escaping @Sendable ([UInt8]) -> Void, _ ended: @escaping @Sendable () -> Void
   ) {

@@ -13,7 +13,7 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
   // It grows to megabytes by itself, times the number of slow clients.
   set(SOL_SOCKET, SO_SNDBUF, limits.kernelBytes)
   if let bytes = limits.kernelReceivedBytes { set(SOL_SOCKET, SO_RCVBUF, bytes) }
-  // A peer whose machine is gone is noticed in the end even where no protocol pings it.
+  // Detects in the end that a peer's machine is gone, even if no protocol pings it.
   set(SOL_SOCKET, SO_KEEPALIVE, 1)
 }
 

@@ -38,7 +38,8 @@ package enum AlertFrequency: Sendable, Hashable {
   package static let cooldowns: ClosedRange<UInt32> = 1...2_592_000
 }
 
-/// What a rule waits for. Firings are edges: the condition was false, or has just begun to be watched, and is true now.
+/// The condition of a rule. Firings are edges: the condition was false, or has just begun to be watched, and is true
+/// now.
 package indirect enum AlertCondition: Sendable, Hashable {
   case threshold(AlertThreshold)
   case stale(AlertStaleness)

@@ -52,7 +52,7 @@ extension Connection {
     loop.markUnfinished(self)
   }
 
-  /// The peer will send no more. What is queued is still sent: it may only have ended its own direction.
+  /// The peer will send no more. Queued bytes are still sent, because the peer may have ended only its own direction.
   private func peerEnded() {
     peerHasEnded = true
     if state == .open, unsent.count > 0 {

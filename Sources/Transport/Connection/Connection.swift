@@ -135,7 +135,7 @@ package final class Connection: PolledDescriptor {
   /// The name on the peer's verified certificate; nil if it sent none.
   package var tlsPeerSubject: String? { tls?.peerSubject }
 
-  // MARK: - What the loop tells it
+  // MARK: - Events from the loop
 
   override func ready(_ readiness: Readiness) {
     switch state {
