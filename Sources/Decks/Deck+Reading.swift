@@ -6,7 +6,7 @@ package struct DeckProblem: Error, Sendable, Equatable {
   /// Where: `cards[3].minutes`; empty for the file as a whole.
   package var field: String
   package var message: String
-  /// What may stand there; empty where `message` says it.
+  /// The allowed values; empty if `message` names them.
   package var allowed: String
 
   package init(_ field: String, _ message: String, allowed: String = "") {

@@ -3,7 +3,7 @@ package enum RetryAfter {
   /// The longest accepted wait, s. A venue's ban may last days. But if a longer wait was sent by mistake or malice, the
   /// client tries again after an hour.
   package static let longest: Int64 = 3_600
-  /// The shortest, s: a server that says "at once" has refused all the same.
+  /// The shortest accepted wait, s: a server that says "at once" has refused nevertheless.
   package static let shortest: Int64 = 1
 
   /// Seconds to wait, from `shortest` to `longest`; nil if the field is neither a number of seconds nor a date.

@@ -64,8 +64,8 @@ package struct WebSocketConnection: ~Copyable {
 
   /// A connection whose handshake is done. It allocates nothing until a message is cut or compressed.
   /// - Parameters:
-  ///   - deflate: what the handshake agreed on; nil: RSV1 is refused.
-  ///   - inflaters: where contexts are borrowed from for the time of a message; nil: the connection has its own. A peer
+  ///   - deflate: the negotiated parameters; nil: RSV1 is rejected.
+  ///   - inflaters: the pool that lends contexts for the time of a message; nil: the connection has its own. A peer
   ///     that takes its context over needs one of its own in any case.
   package init(
     role: WebSocketRole, limits: WebSocketLimits = .init(), deflate: PerMessageDeflate? = nil,

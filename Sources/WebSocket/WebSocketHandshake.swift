@@ -87,8 +87,8 @@ package enum WebSocketHandshake {
     return HTTPRequestHead(method: "GET", target: target, fields: head)
   }
 
-  /// Client: checks the response to `request`. Returns the subprotocol the server chose, nil if none, and what was
-  /// agreed on about compression, nil if it was declined or not offered.
+  /// Client: checks the response to `request`. Returns the subprotocol that the server chose, nil if none, and the
+  /// negotiated compression, nil if it was declined or not offered.
   /// - Throws: the reason it is refused, with the server's status if it was not 101, and 502 if it was.
   package static func check(
     _ response: HTTPResponseHead, key: [UInt8], subprotocols: [String], compression: [PerMessageDeflate.Offer] = []

@@ -33,7 +33,7 @@ func waitForEnd(_ signals: ServiceSignals, seconds: Int? = nil) async {
 }
 
 extension Logger {
-  /// Says what a signal did that the command has no use for.
+  /// Logs a signal that does nothing in this command.
   func notice(_ signal: ServiceSignals.Notice) {
     switch signal {
     case .nothingToRead: notice("there is nothing to read again", metadata: ["signal": "SIGHUP"])
@@ -194,7 +194,7 @@ extension ServiceManager? {
 }
 
 extension ServiceManager {
-  /// Says that the process is alive, as often as the manager asks for it, as long as every event loop turns.
+  /// Reports to the manager that the process is alive, at the requested interval, as long as every event loop turns.
   fileprivate func watch(_ gateway: Gateway) async {
     guard let watchInterval else { return }
     while !Task.isCancelled {

@@ -21,7 +21,7 @@ package struct Conversion: Sendable, Equatable {
 package struct ConversionTable: Sendable {
   /// Markets on a way at most.
   package static let longest = 3
-  /// What a step costs beside its spread, in parts of 10^9.
+  /// The cost of a step in addition to its spread, in parts of 10^9.
   package static let stepCost: Int64 = 500_000
   /// What a market without both sides costs in place of its spread.
   package static let oneSidedCost: Int64 = 10_000_000

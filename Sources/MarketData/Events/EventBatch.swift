@@ -11,7 +11,7 @@ package struct EventBatch: ~Copyable {
 
   /// Empties the batch and keeps its memory. O(1) for plain events.
   package mutating func removeAll() {
-    // What is empty already is not asked to be: that costs as much as emptying it.
+    // Skips empty arrays, because emptying an empty array costs the same.
     if !events.isEmpty { events.removeAll(keepingCapacity: true) }
     if !bids.isEmpty { bids.removeAll(keepingCapacity: true) }
     if !asks.isEmpty { asks.removeAll(keepingCapacity: true) }

@@ -162,7 +162,7 @@ package struct PriceLevel: Sendable, Hashable {
   }
 }
 
-/// A book message that passed its venue's sequence rule. Its levels stand in the batch: `bids[bidRange]`,
+/// A book message that passed its venue's sequence rule. Its levels are in the batch: `bids[bidRange]`,
 /// `asks[askRange]`.
 @frozen
 package struct BookEvent: Sendable {
@@ -218,8 +218,8 @@ package enum MarketEvent: Sendable {
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.
   case bookReset(InstrumentID, ResyncReason)
-  /// The venue keeps so many levels a side of the instrument's book, 1 or more, and does not say what falls out of it:
-  /// from the next book event on, what is beyond is dropped. Without this event the market's own limit holds.
+  /// The venue keeps this many levels a side of the instrument's book, 1 or more, and does not report levels that leave
+  /// it. From the next book event on, further levels are dropped. Without this event, the market's own limit applies.
   case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
   case instrument(index: Int)

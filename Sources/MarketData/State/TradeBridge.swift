@@ -29,7 +29,7 @@ struct TradeBridge {
   /// What has come and is not decided on.
   private(set) var held: [Trade] = []
 
-  /// - Parameter trades: the last that were told, oldest first; empty where none are known.
+  /// - Parameter trades: the last published trades, oldest first; empty if none are known.
   mutating func begin(after trades: [Trade], isCounted: Bool) {
     told = trades
     self.isCounted = isCounted

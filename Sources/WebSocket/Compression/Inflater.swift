@@ -106,8 +106,8 @@ package final class Inflater {
   }
 }
 
-/// Inflating contexts that the connections of a loop lend each other for the time of a message, so that an idle one
-/// holds none. Confined to one queue.
+/// A pool of inflating contexts for the connections of a loop. A connection borrows one for the time of a message, so
+/// an idle connection holds none. Confined to one queue.
 package final class InflaterPool {
   /// Contexts kept; more are freed.
   private static let contextLimit = 4
