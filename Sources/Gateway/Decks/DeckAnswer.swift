@@ -6,7 +6,7 @@ import PubSub
 
 /// `/v1/decks`, `/v1/decks/{name}` and `/v1/cards/deck/{name}.svg`.
 struct DeckAnswer {
-  static let zoneParameter = Route.Parameter(name: "zone", allowed: "a name of the IANA database: Europe/Berlin")
+  static let zoneParameter = Route.Parameter(name: "zone", form: .text("a name of the IANA database: Europe/Berlin"))
 
   let api: PublicAPI
   let route: Route

@@ -138,7 +138,7 @@ enum OpenAPIDocument {
     for part in route.path.split(separator: "{").dropFirst() {
       begin()
       out.append(json: String(part.prefix { $0 != "}" }))
-      out.append(",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\",\"minLength\":1}}")
+      out.append(",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\",\"pattern\":\"^\(pathText)+$\"}}")
     }
     for parameter in isReading ? route.parameters : [] {
       begin()
@@ -147,7 +147,9 @@ enum OpenAPIDocument {
       out.append(parameter.isNeeded ? "true" : "false")
       out.append(",\"description\":")
       out.append(json: parameter.allowed)
-      out.append(",\"schema\":{\"type\":\"string\"}}")
+      out.append(",\"schema\":")
+      append(parameter.form, to: &out)
+      out.append(UInt8(ascii: "}"))
     }
     out.append("],\"responses\":{")
     if !isReading {
@@ -175,6 +177,34 @@ enum OpenAPIDocument {
       out.append(UInt8(ascii: "}"))
     }
     out.append("}}")
+  }
+
+  /// What may stand in a name of a path, and in a text of a query: no control characters.
+  private static let pathText = #"[^\\u0000-\\u001f\\u007f-\\u009f/]"#
+  private static let queryText = #"[^\\u0000-\\u001f\\u007f-\\u009f]"#
+
+  private static func append(_ form: Route.Form, to out: inout ByteBuffer) {
+    func number(_ range: ClosedRange<Int>) {
+      out.append("{\"type\":\"integer\",\"minimum\":\(range.lowerBound),\"maximum\":\(range.upperBound)}")
+    }
+    switch form {
+    case .text: out.append("{\"type\":\"string\",\"pattern\":\"^\(queryText)+$\"}")
+    case .number(let range): number(range)
+    case .numberOr(let range, let word):
+      out.append("{\"anyOf\":[")
+      number(range)
+      out.append(",{\"const\":")
+      out.append(json: word)
+      out.append("}]}")
+    case .oneOf(let names):
+      out.append("{\"enum\":[")
+      for (index, name) in names.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        out.append(json: name)
+      }
+      out.append("]}")
+    case .ordinal: out.append("{\"type\":\"integer\",\"minimum\":0}")
+    }
   }
 
   private static func content(_ answer: Answer, to out: inout ByteBuffer) {

@@ -13,12 +13,35 @@ enum Route: CaseIterable, Sendable {
   /// A parameter of a route's query.
   struct Parameter: Sendable {
     let name: String
-    /// What may be given, for errors.
-    let allowed: String
+    let form: Form
     /// Whether it may be given more than once.
     var repeats = false
     /// Whether there is no answer without it.
     var isNeeded = false
+
+    /// What may be given, for errors.
+    var allowed: String { form.words }
+  }
+
+  /// What the value of a parameter may be: in words, and as a schema of the OpenAPI document.
+  enum Form: Sendable {
+    /// Any text without control characters; the words say what it means.
+    case text(String)
+    case number(ClosedRange<Int>)
+    /// Such a number, or a word.
+    case numberOr(ClosedRange<Int>, String)
+    case oneOf([String])
+    /// A whole number that the words say the meaning of.
+    case ordinal(String)
+
+    var words: String {
+      switch self {
+      case .text(let words), .ordinal(let words): words
+      case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
+      case .numberOr(let range, let word): "\(range.lowerBound) to \(range.upperBound) or \(word)"
+      case .oneOf(let names): names.joined(separator: ", ")
+      }
+    }
   }
 
   /// The path, with `{symbol}` for what changes.
@@ -80,82 +103,82 @@ enum Route: CaseIterable, Sendable {
     case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alertFirings, .alertAction, .alert,
       .webhooks, .webhook, .portfolios, .portfolio, .portfolioTransaction, .decks:
       []
-    case .portfolioValue: [Parameter(name: "currency", allowed: "an asset: EUR")]
+    case .portfolioValue: [Parameter(name: "currency", form: .text("an asset: EUR"))]
     case .portfolioCurve:
       [
-        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
-        Parameter(name: "currency", allowed: "an asset: EUR"),
+        Parameter(name: "range", form: .oneOf(ChartRange.allCases.map(\.name))),
+        Parameter(name: "currency", form: .text("an asset: EUR")),
       ]
     case .portfolioTransactions:
       [
-        Parameter(name: "after", allowed: "the number of a transaction"),
-        Parameter(name: "limit", allowed: "1 to \(PortfolioAnswer.pageLimit)"),
+        Parameter(name: "after", form: .ordinal("the number of a transaction")),
+        Parameter(name: "limit", form: .number(1...PortfolioAnswer.pageLimit)),
       ]
     case .instruments:
       [
-        Parameter(name: "venue", allowed: "a venue's name"),
-        Parameter(name: "q", allowed: "a part of a symbol or of an asset's name"),
+        Parameter(name: "venue", form: .text("a venue's name")),
+        Parameter(name: "q", form: .text("a part of a symbol or of an asset's name")),
       ]
     case .events:
       [
-        Parameter(name: "streams", allowed: "channel:symbol,…;field=value", repeats: true, isNeeded: true),
-        Parameter(name: "heartbeat_s", allowed: "1 to 60"),
+        Parameter(name: "streams", form: .text("channel:symbol,…;field=value"), repeats: true, isNeeded: true),
+        Parameter(name: "heartbeat_s", form: .number(1...60)),
       ]
     case .assets:
       [
-        Parameter(name: "q", allowed: "a part of a code or a name"),
-        Parameter(name: "after", allowed: "a code"),
-        Parameter(name: "limit", allowed: "1 to \(AssetsAnswer.pageLimit)"),
+        Parameter(name: "q", form: .text("a part of a code or a name")),
+        Parameter(name: "after", form: .text("a code")),
+        Parameter(name: "limit", form: .number(1...AssetsAnswer.pageLimit)),
       ]
     case .snapshot:
       [
-        Parameter(name: "symbols", allowed: "symbols between commas", repeats: true, isNeeded: true),
-        Parameter(name: "points", allowed: "2 to 1440"),
+        Parameter(name: "symbols", form: .text("symbols between commas"), repeats: true, isNeeded: true),
+        Parameter(name: "points", form: .number(2...1440)),
       ]
-    case .trades: [Parameter(name: "limit", allowed: "1 to 50")]
-    case .quote: [Parameter(name: "depth", allowed: "1 to 100")]
+    case .trades: [Parameter(name: "limit", form: .number(1...50))]
+    case .quote: [Parameter(name: "depth", form: .number(1...100))]
     case .rates:
       [
-        Parameter(name: "base", allowed: "an asset: ZEC", isNeeded: true),
-        Parameter(name: "quote", allowed: "an asset: USD", isNeeded: true),
+        Parameter(name: "base", form: .text("an asset: ZEC"), isNeeded: true),
+        Parameter(name: "quote", form: .text("an asset: USD"), isNeeded: true),
       ]
     case .sparkline:
       [
-        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
-        Parameter(name: "points", allowed: "2 to 1440"),
+        Parameter(name: "range", form: .oneOf(ChartRange.allCases.map(\.name))),
+        Parameter(name: "points", form: .number(2...1440)),
       ]
     case .candles:
       [
-        Parameter(name: "interval", allowed: CandleInterval.allCases.map(\.name).joined(separator: ", ")),
-        Parameter(name: "from", allowed: "microseconds since 1970"),
-        Parameter(name: "to", allowed: "microseconds since 1970"),
-        Parameter(name: "limit", allowed: "1 to 1440"),
+        Parameter(name: "interval", form: .oneOf(CandleInterval.allCases.map(\.name))),
+        Parameter(name: "from", form: .ordinal("microseconds since 1970")),
+        Parameter(name: "to", form: .ordinal("microseconds since 1970")),
+        Parameter(name: "limit", form: .number(1...1440)),
       ]
     case .linePicture:
       [
-        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
-        Parameter(name: "points", allowed: "2 to 500"),
-        Parameter(name: "width", allowed: "16 to 2000"),
-        Parameter(name: "height", allowed: "16 to 1000"),
+        Parameter(name: "range", form: .oneOf(ChartRange.allCases.map(\.name))),
+        Parameter(name: "points", form: .number(2...500)),
+        Parameter(name: "width", form: .number(16...2000)),
+        Parameter(name: "height", form: .number(16...1000)),
       ]
     case .card:
       [
-        Parameter(name: "size", allowed: PriceCard.Size.allCases.map(\.rawValue).joined(separator: ", ")),
-        Parameter(name: "range", allowed: ChartRange.allCases.map(\.name).joined(separator: ", ")),
+        Parameter(name: "size", form: .oneOf(PriceCard.Size.allCases.map(\.rawValue))),
+        Parameter(name: "range", form: .oneOf(ChartRange.allCases.map(\.name))),
       ]
     case .deck: [DeckAnswer.zoneParameter]
     case .deckCard:
       [
         DeckAnswer.zoneParameter,
-        Parameter(name: "size", allowed: DeckPicture.Size.allCases.map(\.rawValue).joined(separator: ", ")),
-        Parameter(name: "contrast", allowed: DeckPicture.Contrast.allCases.map(\.rawValue).joined(separator: ", ")),
+        Parameter(name: "size", form: .oneOf(DeckPicture.Size.allCases.map(\.rawValue))),
+        Parameter(name: "contrast", form: .oneOf(DeckPicture.Contrast.allCases.map(\.rawValue))),
       ]
-    case .book: [Parameter(name: "depth", allowed: "1 to 5000 or full")]
-    case .topics: [Parameter(name: "symbol", allowed: "a symbol: kraken:ZEC-USD")]
+    case .book: [Parameter(name: "depth", form: .numberOr(1...5000, "full"))]
+    case .topics: [Parameter(name: "symbol", form: .text("a symbol: kraken:ZEC-USD"))]
     case .topic:
       [
-        Parameter(name: "after", allowed: "the number of a document"),
-        Parameter(name: "limit", allowed: "1 to \(PublishedTopics.pageLimit)"),
+        Parameter(name: "after", form: .ordinal("the number of a document")),
+        Parameter(name: "limit", form: .number(1...PublishedTopics.pageLimit)),
       ]
     }
   }

@@ -194,7 +194,8 @@ struct HTTPSessionTests {
       #expect(try await harness.converse("GET /late HTTP/1.1\r\nHost: a\r\n\r\n" + request) == first + expected)
     }
     for (request, status) in [
-      (head("DELETE /a"), 405), (head("BREW /a"), 501), (head("POST /a", "Content-Length: 65537"), 413),
+      (head("DELETE /a"), 405), (head("QUERY /a"), 405), (head("BREW /a"), 501),
+      (head("POST /a", "Content-Length: 65537"), 413),
     ] {
       let answer = try await harness.converse(request)
       #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")

@@ -29,6 +29,17 @@ struct OpenAPIDocumentTests {
         #expect(Set(inPath).count == route.path.count { $0 == "{" } && inPath.count == Set(inPath).count)
       }
     }
+    // What may be asked for is said in a way that programs read.
+    func schema(_ path: String, _ name: String) -> [String: Any]? {
+      let parameters = paths[path]?["get"]?["parameters"] as? [[String: Any]]
+      return parameters?.first { $0["name"] as? String == name }?["schema"] as? [String: Any]
+    }
+    #expect(schema("/v1/candles/{symbol}", "interval")?["enum"] as? [String] == CandleInterval.allCases.map(\.name))
+    #expect(schema("/v1/trades/{symbol}", "limit")?["maximum"] as? Int == 50)
+    #expect((schema("/v1/books/{symbol}", "depth")?["anyOf"] as? [[String: Any]])?.count == 2)
+    let pattern = try #require(schema("/v1/books/{symbol}", "symbol")?["pattern"] as? String)
+    #expect(
+      "kraken:BTC-USD".firstMatch(of: try Regex(pattern)) != nil && "a\u{1}".firstMatch(of: try Regex(pattern)) == nil)
     // What is described is there.
     #expect(Set(OpenAPIDocument.answers.keys).subtracting(paths.keys) == [])
   }
