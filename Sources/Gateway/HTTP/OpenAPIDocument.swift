@@ -151,7 +151,12 @@ enum OpenAPIDocument {
       append(parameter.form, to: &out)
       out.append(UInt8(ascii: "}"))
     }
-    out.append("],\"responses\":{")
+    out.append("],")
+    if !isReading, method != "DELETE" {
+      out.append("\"requestBody\":{\"required\":\(route == .alertAction ? "false" : "true"),")
+      out.append("\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\"}}}},")
+    }
+    out.append("\"responses\":{")
     if !isReading {
       out.append("\"2XX\":{\"description\":\"Done\"}")
     } else if route == .stream {
@@ -188,7 +193,7 @@ enum OpenAPIDocument {
       out.append("{\"type\":\"integer\",\"minimum\":\(range.lowerBound),\"maximum\":\(range.upperBound)}")
     }
     switch form {
-    case .text: out.append("{\"type\":\"string\",\"pattern\":\"^\(queryText)+$\"}")
+    case .text: out.append("{\"type\":\"string\",\"pattern\":\"^\(queryText)*$\"}")
     case .number(let range): number(range)
     case .numberOr(let range, let word):
       out.append("{\"anyOf\":[")

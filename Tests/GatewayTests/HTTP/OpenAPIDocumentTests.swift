@@ -41,6 +41,8 @@ struct OpenAPIDocumentTests {
     let pattern = try #require(schema("/v1/books/{symbol}", "symbol")?["pattern"] as? String)
     let allowed = try Regex(pattern)
     #expect("kraken:BTC-USD".firstMatch(of: allowed) != nil && "a\u{1}".firstMatch(of: allowed) == nil)
+    let creation = paths["/v1/alerts"]?["post"]?["requestBody"] as? [String: Any]
+    #expect(creation?["required"] as? Bool == true && paths["/v1/alerts"]?["get"]?["requestBody"] == nil)
     // What is described is there.
     #expect(Set(OpenAPIDocument.answers.keys).subtracting(paths.keys) == [])
   }
