@@ -1,4 +1,4 @@
-/// Why a token gives nobody access. The texts are for the client; they hold nothing of the token.
+/// Why a token is rejected. The texts are for the client; they contain no part of the token.
 package enum AccessError: Error, Sendable, Equatable, CaseIterable {
   case malformed
   case tooLong

@@ -2,7 +2,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// Who may come in, and what each may have, as a configuration or a key file says it. A plain value.
+/// The admitted clients and their rights, from a configuration or a key file. A plain value.
 package struct AccessPolicy: Sendable, Equatable {
   /// The least of an entry and what a token adds.
   package struct Rules: Sendable, Equatable {
@@ -33,7 +33,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// Somebody whose tokens are believed. The algorithm belongs to the key: what a token says of it must be the same.
+  /// An issuer whose tokens are accepted. The algorithm belongs to the key: the token's header must name the same one.
   package struct Issuer: Sendable, Equatable {
     package enum Key: Sendable {
       case secret([UInt8])
@@ -107,8 +107,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// Who somebody has shown to be, and what follows from it. Kept with a session, so that a changed key file can be
-  /// applied to it.
+  /// A client's verified identity and its rights. Kept with a session, so that a changed key file can be applied to it.
   package final class Credential: Sendable {
     fileprivate enum Source: Sendable {
       case key(hash: [UInt8])
@@ -140,7 +139,7 @@ package struct AccessPolicy: Sendable, Equatable {
     "\(keys.count) keys, \(issuers.count) issuers\(anonymous == nil ? "" : ", anonymous")"
   }
 
-  /// Finds out whose token this is. `now` is UTC.
+  /// Finds the holder of a token. `now` is UTC.
   package func authenticate(_ token: String, now: Timestamp) throws(AccessError) -> Credential {
     guard token.utf8.count <= JSONWebToken.sizeLimit else { throw .tooLong }
     guard JSONWebToken.isLikely(token) else { return try authenticate(key: token, now: now) }
@@ -176,7 +175,7 @@ package struct AccessPolicy: Sendable, Equatable {
     guard expires + issuer.leeway > seconds else { throw .expired }
     if let notBefore = claims.notBefore, notBefore > seconds + issuer.leeway { throw .notYetValid }
     if let issuedAt = claims.issuedAt, issuedAt > seconds + issuer.leeway { throw .notYetValid }
-    // A token that names whom it is for is for nobody else (RFC 7519 section 4.1.3).
+    // A token that names its audience is valid for no other (RFC 7519 section 4.1.3).
     if let audience = issuer.audience {
       guard claims.audience?.contains(audience) == true else { throw .audience }
     } else if claims.audience != nil {

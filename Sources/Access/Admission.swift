@@ -2,9 +2,9 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Who may come in: connections and rates, in total and per address, over all loops. One lock around one table; what is
-/// asked per message is elsewhere (`SubscriberHub`), so the lock is taken per connection and per HTTP request only, for
-/// under 1 µs.
+/// Admits connections and requests: counts and rates, in total and per address, over all loops. One lock protects one
+/// table. It is taken only per connection and per HTTP request, for under 1 µs; the limits of stream messages are
+/// elsewhere (`SubscriberHub`).
 package final class Admission: Sendable {
   package struct Limits: Sendable {
     /// Connections at a time.
@@ -86,7 +86,7 @@ package final class Admission: Sendable {
   private let state: Mutex<State>
   /// Connections that the tables have room for, whatever the limits come to be.
   private let connectionCapacity: Int
-  /// Whose word on client addresses is taken.
+  /// Proxies whose reports of client addresses are trusted.
   package var proxies: TrustedProxies { rules.withLock { $0.proxies } }
   /// That hold now.
   package var limits: Limits { rules.withLock { $0.limits } }
@@ -117,13 +117,15 @@ package final class Admission: Sendable {
 
   // MARK: Connections
 
-  /// Decides about a new connection. The permit says whether it is to be refused; nil: close it without a word.
+  /// Decides about a new connection. The permit says whether the connection is refused; nil: close it without an
+  /// answer.
   ///
-  /// Where all places are taken and some of them by connections that have not asked for anything yet, the newcomer
-  /// comes in and has a `room`: one of the silent is to be ended for it. Else those who connect and say nothing would
-  /// keep out who does.
+  /// If all slots are taken, but some belong to connections that have not sent a request yet, the new connection is
+  /// accepted and has a `room`: one of the silent connections is closed for it. Otherwise connections that send nothing
+  /// would keep out those that do.
   ///
-  /// A trusted proxy speaks for many, so its own address is not limited; its clients' are, by what it says of them.
+  /// A trusted proxy forwards many clients, so its own address is not limited. Its clients' addresses are, as the proxy
+  /// reports them.
   package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
     let rules = rules.withLock { $0 }
     let limits = rules.limits

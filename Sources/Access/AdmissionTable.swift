@@ -1,8 +1,8 @@
-/// What is remembered of each address, or of each key: its connections and its rates. A plain value without a clock.
+/// The connections and rates of each address, or of each key. A plain value without a clock.
 ///
-/// It is bounded: where it is full, the one without connections that was heard of longest ago is forgotten, which gives
-/// it its bursts back and nothing else. Those with connections are never forgotten, so the table must have more room
-/// than there may be connections. Every operation is O(1).
+/// It is bounded: if it is full, it forgets the entry without connections that was used longest ago. That entry only
+/// gets its bursts back. Those with connections are never forgotten, so the table must have more room than there may be
+/// connections. Every operation is O(1).
 struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
   enum Lane: Int, CaseIterable { case connections, handshakes, requests }
 

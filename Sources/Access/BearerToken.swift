@@ -1,7 +1,7 @@
 import HTTP1
 
-/// Takes the token from a request (RFC 6750). It may stand in `Authorization: Bearer …` only: a URL ends up in logs,
-/// histories and `Referer` fields, and a browser that cannot set fields on a WebSocket says its token in `hello`.
+/// Reads the token of a request (RFC 6750). Only `Authorization: Bearer …` may contain it, because URLs end up in logs,
+/// histories and `Referer` fields. A browser, which cannot set headers on a WebSocket, sends its token in `hello`.
 package enum BearerToken {
   package enum Problem: Error, Equatable {
     /// A token in the query.

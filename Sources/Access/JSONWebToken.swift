@@ -1,11 +1,10 @@
 import Bytes
 import PubSub
 
-/// A JSON Web Token in compact form (RFC 7519, RFC 7515 section 3.1), taken apart and not yet believed.
+/// A JSON Web Token in compact form (RFC 7519, RFC 7515 section 3.1), parsed but not verified.
 ///
-/// What it holds is used to choose the key that checks it, and for nothing else before the signature has been checked.
-/// Reading is strict: one text for each token (see `Base64URL`), no name twice in an object (RFC 7515 section 4),
-/// UTF-8, bounded sizes.
+/// Until the signature is verified, use its content only to choose the key. Parsing is strict: one spelling for each
+/// token (see `Base64URL`), no repeated name in an object (RFC 7515 section 4), UTF-8, bounded sizes.
 package struct JSONWebToken: Sendable, Equatable {
   package enum Algorithm: String, Sendable, CaseIterable {
     case hs256 = "HS256"
@@ -13,7 +12,7 @@ package struct JSONWebToken: Sendable, Equatable {
     case es256 = "ES256"
   }
 
-  /// What the token says of whom it is for and when.
+  /// The token's claims about its audience and its time.
   package struct Claims: Sendable, Equatable {
     package var issuer: String?
     package var subject: String?

@@ -18,9 +18,8 @@ package final class QueueBudget: Sendable {
     parts = Mutex(Array(repeating: 0, count: loops))
   }
 
-  /// Whether far more waits than may, as letting go cannot keep up; new clients are refused while it does. A little
-  /// over the limit is no reason to: it is those who do not take what waits for them that are to go, not those who
-  /// come.
+  /// Whether far more bytes wait than allowed, because closing clients cannot keep up; then new clients are refused.
+  /// Slightly over the limit, new clients are not refused: clients that do not read must leave first.
   var isExceeded: Bool { exceeded.load(ordering: .relaxed) }
 
   /// All that waits, as last booked.

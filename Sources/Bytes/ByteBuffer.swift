@@ -1,8 +1,8 @@
 /// A growable run of bytes: written at the end, consumed from the front.
 ///
-/// It is the house's only mutable byte container: encoders append to it, connections gather what a turn owes in it,
-/// parsers keep an incomplete head in it. It never shrinks by itself, so that a buffer used for every message
-/// allocates only until it has met its largest one; `release()` gives the memory back.
+/// It is the project's only mutable byte container: encoders append to it, connections collect the bytes of a turn in
+/// it, and parsers keep an incomplete head in it. It never shrinks by itself, so a reused buffer allocates only until
+/// it has held its largest message. `release()` frees the memory.
 ///
 /// The buffer has no limit of its own. A caller that fills it from outside the process checks a limit *before*
 /// appending.

@@ -2,7 +2,7 @@
 /// people name (5 ms, 1 s) is a bound and no estimate.
 ///
 /// A plain value of one size that allocates nothing. One owner records, in 1 to 3 ns; copies of several owners are
-/// added up when somebody asks.
+/// added up on request.
 package struct Histogram: Sendable {
   /// The most bounds; there is one more bucket for what is above the last.
   package static let boundLimit = 24
@@ -37,11 +37,11 @@ package struct Histogram: Sendable {
   /// Durations in ns from 1 µs to 10 s.
   package static var durations: Histogram { Histogram(from: 1_000, to: 10_000_000_000) }
 
-  /// Counts a value. Between a number and its double there is one bound at the most, so that one comparison finds the
+  /// Counts a value. Between a number and its double there is one bound at most, so that one comparison finds the
   /// bucket.
   @inlinable @inline(__always)
   package mutating func record(_ value: UInt64) {
-    // Unchecked: there are 65 starts for 0 to 64 bits, and none is above `boundCount`, which is 24 at the most.
+    // Unchecked: there are 65 starts for 0 to 64 bits, and none is above `boundCount`, which is 24 at most.
     let start = Int(truncatingIfNeeded: starts[unchecked: 64 &- value.leadingZeroBitCount])
     counts[unchecked: start &+ (value > bounds[unchecked: start] ? 1 : 0)] &+= 1
     total &+= value

@@ -8,7 +8,8 @@ package final class SharedBytes: @unchecked Sendable {
   // shared; `second` is atomic and owns what it points to.
   package let start: UnsafeRawPointer
   package let count: Int
-  /// Nil: nobody has asked for a compressedForm; this object itself, not retained: there is none; else a retained one.
+  /// Nil: not requested yet. This object itself, not retained: there is no second form. Otherwise a retained second
+  /// form.
   private let second = Atomic<UnsafeRawPointer?>(nil)
 
   /// A copy of `source`. O(n), one allocation for the bytes.
@@ -16,7 +17,7 @@ package final class SharedBytes: @unchecked Sendable {
     self.init(owning: Self.copy(source), count: source.count)
   }
 
-  // The bytes are copied within `withUnsafeBytes`: behind it an optimizer may have let go of what holds them.
+  // The bytes are copied within `withUnsafeBytes`, because afterwards an optimizer may have released their owner.
   package convenience init(_ source: [UInt8]) {
     self.init(owning: source.withUnsafeBytes(Self.copy), count: source.count)
   }
@@ -49,9 +50,9 @@ package final class SharedBytes: @unchecked Sendable {
 
   private var own: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// A second form of the same message, such as a compressed one: made when it is first asked for, nil if there is
-  /// none, kept as long as this object. Callable from several threads at once: `make` may then be called by each, and
-  /// one result is kept.
+  /// A second form of the same message, such as a compressed one. It is made on the first request, is nil if there is
+  /// none, and lives as long as this object. Callable from several threads at once: each may then call `make`, and one
+  /// result is kept.
   package func compressedForm(_ make: @autoclosure () -> SharedBytes?) -> SharedBytes? {
     if let known = second.load(ordering: .acquiring) { return resolve(known) }
     let made = make()

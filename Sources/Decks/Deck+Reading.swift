@@ -6,7 +6,7 @@ package struct DeckProblem: Error, Sendable, Equatable {
   /// Where: `cards[3].minutes`; empty for the file as a whole.
   package var field: String
   package var message: String
-  /// What may stand there; empty where `message` says it.
+  /// The allowed values; empty if `message` names them.
   package var allowed: String
 
   package init(_ field: String, _ message: String, allowed: String = "") {
@@ -42,7 +42,7 @@ extension Deck {
   }
 }
 
-/// Reads the parts of a deck, and goes on behind what is wrong with one, so that all of it is reported at once.
+/// Reads the parts of a deck. It continues after a mistake, so that it reports all mistakes at once.
 private struct DeckReader {
   private static let fields = ["title", "starts", "cards"]
   private static let cardFields = ["quote", "action", "minutes", "domain", "source", "since"]

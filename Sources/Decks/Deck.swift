@@ -29,13 +29,12 @@ package struct DeckCard: Sendable, Hashable {
   }
 }
 
-/// Cards of which one is shown a day: the same to everybody who has that day.
+/// A list of cards. One card is shown a day, the same to everybody.
 ///
-/// A deck is played in rounds. A round shows every card once, in the order of the file, a day each; the next round
-/// follows on the next day. A card with a `since` takes part from the first round that begins on that day or later.
-/// So a card that is appended with the day of its appending changes no day up to the end of the round under way, and
-/// no day before it ever; one that is appended without `since` counts from the start, and moves the days of every
-/// round but the first.
+/// A deck runs in rounds. A round shows every card once, one a day, in the order of the file; the next round follows on
+/// the next day. A card with a `since` takes part from the first round that begins on that day or later. So a card that
+/// is appended with the present day as its `since` changes no day before the end of the present round. A card appended
+/// without `since` belongs to all rounds, and changes the days of every round but the first.
 package struct Deck: Sendable, Hashable {
   package struct Limits: Sendable {
     /// Decks of a gateway.
@@ -83,7 +82,7 @@ package struct Deck: Sendable, Hashable {
 
   /// The place of the card of a day in `cards`. Days before the start count back from it. O(cards).
   package func index(on day: Int64) -> Int {
-    // The rounds up to the one in which somebody joins are alike.
+    // The rounds up to the one in which another card takes part are alike.
     var (round, count, next) = (starts, joins[0].count, 1)
     while next < joins.count {
       let wait = joins[next].day - round

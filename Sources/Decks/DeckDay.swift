@@ -72,7 +72,7 @@ package struct DeckDay: Sendable {
     out.append("}}")
   }
 
-  /// Appends what is said of a deck that was taken away: `{"deck":…,"zone":…,"state":"removed"}`.
+  /// Appends the message for a removed deck: `{"deck":…,"zone":…,"state":"removed"}`.
   package static func appendRemoved(_ deck: String, zone: String, to out: inout ByteBuffer) {
     appendHead(deck, zone: zone, state: "removed", to: &out)
     out.append(UInt8(ascii: "}"))

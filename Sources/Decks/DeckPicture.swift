@@ -140,7 +140,7 @@ package struct DeckPicture {
     out.append("\"/>")
   }
 
-  /// The box to be ticked, the action beside it, and how long it takes behind its last line.
+  /// The check box, the action beside it, and its duration after the last line.
   private func action(_ layout: Layout, top: Double, _ out: inout ByteBuffer) {
     let colour: StaticString = isHigh ? "#FFFFFF" : "#F5F5F5"
     out.append("<rect rx=\"3\" fill=\"none\" stroke-width=\"2\" width=\"18\" height=\"18\" stroke=\"")

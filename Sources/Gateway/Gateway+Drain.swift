@@ -48,8 +48,8 @@ extension Gateway {
     }
   }
 
-  /// Stops accepting, tells every client when to reconnect, closes each at that moment with 4201, and ends when all are
-  /// gone, at the latest after `seconds`. `stop` cuts it short.
+  /// Stops accepting, announces to every client when to reconnect, closes each at that moment with 4201, and ends when
+  /// no client is left, after `seconds` at the latest. `stop` cuts it short.
   ///
   /// - Parameter handsOver: whether another process has taken over the ports (`handOver`): then metrics and health go,
   ///   too, at once, and who had connected before is still taken in; otherwise they stay to the end, and `/readyz`

@@ -20,11 +20,11 @@ extension Gateway {
   /// A certificate that ends within this time is warned of at every reading, s.
   private static let expiryWarning = 14 * 86_400
 
-  /// Reads everything again that the gateway was given: the configuration, certificates and keys of the client port,
-  /// the roots of clients' certificates and of venues, the key file. Clients and connections that are there stay. If
-  /// the configuration cannot be used, nothing changes, and the log says why; a file that cannot be used leaves the old
-  /// one in use, a key file the old settings, too. Blocks on the disk: not for a loop. Callable at any time, also while
-  /// the gateway drains.
+  /// Reads the gateway's files again: the configuration, certificates and keys of the client port, the roots of
+  /// clients' certificates and of venues, and the key file. Present clients and connections stay. If the configuration
+  /// cannot be used, nothing changes, and the log has the reason. If a file cannot be used, the old one stays in use;
+  /// for a key file, the old settings, too. Blocks on the disk: do not call it on a loop. Callable at any time, also
+  /// while the gateway drains.
   ///
   /// - Parameter load: reads the configuration, as at the start; nil: there is none to be read.
   @discardableResult
@@ -40,7 +40,7 @@ extension Gateway {
     reloads.async { [self] in completion(read(load)) }
   }
 
-  /// Says how the configuration is read again when an operator asks for it over HTTP.
+  /// Sets the function that reads the configuration again when an operator requests it over HTTP.
   package func onReload(_ load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)?) {
     running.withLock { $0.load = load }
   }

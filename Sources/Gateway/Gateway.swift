@@ -18,7 +18,7 @@ import Venues
 ///     print(gateway.address)
 ///     gateway.stop { exit(0) }
 ///
-/// It wires what the targets below it compute, and computes nothing itself.
+/// It connects the parts of the lower targets, and computes nothing itself.
 package final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let log: Logger
@@ -27,7 +27,7 @@ package final class Gateway: Sendable {
   let nodes: [LoopNode]
   let publicListener: Listener
   let internalListener: Listener
-  /// Nil where clients are served in the clear.
+  /// Nil if clients are served without TLS.
   let serverTLS: TLSServerContext?
   /// For connections to venues.
   let feedTLS: TLSClientContext
@@ -52,12 +52,12 @@ package final class Gateway: Sendable {
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
   /// - Parameters:
-  ///   - access: whose tokens are good; nil: anybody may come in.
-  ///   - history: what survives a restart; nil: nothing does.
-  ///   - logs: where `log` writes to, so that its levels can change; nil: they do not.
-  ///   - sockets: that listen already, from an earlier process of the service; `KeptPorts` says which are of use.
-  ///   - warm: feeds that run already, with the gateway's loops; `start` goes on with them.
-  /// - Throws: `TransportError` with the address, file or limit that could not be had.
+  ///   - access: the accepted tokens; nil: no token is required.
+  ///   - history: stores what survives a restart; nil: nothing is stored.
+  ///   - logs: the sink of `log`, through which levels can change; nil: they cannot.
+  ///   - sockets: listening sockets from an earlier process of the service; `KeptPorts` decides which of them are used.
+  ///   - warm: feeds that already run on the gateway's loops; `start` continues with them.
+  /// - Throws: `TransportError` with the address, file or limit that is not available.
   package convenience init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
     logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], warm: WarmFeeds? = nil
@@ -74,8 +74,8 @@ package final class Gateway: Sendable {
     return loops
   }
 
-  /// The same on loops of the caller's, whose time and random numbers it takes. They are numbered from 0 in their
-  /// order, and `configuration.loops` does not count. `stop` ends them.
+  /// The same on the caller's loops, and with their time and random numbers. The loops are numbered from 0 in order;
+  /// `configuration.loops` is ignored. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
     logs: LogSink? = nil, sockets: [ServiceManager.KeptSocket] = [], loops: [EventLoop], warm: WarmFeeds? = nil
@@ -221,7 +221,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Begins a feed on the next loop.
+  /// Starts a feed on the next loop.
   /// - Parameter connections: all of the gateway's.
   func begin(
     _ venue: Venue, _ settings: FeedConfiguration, among connections: [(venue: Venue, configuration: FeedConfiguration)]
@@ -241,9 +241,9 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Says how the process ends when an operator asks for it over HTTP; after `start`.
+  /// Sets the function that ends the process when an operator requests it over HTTP; call it after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
-  /// Says who replaces the process by another when an operator asks for it over HTTP; after `start`.
+  /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
   package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
 
   /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
@@ -270,7 +270,7 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Says in the log when connections are turned away, for want of descriptors or by a limit, and when that is over.
+  /// Logs when connections are refused, for lack of descriptors or by a limit, and when that ends.
   private func watchRefusals() {
     let loop = nodes[0].loop
     let settings = nodes[0].settings

@@ -3,9 +3,8 @@ import Transport
 
 /// The gateway's clock: microseconds UTC that never go back. Owned by one loop.
 ///
-/// It runs on the monotonic clock and follows the wall clock: forward steps at once; while the wall clock stands behind
-/// what has been told (a backward step), time goes on at nearly the monotonic rate and the rest of the step is caught
-/// up with slowly.
+/// It runs on the monotonic clock and follows the wall clock. It follows forward steps at once. If the wall clock is
+/// set back, this clock continues at nearly the monotonic rate, and approaches the wall clock slowly.
 struct GatewayClock {
   private let kernel: any Kernel
   private var time: SlewingClock

@@ -7,28 +7,33 @@ struct NodeEnding {
   var isFrozen = false
   /// Whether clients that had connected before are still taken in: the next process has none of their connections.
   var takesLatecomers = false
-  /// When those who are still there are ended, monotonic µs.
+  /// When the remaining clients are closed, monotonic µs.
   var deadline = Int64.max
+  /// Until when HTTP requests of connections that are there are waited for and answered, monotonic µs.
+  fileprivate var answersUntil = Int64.min
   /// When the node last looked.
   fileprivate var lookedAt: Int64?
-  /// Whether those who were still there have been ended, and have until `deadline` to read why.
+  /// Whether the remaining clients have been closed, and have until `deadline` to read the reason.
   fileprivate var isLast = false
 }
 
 /// The end of a node: at leisure, or now.
 extension LoopNode {
-  /// How often a node that ends looks who is still there.
+  /// How often a draining node checks for remaining clients.
   private static let lookInterval: Duration = .milliseconds(10)
-  /// A look that is later by this is no work of ours: the process, or the machine, stood still meanwhile, µs.
+  /// A look that is later by this is no work of ours: the process, or the machine, stood still in the meantime, µs.
   private static let stallAfter: Int64 = 250_000
-  /// What those who have not answered their close frame get to read it, µs.
+  /// How long a drain waits for the first request of a connection that has come, µs. It was let in, so nobody else can
+  /// answer it.
+  private static let answerTime: Int64 = 1_000_000
+  /// How long clients that have not answered their close frame may still read it, µs.
   private static let lastTime: Int64 = 900_000
 
-  /// Whether who asks for a stream now is refused.
+  /// Whether a new request for a stream is refused.
   var isShut: Bool { isDraining && !ending.takesLatecomers }
 
-  /// Ends the feeds, and leaves streams and sessions to the next process: clients are shown that what they have stands
-  /// still, and hear nothing but heartbeats. On the loop. O(feeds + streams + clients).
+  /// Ends the feeds, and hands streams and sessions over to the next process. Clients learn that their data no longer
+  /// changes, and from then on receive only heartbeats. On the loop. O(feeds + streams + clients).
   func freeze() {
     loop.assertOnLoop()
     guard !ending.isFrozen else { return }
@@ -39,7 +44,7 @@ extension LoopNode {
     ending.isFrozen = true
   }
 
-  /// Sends the clients away over `window` µs, and takes no new ones. Feeds go on for those who are still there. On the
+  /// Sends the clients away over `window` µs, and takes no new ones. Feeds continue for the remaining clients. On the
   /// loop.
   /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
   func beginDrain(window: Int64, takesLatecomers: Bool = false) {
@@ -47,6 +52,7 @@ extension LoopNode {
     isDraining = true
     ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
+    ending.answersUntil = loop.moment + Self.answerTime
     hub.drain(window: window, now: clock.now(), into: &actions)
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
@@ -56,6 +62,7 @@ extension LoopNode {
     loop.assertOnLoop()
     isDraining = true
     ending.deadline = min(ending.deadline, loop.moment + limit)
+    ending.answersUntil = .min
     for timer in timers { timer.cancel() }
     stopFeeds()
     for case let session? in clients.sessions {
@@ -73,16 +80,18 @@ extension LoopNode {
     feeds.stop()
   }
 
-  /// Calls `body` when no client is left, or when those who are left had their time. On the loop.
+  /// Calls `body` when no client is left, or when the remaining clients have had their time. On the loop.
   ///
-  /// Time in which the process was stopped does not count: after it, the gateway still has to tell the clients whose
-  /// moment passed. At the deadline it tells everybody who is left and gives them a last second to read that, because
-  /// the kernel resets a connection that is closed with unread bytes, and a reset destroys what the peer has not read.
+  /// Time in which the process was suspended does not count: after it, the gateway must still notify the clients whose
+  /// moment has passed. At the deadline it notifies all remaining clients and gives them a last second to read the
+  /// notice. The kernel resets a connection that is closed with unread bytes, and a reset destroys data that the peer
+  /// has not read.
   func whenEmpty(_ body: @escaping () -> Void) {
     let moment = loop.moment
     if let last = ending.lookedAt, moment - last > Self.stallAfter { ending.deadline += moment - last }
     ending.lookedAt = moment
-    if clients.openCount == 0, !ending.isLast || !loop.hasLingeringConnections { return body() }
+    let isOwed = moment < ending.answersUntil && clients.httpSessions.sessions.contains { $0.owesAnswer }
+    if clients.openCount == 0, !isOwed, !ending.isLast || !loop.hasLingeringConnections { return body() }
     if moment >= ending.deadline {
       if ending.isLast { return body() }
       ending.isLast = true

@@ -9,17 +9,17 @@ import Transport
 import Venues
 import WebSocket
 
-/// Everything that lives on one loop: its feeds (`LoopFeeds`), their publisher, the subscriber hub and its clients
-/// (`LoopClients`). This file is the way of a tick from a feed to the sockets.
+/// One event loop's part of the gateway: its feeds (`LoopFeeds`), their publisher, the subscriber hub and its clients
+/// (`LoopClients`). This file shows the path of a tick from a feed to the sockets.
 ///
-/// A turn gathers: feeds publish into `outgoing` as they read; at the turn's end everything is delivered, clients with
-/// something queued are written to, and what other loops need goes to their mailboxes in one batch each.
+/// During a turn, feeds publish into `outgoing` as they read. At the end of the turn, the node delivers everything to
+/// the hub, writes to clients with queued bytes, and sends one batch to the mailbox of each other loop that needs it.
 ///
 ///     FeedSession.read ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
 ///                                                                       └─ sendOutboxes ─▶ the other loops' hubs
 final class LoopNode: FeedOwner, @unchecked Sendable {
-  // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks at each entrance;
-  // others reach it through `loop.execute`.
+  // `@unchecked`: all state except constants is used only on `loop`, which `assertOnLoop` checks at each entry; other
+  // threads use `loop.execute`.
 
   let loop: EventLoop
   let publisher: StreamPublisher
@@ -45,14 +45,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var deadlineTimer: LoopTimer?
   private(set) var timers: [LoopTimer] = []
   var isDraining = false
-  /// Nil where nothing is kept.
+  /// Nil if the gateway stores nothing.
   private(set) var history: LoopHistory?
   /// On the first loop only.
   private(set) var names: LoopNames?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
   private(set) lazy var decks = LoopDecks(node: self)
-  /// Of its end, once that has begun.
+  /// The state of the node's end, once that has begun.
   var ending = NodeEnding()
   var loopCount: Int { outboxes.count }
 
@@ -100,9 +100,9 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     let before = clock.now()
     if let step = clock.follow() {
       settings.log.warning("the wall clock was set", metadata: ["by_ms": "\(step / 1000)"])
-      // A forward step of a wall clock that still stands behind moves nothing.
+      // If the wall clock is still behind, its forward step changes nothing.
       let jump = clock.now() - before
-      // No venue has been silent, no client slow, for the time that was left out.
+      // For the skipped time, no venue counts as silent and no client as slow.
       feeds.timeJumped(by: jump)
       hub.clockStepped(by: jump)
       publisher.clockStepped(by: jump)
@@ -125,10 +125,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: From feeds to the publisher
 
-  /// Whether what feeds change is due by the clock, and comes from no message.
+  /// Whether the present changes of feeds come from the clock, and not from a message.
   private var isAdvancing = false
 
-  /// Publishes the changes that a feed has read to the streams that have subscribers.
+  /// Publishes a feed's changes to the streams that have subscribers.
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
     metrics.feedBatches += 1
     if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
@@ -138,7 +138,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     composites.note(feed, changes)
   }
 
-  /// Publishes what did not come from the feed itself. On the loop.
+  /// Publishes changes that do not come from the feed itself. On the loop.
   func publish(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp) {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
   }
@@ -149,8 +149,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
-  /// Subscriptions and snapshots that the publisher is asked for in one turn; each takes 2 to 20 µs, those of the
-  /// largest books 200.
+  /// The number of subscriptions and snapshots that the publisher serves in one turn. Each takes 2 to 20 µs, and 200 µs
+  /// for the largest books.
   private static let commandsPerTurn = 256
   private var commandsLeft = LoopNode.commandsPerTurn
 
@@ -170,7 +170,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     armTimer(now)
   }
 
-  /// Delivers and carries out until neither leads to more.
+  /// Delivers and executes until neither produces more work.
   func settle(_ now: Timestamp) {
     repeat {
       deliver(now)
@@ -186,7 +186,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     if publisher.nextDeadline <= now { publisher.advance(to: now, into: &outgoing) }
   }
 
-  /// Gives what the publisher published to this loop's hub, and sorts what other loops need into their outboxes.
+  /// Delivers published frames to this loop's hub, and puts those for other loops into the loops' outboxes.
   private func deliver(_ now: Timestamp) {
     guard !outgoing.isEmpty else { return }
     if nodes.count == 1 {
@@ -219,7 +219,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
       case .command(let command, let target):
         if target == loop.index {
           guard commandsLeft > 0 else {
-            // In their order, before what they lead to.
+            // In order, before the actions that they cause.
             actions.insert(contentsOf: todo[index...], at: 0)
             return
           }
@@ -257,11 +257,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: To the clients
 
-  /// How often a turn writes again because a write led to more: snapshots that there is now room for. Then the next
-  /// turn goes on.
+  /// How often a turn writes again because a write made space for more, such as snapshots. After that, the next turn
+  /// continues.
   private static let writeRounds = 4
 
-  /// Delivers, carries out what that leads to, and writes, until there is nothing to do.
+  /// Delivers, executes the resulting actions, and writes, until no work is left.
   func deliverAndWrite(_ now: Timestamp) {
     for _ in 0..<Self.writeRounds {
       settle(now)
@@ -279,14 +279,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
         write(turn, to: client.slot, way)
       } else if let session = clients.session(of: client) {
         clients.write(to: session, now)
-        // A reply it waited for may be among what was written.
+        // The written bytes may contain a reply that the client waited for.
         if session.waitsForReplies { session.waitForTurn() }
       }
     }
     hub.removeDirty()
   }
 
-  /// Sends what a turn has brought a client about which nothing is special.
+  /// Sends a turn's bytes to an ordinary client.
   @inline(__always)
   private func write(_ turn: TurnBytes, to slot: UInt32, _ way: ClientPorts.Way) {
     metrics.framesSent &+= UInt64(truncatingIfNeeded: turn.frames)
@@ -297,8 +297,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: To the other loops
 
-  /// Gives the other loops what is theirs; what one of them does not take is merged, and offered again with the next
-  /// turn. True if there is such a loop.
+  /// Sends each other loop its deliveries. Deliveries that a loop's mailbox refuses are merged and offered again in the
+  /// next turn. True if a mailbox refused some.
   private func sendOutboxes() -> Bool {
     let came = delivery.offered
     var isHeld = false
@@ -325,13 +325,13 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     guard next < Timestamp.distantFuture else { return }
     let wait = Duration.microseconds(max(0, next - now))
     deadlineTimer = loop.schedule(after: wait) { [unowned self] in
-      // The turn that this begins ends in `endTurn`, which does the work.
+      // This starts a turn, and `endTurn` does the work at its end.
       deadlineTimer = nil
       deadline = .distantFuture
     }
   }
 
-  /// Takes over settings that may change while the gateway runs. On the loop.
+  /// Applies settings that may change while the gateway runs. On the loop.
   func apply(_ settings: NodeSettings) {
     loop.assertOnLoop()
     self.settings = settings

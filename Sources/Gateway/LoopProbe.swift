@@ -3,7 +3,7 @@ import Transport
 
 /// Asks every loop of a gateway for a sign of life: a turn within a second.
 enum LoopProbe {
-  /// How long a loop may take to answer, ns. A turn takes 1 to 5 ms at the most.
+  /// How long a loop may take to answer, ns. A turn takes 1 to 5 ms at most.
   static let limit: Duration = .seconds(1)
 
   private final class Round: Sendable {
@@ -11,7 +11,7 @@ enum LoopProbe {
     let silent: Mutex<Set<Int>?>
     init(_ loops: [EventLoop]) { silent = Mutex(Set(loops.map(\.index))) }
 
-    /// What is silent when the round ends by this call; nil if it goes on, or is over already.
+    /// What is silent when the round ends by this call; nil if it continues, or is over already.
     func end(answered loop: Int?) -> [Int]? {
       silent.withLock { silent in
         guard var left = silent else { return nil }

@@ -3,56 +3,56 @@ import Logging
 import PubSub
 import Transport
 
-/// What all nodes of a gateway share.
+/// The settings and objects that all nodes of a gateway share.
 struct NodeSettings: Sendable {
   var node: String
   /// The names of the venues that have a feed from the start; those of replays are known with their first status.
   var venues: Set<String> = []
-  /// Where the prices of feeds come from, unless the exchange that they connect to says that it is a simulated one.
+  /// The origin of the feeds' prices, unless the exchange says that it is simulated.
   var source = DataSource.live
-  /// Tells clients when stream numbers started over.
+  /// The epoch: it tells clients that stream numbers have started again.
   var epoch: String
-  /// A name of this run, which is another each time.
+  /// The name of this run; every run has another.
   var run: String
   var clientLimits: ClientLimits
   /// Feeds that must be live before the gateway counts as ready, 0 and more.
   var readyFeeds = 1
-  /// Seconds between heartbeats where a client does not say, 1…60.
+  /// The default interval of heartbeats, s, 1…60.
   var heartbeatSeconds: Int
   var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   var http = HTTPConnectionLimits()
-  /// Whose pages may connect; nil: all.
+  /// The origins whose pages may connect; nil: all.
   var origins: Set<String>?
-  /// Names, beside addresses and localhost, that the internal port answers to.
+  /// Host names that the internal port accepts, beside addresses and localhost.
   var internalHosts: [String] = []
-  /// Whether the client port has the console's pages.
+  /// Whether the client port serves the console's pages.
   var servesConsole = true
-  /// Who may come in; one for all nodes.
+  /// Admits connections and requests; one for all nodes.
   var admission: Admission
-  /// Whose tokens are good; nil: none is asked for.
+  /// The accepted tokens; nil: no token is required.
   var access: Authenticator?
-  /// What streams and sessions go on from; nil: from nothing.
+  /// The stored streams and sessions of the previous run; nil: none.
   var kept: KeptRun?
-  /// What survives a restart; nil where nothing is kept.
+  /// Stores what survives a restart; nil: nothing is stored.
   var history: HistoryKeeper?
-  /// Whether venues are asked for candles that are missing.
+  /// Whether missing candles are requested from venues.
   var backfills = false
   var log: Logger
   /// Logs clients whose TLS fails.
   var tlsLog: TLSLog?
-  /// What operators publish; one for all nodes.
+  /// The published topics; one for all nodes.
   var topics: PublishedTopics
-  /// Watches for owners; one for all nodes.
+  /// Watches alerts for owners; one for all nodes.
   var alerts: AlertDesk
-  /// Keeps and values portfolios; one for all nodes.
+  /// Stores and values portfolios; one for all nodes.
   var portfolios: PortfolioDesk
   /// The decks of cards; one for all nodes.
   var decks: DeckDesk
-  /// What webhooks may be sent to beside the public Internet.
+  /// The networks of allowed webhook receivers outside the public Internet.
   var webhookNetworks: [IPNetwork] = []
-  /// Logs requests and streams, where that is wanted.
+  /// Logs requests and streams, if configured.
   var accessLog: AccessLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?

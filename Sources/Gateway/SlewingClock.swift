@@ -10,7 +10,7 @@ struct SlewingClock {
   /// Microseconds from the monotonic clock to UTC.
   private var offset: Int64
   private var last: Int64
-  /// How far the wall clock stands behind, µs, as known.
+  /// How far the wall clock is behind this clock, µs, at the last check.
   private var lag: Int64 = 0
 
   /// - Parameters:

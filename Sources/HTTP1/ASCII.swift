@@ -17,8 +17,8 @@ package enum ASCII {
   /// 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
 
-  /// What a request target may hold: visible ASCII but `#`, `"`, `<` and `>`. Browsers send some others that RFC 3986
-  /// has encoded, such as `|`.
+  /// The characters of a request target: visible ASCII except `#`, `"`, `<` and `>`. Browsers send some others that RFC
+  /// 3986 has encoded, such as `|`.
   static func isTarget(_ byte: UInt8) -> Bool {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "<")
       && byte != UInt8(ascii: ">")

@@ -199,7 +199,7 @@ struct HTTPBodyReader {
   /// The name of the trailer being read, in lower case, cut where no forbidden one is as long.
   private var trailerName: [UInt8] = []
   /// Fields of framing, routing, authentication and content, which may not be trailers (RFC 9110 section 6.5.1). All
-  /// trailers are dropped; one of these shows that somebody tries to have them taken for fields.
+  /// trailers are dropped; one of these shows an attempt to smuggle them in as header fields.
   private static let forbiddenTrailers = [
     "authorization", "connection", "content-encoding", "content-length", "content-range", "content-type", "cookie",
     "expect", "host", "te", "trailer", "transfer-encoding", "upgrade",

@@ -8,7 +8,7 @@ package struct HTTPLimits: Sendable {
   package var fieldCount: Int
   /// Bytes of a body after its chunks are joined.
   package var bodyBytes: Int
-  /// Bytes of chunk extensions over a whole body; they are dropped, so nobody needs many.
+  /// Bytes of chunk extensions over a whole body; they are dropped, so no client needs many.
   package var chunkExtensionBytes = 1024
 
   /// Defaults for a server of small requests: 16 KiB of head, 8 KiB of them in a line, 100 fields, 64 KiB of body.

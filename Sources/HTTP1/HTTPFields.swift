@@ -51,7 +51,8 @@ package struct HTTPFields: Sendable {
     fields.contains { ASCII.equalIgnoringCase($0.name, name) && Self.holds(token, $0.value) }
   }
 
-  /// Whether a comma-separated list holds `token`. It makes no list: every request is asked this several times.
+  /// Whether a comma-separated list holds `token`. It allocates no list, because it is called several times for every
+  /// request.
   private static func holds(_ token: String, _ list: String) -> Bool {
     guard list.utf8.count != token.utf8.count || !ASCII.equalIgnoringCase(list, token) else { return true }
     var (list, token) = (list, token)

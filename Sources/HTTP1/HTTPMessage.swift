@@ -57,7 +57,7 @@ package struct HTTPResponseHead: Sendable {
   /// The phrase after the status; may be empty and means nothing.
   package var reason: String
   package var fields: HTTPFields
-  /// HTTP/1.0 when false; what is encoded always says HTTP/1.1.
+  /// HTTP/1.0 if false; encoded messages always say HTTP/1.1.
   package var isHTTP11 = true
 
   /// - Parameter reason: nil takes the registered phrase of `status`.
@@ -67,8 +67,9 @@ package struct HTTPResponseHead: Sendable {
     self.fields = fields
   }
 
-  /// Whether the server will take another request on the connection (RFC 9112 section 9.3). A response that ran until
-  /// the connection's end is had from `HTTPResponseParser.finish()` and leaves nothing to ask.
+  /// Whether the server will take another request on the connection (RFC 9112 section 9.3).
+  /// `HTTPResponseParser.finish()` returns a response whose body ended with the connection; no further request is
+  /// possible then.
   package var keepsAlive: Bool {
     if fields.contains("close", in: "Connection") { return false }
     return isHTTP11 || fields.contains("keep-alive", in: "Connection")

@@ -2,8 +2,8 @@ import Bytes
 
 /// Parses requests (server side) as bytes arrive; strict (RFC 9112), one at a time, body included. Sans-IO.
 ///
-/// It holds nothing between requests. After an error every call throws it again: answer `HTTPError.status` and close,
-/// for nobody knows where the next request begins.
+/// It holds nothing between requests. After an error, every call throws it again: answer `HTTPError.status` and close,
+/// because the beginning of the next request is unknown.
 package struct HTTPRequestParser: ~Copyable {
   /// How far the request under way has come.
   package enum Stage: Equatable, Sendable {

@@ -42,7 +42,7 @@ package struct HTTPResponseParser: ~Copyable {
     }
   }
 
-  /// The peer closed: the response whose body ran until then, or nil if none was under way.
+  /// The peer closed: returns the response whose body ended with the connection, or nil if there was none.
   /// - Throws: 502 if the response was cut short.
   package mutating func finish() throws(HTTPError) -> (head: HTTPResponseHead, body: [UInt8])? {
     if let failure { throw failure }

@@ -1,9 +1,9 @@
 /// How long a server asks to wait before the next request: the `Retry-After` field (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-  /// The longest wait that is believed, s. A venue's ban may be for days; an address that is asked for that long by
-  /// mistake or malice comes back after an hour.
+  /// The longest accepted wait, s. A venue's ban may last days. But if a longer wait was sent by mistake or malice, the
+  /// client tries again after an hour.
   package static let longest: Int64 = 3_600
-  /// The shortest, s: a server that says "at once" has refused all the same.
+  /// The shortest accepted wait, s: a server that says "at once" has refused nevertheless.
   package static let shortest: Int64 = 1
 
   /// Seconds to wait, from `shortest` to `longest`; nil if the field is neither a number of seconds nor a date.

@@ -171,7 +171,7 @@ package struct AlertStore: Sendable {
     }
   }
 
-  /// Writes a batch: all of it or nothing. Tell nobody of a firing before this has returned.
+  /// Writes a batch: all of it or nothing. Report no firing before this has returned.
   package func write(_ batch: AlertBatch) throws(DataFileError) {
     try file.write { try Self.write(batch, $0) }
   }

@@ -41,7 +41,7 @@ package struct AssetNameStore: Sendable {
     }
   }
 
-  /// Writes what a source says now in place of what it said, without waiting.
+  /// Replaces the names of a source, without waiting.
   /// - Returns: false, and does nothing, where too many transactions wait already.
   package func submit(
     _ list: StoredNames, of source: String, completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void

@@ -2,7 +2,7 @@ import MarketData
 
 /// A page of one instrument's candles, from its rings and the store as one.
 package struct ChartPage: Sendable, Equatable {
-  /// What is asked for: the last `limit` candles that begin in [`from`, `to`).
+  /// The request: the last `limit` candles that begin in [`from`, `to`).
   package struct Request: Sendable, Equatable {
     package var interval: CandleInterval
     package var from: Timestamp
@@ -23,7 +23,7 @@ package struct ChartPage: Sendable, Equatable {
 
   /// In order of time, each once, at the scales of the instrument.
   package var candles: [Candle]
-  /// The times between the first candle and the end of the page of which there is no candle, because nobody observed
+  /// The times between the first candle and the end of the page without candles, because the gateway did not observe
   /// them, in order of time.
   package var gaps: [TimeSpan]
   /// The next page, of older candles, ends here; nil where there are none.
@@ -49,9 +49,8 @@ package struct ChartPage: Sendable, Equatable {
     observed(from: min(interval.start(of: now), interval.ceiling(of: request.to)))
   }
 
-  /// The page that an instrument's rings make by themselves: nil where the store may know more, older candles or better
-  /// ones. O(candles).
-  /// - Parameter rings: in order of time, the last `wanted` that there are in the range.
+  /// The page from an instrument's rings alone; nil if the store may have older or better candles. O(candles).
+  /// - Parameter rings: in order of time, the last `wanted` candles in the range.
   package init?(rings: [Candle], _ request: Request, now: Timestamp) {
     guard let first = rings.first,
       rings.count >= request.wanted || first.time == request.interval.ceiling(of: request.from)
@@ -78,13 +77,13 @@ extension CandleInterval {
   }
 }
 
-/// Joins an instrument's rings and what is kept of it, from the newest interval back.
+/// Joins the candles of an instrument's rings with stored ones, from the newest interval back.
 ///
 /// Of one interval counts, in this order: the rings' candle if the gateway watched all of it or it is still open; the
 /// store's, unless it is partial; of two partial ones the one with more volume. Where neither has one, but the store
 /// knows that the interval was observed, nothing was traded: then the price before it is repeated.
 struct ChartPageBuilder {
-  /// Stretches of the store that one page looks through at most: between them lies a time that nobody observed.
+  /// The number of observed stretches of the store that one page reads at most.
   static let stretchLimit = 8
   /// How long after its end the store may not know yet that an interval was not observed, µs.
   static let settling = Rollup.delay
@@ -140,7 +139,7 @@ struct ChartPageBuilder {
     return ChartPage(found, request, rest: end > low ? end : nil, now: now)
   }
 
-  /// Where the time that nobody observed before `start` begins, or `start` where it was observed.
+  /// The beginning of the unobserved time before `start`, or `start` if that time was observed.
   private static func observed(before start: Timestamp, _ kept: HistoryRange, _ interval: CandleInterval) -> Timestamp {
     guard let covered = kept.coveredFrom, covered < start else { return .distantPast }
     guard let gap = kept.gaps.last(where: { $0.start < start && $0.end >= start }) else { return start }

@@ -27,8 +27,9 @@ package final class DataFile: Sendable {
     var submissions = 0
   }
 
-  /// Opens the file at `path`, makes it and its directory if they do not exist, and migrates every part to its newest
-  /// version. A damaged file is set aside first: `setAside` names it. Takes milliseconds, and longer after a migration.
+  /// Opens the file at `path`, creates it and its directory if they do not exist, and migrates every part to its newest
+  /// version. Renames a damaged file first: `setAside` is its new name. Takes milliseconds, and longer after a
+  /// migration.
   /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`. Nil: a damaged
   ///   file stays where it is.
   package init(path: String, parts: [SchemaPart], stamp: String?) throws(DataFileError) {
@@ -134,8 +135,9 @@ package final class DataFile: Sendable {
 
   // MARK: Damage
 
-  /// Replaces a damaged file by an empty one, for all who share this object. The one who writes most calls it when a
-  /// transaction has thrown `.damaged`; transactions that run meanwhile fail. Returns the new name of the damaged file.
+  /// Replaces a damaged file with an empty one, for all users of this object. The main writer calls it after a
+  /// transaction has thrown `.damaged`; transactions that run at the same time fail. Returns the new name of the
+  /// damaged file.
   @discardableResult
   package func replaceDamaged(stamp: String) throws(DataFileError) -> String {
     do {
@@ -239,7 +241,7 @@ package final class DataFile: Sendable {
     var configuration = Configuration()
     configuration.label = "tidegate.history"
     configuration.maximumReaderCount = 4
-    configuration.qos = .utility
+    configuration.qos = .default
     // Another process may hold the writer's lock: an import, or the gateway that this one takes over from.
     configuration.busyMode = .timeout(5)
     configuration.prepareDatabase { db in

@@ -127,7 +127,8 @@ extension HistoryStore {
     return true
   }
 
-  /// What SQLite cannot know to be wrong: rows of no instrument, candles that cannot be, gaps that overlap. O(rows).
+  /// Finds mistakes that SQLite cannot detect: rows without an instrument, impossible candles, overlapping gaps.
+  /// O(rows).
   package func inconsistencies() throws(DataFileError) -> [String] {
     try file.read { db in
       var problems: [String] = []

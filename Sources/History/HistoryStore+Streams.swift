@@ -6,7 +6,7 @@ import MarketData
 /// The numbering of streams from one run to the next.
 ///
 /// A record stands in the file only between the end of a run and the beginning of the next, which takes it out before
-/// the first client is answered. So a run that was killed leaves none, and no two runs go on from the same numbers.
+/// the first client is answered. So a run that was killed leaves none, and no two runs continue from the same numbers.
 extension HistoryStore {
   /// Leaves the record of this run, in place of any other.
   package func keepStreams(_ streams: StoredStreams, now: Timestamp) throws(DataFileError) {
@@ -17,12 +17,13 @@ extension HistoryStore {
     }
   }
 
-  /// Takes the record of the run before this one. Nil if there is none: that run was killed, it has ended too long ago,
-  /// or another has begun since. What is taken is gone from the disk itself, whatever happens to the machine.
+  /// Reads and deletes the record of the previous run. Nil if there is none: that run was killed, ended too long ago,
+  /// or another run has started since. The record is deleted from the disk itself before this returns, so even a power
+  /// failure does not bring it back.
   package func takeStreams(now: Timestamp) throws(DataFileError) -> StoredStreams? {
     guard let run else { return nil }
     let found = try file.read { db in try StreamTables.record(before: run, now: now, db) }
-    // Losing this transaction with the power would have two runs go on from it.
+    // Losing this transaction with the power would have two runs continue from it.
     try file.writeDurably { db in try StreamTables.removeAll(db) }
     return found
   }

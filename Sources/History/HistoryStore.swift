@@ -2,14 +2,14 @@ import GRDB
 import MarketData
 import Synchronization
 
-/// What survives a restart of the gateway: closed candles, gaps, instruments and what was newest of each, in the data
-/// file.
+/// Stores what survives a restart of the gateway in the data file: closed candles, gaps, instruments and the newest
+/// trades of each.
 ///
 /// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`),
 ///   or come from a venue. Which of two candles is kept, `StoredCandle.Quality` says.
 /// - **Not written** are minutes without a trade: where the gateway observed an instrument and there is no candle,
 ///   nothing was traded.
-/// - **A gap** goes on from the last moment before the gateway lost an instrument to the first at which it had it
+/// - **A gap** continues from the last moment before the gateway lost an instrument to the first at which it had it
 ///   again, the time between two runs included, and is closed by a venue's candles.
 ///
 /// All functions wait for the disk: they are called on a thread that may. One object writes; any number of threads
@@ -60,7 +60,7 @@ package final class HistoryStore: Sendable {
   // MARK: A run of the gateway
 
   /// Begins a run: from the end of the last one, or the last moment at which it wrote, every instrument has a gap that
-  /// goes on until the gateway observes it again.
+  /// continues until the gateway observes it again.
   /// - Returns: when the last run ended; nil if there was none.
   @discardableResult
   package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {
@@ -105,9 +105,9 @@ package final class HistoryStore: Sendable {
   // MARK: Writing
 
   /// Writes a batch in one transaction: all of it or nothing. Also computes coarser candles whose interval has ended,
-  /// notes that the run is alive, and drops a few candles whose time is over.
+  /// records that the run is alive, and deletes a few expired candles.
   ///
-  /// What names an instrument that no batch has described is left out.
+  /// Leaves out items of an instrument that no batch has described.
   /// - Returns: how many items were left out.
   @discardableResult
   package func write(_ batch: HistoryBatch, now: Timestamp) throws(DataFileError) -> Int {
@@ -127,7 +127,7 @@ package final class HistoryStore: Sendable {
       return (after, writing.ignored)
     }
     state.withLock { state in
-      // A damaged file may have been replaced meanwhile, and with it the rows.
+      // A damaged file may have been replaced in the meantime, and with it the rows.
       guard state.run == before.run else { return }
       state = after
     }

@@ -1,7 +1,7 @@
 import GRDB
 
 extension SchemaPart {
-  /// Instruments, their candles and gaps, and what was newest of each.
+  /// Instruments, their candles and gaps, and the newest trades of each.
   ///
   /// Candles stand in one table per resolution, ordered by instrument and time, so that a chart is one run of pages.
   /// `start` counts intervals since 1970. Prices and sizes are integers at the scales that the row names

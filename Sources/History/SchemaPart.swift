@@ -8,9 +8,9 @@ import GRDB
 ///       ])
 ///     }
 ///
-/// A migration that has been released never changes and never goes; what comes later is added at the end. Every version
-/// opens the file with all parts that it knows, whether it uses them or not: a migration in the file that it does not
-/// know means that a newer version has written the file.
+/// Never change or remove a released migration; add new ones at the end. Every version opens the file with all parts
+/// that it knows, even if it does not use them. An unknown migration in the file means that a newer version has written
+/// the file.
 package struct SchemaPart: Sendable {
   /// One step from an older form of the tables to a newer one. It runs once per file, in a transaction of its own.
   package struct Migration: Sendable {

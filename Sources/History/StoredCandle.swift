@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// A closed candle as it is kept: with the scales of its numbers, and with whose it is.
+/// A stored closed candle, with the scales of its numbers and its source.
 package struct StoredCandle: Sendable, Equatable {
   /// How far a candle can be trusted. Of two candles of one interval the higher quality is kept, and of equals the
   /// newer one.
@@ -115,8 +115,8 @@ package struct StoredCandle: Sendable, Equatable {
 }
 
 extension StoredCandle {
-  /// One candle of an interval from those of its parts, in the order of time; nil of none, and of candles whose scales
-  /// cannot be made equal. `quality` is that of the result.
+  /// One candle of an interval from the candles of its parts, in the order of time; nil if there are none, or if their
+  /// scales cannot be made equal. `quality` is the quality of the result.
   static func combined(_ parts: [StoredCandle], start: Timestamp, quality: Quality) -> StoredCandle? {
     guard let priceScale = parts.map(\.priceScale).max(), let sizeScale = parts.map(\.sizeScale).max() else {
       return nil

@@ -11,8 +11,8 @@ package struct StoredStreams: Sendable, Equatable {
     /// Of its rate class, ms.
     package var interval: UInt16
     package var seq: UInt64
-    /// Id and time of the instrument's last trade that the stream has told; nil if there was none. Only where the last
-    /// trades that are kept end with it, the next run can go on behind them.
+    /// Id and time of the last trade that the stream has published; nil if there was none. The next run can continue
+    /// only if the stored last trades end with this trade.
     package var last: Last?
     package var messages: [Message]
 
@@ -73,7 +73,8 @@ package struct StoredStreams: Sendable, Equatable {
     }
   }
 
-  /// How long after the end of a run the next can go on: no client's session, and no message, is kept for longer, µs.
+  /// How long after the end of a run the next can continue: no client's session, and no message, is kept for longer,
+  /// µs.
   package static let patience = 120 * Microseconds.second
 
   package var epoch: String

@@ -49,11 +49,10 @@ package enum LedgerError: Error, Sendable, Equatable {
   case overflow
 }
 
-/// What a portfolio has of one asset, what it cost, and what was made of it: the sum of its transactions in their
-/// order.
+/// A portfolio's quantity, cost and realised profit of one asset: the sum of its transactions in their order.
 ///
-/// Exact, but for the cost of a part of what was bought together, which is rounded half to even to 18 digits after the
-/// point; what is rounded off stays with the rest, so nothing is lost over a series of sales.
+/// The sums are exact, except the cost of a part of a purchase, which is rounded half to even to 18 digits after the
+/// point. The remainder stays with the other part, so nothing is lost over a series of sales.
 package struct AssetLedger: Sendable, Hashable {
   struct Lot: Sendable, Hashable {
     var quantity: WideDecimal

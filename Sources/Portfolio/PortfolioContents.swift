@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What somebody holds at one moment, without the transactions that led to it.
+/// Holdings and positions at one moment, without the transactions that led to them.
 package struct PortfolioContents: Sendable, Hashable {
   /// So much of an asset.
   package struct Holding: Sendable, Hashable {
@@ -118,7 +118,7 @@ package enum PortfolioForm {
   }
 
   /// `{"kind":"buy","asset":"BTC","quantity":"0.5","price":"40000","fee":"10","time":1795348800000000}`
-  /// - Parameter now: the time of a transaction that says none; none may be later.
+  /// - Parameter now: the default time of a transaction; a later time is an error.
   package static func transaction(_ text: RawSpan, now: Timestamp) throws(PortfolioFormError) -> PortfolioTransaction {
     let object: FormObject
     do {

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Prices for portfolios as the markets have them at one moment: what assets are worth in currencies, and marks of
-/// positions. Each is worked out once, however many portfolios hold it.
+/// positions. Each is computed once, however many portfolios hold it.
 ///
 /// Live markets come first, by the ways of `ConversionTable`. Where they lead nowhere, markets that are not live are
 /// taken too, and the price says that it is stale.
@@ -134,7 +134,7 @@ package struct PricedPortfolio: Sendable, Equatable {
 
   private static let zero = Decimal64(mantissa: 0, scale: 0)
 
-  /// Values contents. O(lines), with prices that are worked out already.
+  /// Values contents. O(lines), with prices that are computed already.
   /// - Parameters:
   ///   - realised: what sales have made, by asset, in the contents' currency; nil: nothing is known of sales.
   ///   - currency: of the report.

@@ -133,7 +133,7 @@ package struct Valuation: Sendable, Hashable {
   package var positions: [PositionLine]
   /// All holdings that have a value, and what positions have made.
   package var value: WideDecimal
-  /// What the holdings have made in 24 h, of those whose price then is known.
+  /// The profit of 24 h of the holdings whose earlier price is known.
   package var dayProfit: WideDecimal?
   package var dayPercent: WideDecimal?
   package var cost: WideDecimal?

@@ -52,7 +52,7 @@ package struct Directory: Sendable {
   }
 
   /// The symbols that `kraken:*` or `*:BTC-USD` stands for, in their order; none for any other text. O(1), and O(n log
-  /// n) the first time after an instrument is new.
+  /// n) the first time after a new instrument.
   mutating func symbols(matching wildcard: String) -> [String] {
     guard let colon = wildcard.firstIndex(of: ":") else { return [] }
     let (venue, name) = (wildcard[..<colon], wildcard[wildcard.index(after: colon)...])

@@ -46,13 +46,13 @@ package struct FeedStatus: Sendable, Equatable {
   package var reason: String?
   /// The number of the reconnection attempt; nil while connected.
   package var attempt: Int?
-  /// When market data, or a heartbeat that the venue sends by itself, last came; answers to pings are neither. Its age
-  /// is computed when a message is encoded.
+  /// The time of the last market data, or of the venue's last own heartbeat; answers to pings do not count. Its age is
+  /// computed when a message is encoded.
   package var lastMessage: Timestamp?
   /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
   package var gapFrom: Timestamp?
   package var gapTo: Timestamp?
-  /// Symbols whose books are not in sync, and why: `kraken:BTC-USD` → `checksum mismatch`.
+  /// Symbols whose books are not in sync, with the reason: `kraken:BTC-USD` → `checksum mismatch`.
   package var syncing: [String: String]
   /// Symbols that the venue refused, and why.
   package var failed: [String: String]

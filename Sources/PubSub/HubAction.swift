@@ -1,4 +1,4 @@
-/// What a hub asks its loop to do.
+/// An action that a hub requests from its loop.
 package enum HubAction: Sendable {
   /// Carry this to the publisher of that loop.
   case command(PublisherCommand, loop: Int)

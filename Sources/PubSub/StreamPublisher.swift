@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// Publishes streams, one publisher per loop that has markets: it owns the streams of their instruments, encodes
-/// each update once per stream, and says which loops it goes to. Sans-IO; confined to its loop's queue.
+/// Publishes the streams of one loop's markets: it owns the streams, encodes each update once per stream, and selects
+/// the loops that get it. Sans-IO; confined to its loop's queue.
 ///
-/// A stream without subscribers costs nothing but its slot: it is not encoded. It keeps its number and its `seq` for
-/// those who come back, until `idleStreamLimit` others went idle after it; then its slot goes to the next new stream,
-/// whose `seq` starts above every one that the publisher has given up, so that for a client no position goes back
+/// A stream without subscribers is not encoded and costs only its slot. It keeps its number and its `seq` for clients
+/// that return, until `idleStreamLimit` others became idle after it. Then a new stream gets its slot. The new stream's
+/// `seq` starts above that of every stream that the publisher has given up, so for a client no position decreases
 /// within the epoch.
 package final class StreamPublisher {
   /// Streams without subscribers that are kept for the case that someone comes back.
@@ -17,7 +17,7 @@ package final class StreamPublisher {
   package let loops: Int
   /// Of the numbers. Runs of the gateway share it where nothing of the numbering is lost between them.
   package let epoch: String
-  /// Of this run, as the epoch is not: revisions begin anew with it.
+  /// Of this run, as the epoch is not: revisions start again with it.
   package let run: String
 
   var markets: [PublishedMarket] = []
@@ -48,7 +48,7 @@ package final class StreamPublisher {
   let remembers: Bool
   private(set) var stepped: Int64 = 0
 
-  /// Texts made for HTTP, for tests and metrics: a request that is answered from what is known makes none.
+  /// The number of texts made for HTTP, for tests and metrics; a request that is answered from known texts makes none.
   package internal(set) var textsMade: UInt64 = 0
 
   var feeds: [FeedStatus] = []
@@ -88,8 +88,7 @@ package final class StreamPublisher {
     return markets.count - 1
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
-  /// had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { stepped += step }
 
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
@@ -102,7 +101,7 @@ package final class StreamPublisher {
 
   // MARK: Commands
 
-  /// Carries out what a hub asked for.
+  /// Executes a hub's command.
   package func perform(_ command: PublisherCommand, now: Timestamp, into out: inout [Delivery]) {
     switch command {
     case .join(let request): join(request, now: now, into: &out)
@@ -128,12 +127,11 @@ package final class StreamPublisher {
 
   // MARK: Documents
 
-  /// What subscribers wait for, or nobody needs any longer, since the last call; in order. The node of loop 0, which
-  /// publishes documents, asks at the end of each turn.
+  /// Documents that have new subscribers, or none any longer, since the last call, in order. The node of loop 0, which
+  /// publishes documents, calls it at the end of each turn.
   package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
 
-  /// Hands over a whole document: streams that show nothing yet begin with it, the others go on. O(streams of the
-  /// name).
+  /// Sets a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the name).
   package func show(
     _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -164,8 +162,8 @@ package final class StreamPublisher {
     }
   }
 
-  /// Hands over what a document of which every message is whole has become: streams that show nothing yet begin with
-  /// it, the others show it at the next tick of their class. O(streams of the name).
+  /// Replaces a document whose messages are all whole: streams that show nothing yet begin with it, the others show it
+  /// at the next tick of their class. O(streams of the name).
   package func replace(
     _ document: StreamDocument, of name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -220,7 +218,7 @@ package final class StreamPublisher {
     return stream
   }
 
-  /// A place that no stream has, nor one of an earlier run may take up. Amortised O(1).
+  /// A slot that no stream has, and that is not reserved for a stream of an earlier run. Amortised O(1).
   private func takePlace() -> Int {
     while nextPlace < streams.count && streams[nextPlace] != nil
       || reserved.contains(UInt32(nextPlace * loops + loop))
@@ -271,7 +269,7 @@ package final class StreamPublisher {
     idle.removeAll { $0.stream.isRunning || $0.stream.idleGeneration != $0.generation }
   }
 
-  /// Starts publishing again. What is now shown differs from what the last `seq` showed, so it gets a new one.
+  /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
   func wake(_ stream: PublishedStream) {
     stream.seq += 1
     if stream.key.channel == .status {

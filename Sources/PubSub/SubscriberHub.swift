@@ -1,11 +1,11 @@
 import Bytes
 import MarketData
 
-/// Serves subscribers, one hub per loop that has clients: it speaks `tidegate.v1` with them, keeps who subscribes to
-/// what, and queues frames for each, merging what a slow client has not taken. Sans-IO: the gateway moves bytes between
-/// it and sockets. Confined to its loop's queue.
+/// Serves the clients of one loop. It speaks `tidegate.v1` with them, stores their subscriptions, and queues frames for
+/// each client. It merges frames that a slow client has not read. Sans-IO: the gateway moves bytes between the hub and
+/// sockets. Confined to its loop's queue.
 ///
-/// The hub holds values, each with one job, and carries what one of them says to the others:
+/// The hub consists of values with one task each, and passes their results to the others:
 ///
 /// | value | what it knows |
 /// |---|---|
@@ -17,10 +17,10 @@ import MarketData
 /// | `SlowClientPolicy`, `WatchList` | what happens to a client that does not take it |
 /// | `Heartbeats`, `GrantReview`, `DrainPlan`, `ParkedSessions` | what is due when |
 ///
-/// In each turn: `receive` and `deliver`; for each client of `dirty`, `take` what its connection can carry, or tell
-/// with `setUnsent` that it can carry nothing; then `removeDirty`. A client that still has something queued by then
-/// counts as blocked: from there on its state channels are merged. Until then a turn's frames are never merged, however
-/// many there are.
+/// In each turn, the owner calls `receive` and `deliver`. Then, for each client of `dirty`, it calls `take` for the
+/// bytes that the connection can send, or `setUnsent` if it can send none. Then it calls `removeDirty`. A client with
+/// queued frames at that point counts as blocked: from then on its state channels are merged. The frames of one turn
+/// are never merged before that.
 package final class SubscriberHub {
   package struct Identity: Sendable {
     package var node: String
@@ -31,7 +31,7 @@ package final class SubscriberHub {
     }
   }
 
-  /// What a hub is made with.
+  /// The constants of a hub.
   struct Settings {
     let loop: Int
     let loops: Int
@@ -39,7 +39,7 @@ package final class SubscriberHub {
     let heartbeatSeconds: Int
   }
 
-  /// Time that goes on at its own rate, for durations.
+  /// A clock for durations, which steps of the wall clock do not change.
   struct SteadyClock {
     var stepped: Int64 = 0
     /// The steady time of the last `advance`.
@@ -49,16 +49,16 @@ package final class SubscriberHub {
     func callAsFunction(_ now: Timestamp) -> Timestamp { now + -stepped }
   }
 
-  /// Sessions whose clients are gone, and how the present clients go.
+  /// Sessions of clients that have left, and the drain of present clients.
   struct Departures {
     var parked: ParkedSessions
     var waits = ResumeWaits()
     var drain: DrainPlan?
     /// Sessions that were resumed here.
     var resumed: UInt64 = 0
-    /// Clients that asked for a session that was not theirs, or not there any more.
+    /// Clients that requested a session that belongs to another identity, or no longer exists.
     var notResumed: UInt64 = 0
-    /// Messages merged away, and lost, for clients that are gone.
+    /// Merged and lost messages of clients that have left.
     var merged: UInt64 = 0
     var lost: UInt64 = 0
   }
@@ -82,7 +82,7 @@ package final class SubscriberHub {
   /// - Parameters:
   ///   - loop: this loop.
   ///   - loops: 1…64.
-  ///   - heartbeatSeconds: between heartbeats if the client does not say, 1…60.
+  ///   - heartbeatSeconds: the default interval of heartbeats, 1…60.
   package init(
     loop: Int, loops: Int, identity: Identity, limits: ClientLimits = .init(), heartbeatSeconds: Int = 5
   ) {
@@ -98,18 +98,19 @@ package final class SubscriberHub {
     departures = Departures(parked: ParkedSessions(limit: limits.parkedSessions))
   }
 
-  // MARK: What the gateway tells it, and asks
+  // MARK: The gateway's settings and queries
 
-  /// What symbols resolve to; the gateway updates it when it changes.
+  /// Resolves symbols; the gateway updates it when it changes.
   package var directory: Directory {
     _read { yield resolver.directory }
     _modify { yield &resolver.directory }
   }
-  /// Says whether an owner keeps a portfolio of an id; set before the first client comes.
+  /// Returns whether an owner has a stored portfolio with an id; set before the first client connects.
   package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
     resolver.hasPortfolio = exists
   }
-  /// Says why a deck cannot be shown in a time zone, if it cannot; set before the first client comes.
+  /// Returns the reason why a deck cannot be shown in a time zone, if there is one; set before the first client
+  /// connects.
   package func findDecks(_ refuse: @escaping @Sendable (_ name: String, _ zone: String) -> ProtocolError?) {
     resolver.refuseDeck = refuse
   }
@@ -119,27 +120,26 @@ package final class SubscriberHub {
     set { heartbeats.feeds = newValue }
   }
   var feedsRevision: UInt64 { heartbeats.revision }
-  /// Whether clients are asked for a token: those without a grant can say `hello` only, and must within 10 s. Set
+  /// Whether clients need a token: clients without a grant may only send `hello`, and must do so within 10 s. Set
   /// before the first client comes.
   package var asksForTokens: Bool {
     get { grants.asksForTokens }
     set { grants.asksForTokens = newValue }
   }
-  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  /// The grant of clients without a token if tokens are required; nil: none.
   package var anonymousGrant: Grant? {
     get { grants.anonymousGrant }
     set { grants.anonymousGrant = newValue }
   }
 
-  /// From now on these limits hold, also for clients that are there.
+  /// Applies these limits from now on, also to connected clients.
   package func apply(_ limits: ClientLimits) {
     desk.limits = limits
     queues.limits = limits
     slowClients = SlowClientPolicy(limits)
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. What has to do with durations goes on as if it
-  /// had not.
+  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { steady.stepped += step }
 
   /// Clients connected.
@@ -155,23 +155,23 @@ package final class SubscriberHub {
   package var isDraining: Bool { departures.drain != nil }
   /// Clients that were closed by it. For metrics.
   package var evictedClients: Int { departures.drain?.evicted ?? 0 }
-  /// The present grant of a client that is there.
+  /// The present grant of a connected client.
   package func grant(of client: ClientID) -> Grant? { state(of: client)?.grant }
-  /// Whether a client has not taken at once what it was given, or is slowed down; then it is given less at a time.
-  /// O(1).
+  /// Whether a client has not read its bytes at once, or is held; it then gets fewer bytes at a time. O(1).
   package func isWatched(_ client: ClientID) -> Bool { clients.anyState(of: client)?.flow.isWatched ?? false }
-  /// Whether a client is in a slower class than it asked for. O(1).
+  /// Whether a client is in a slower class than it requested. O(1).
   package func isDegraded(_ client: ClientID) -> Bool { (clients.anyState(of: client)?.flow.degraded ?? 0) != 0 }
 
   func state(of client: ClientID) -> ClientState? { clients.state(of: client) }
 
   // MARK: Clients
 
-  /// Whether an address may have another client: its clients have not cost much more than it may.
+  /// Whether an address may have another client: its clients have not used much more than its work allowance.
   package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
 
-  /// Adds a client. `session` is random text that nobody can guess (`s_8f2c…`), which its token begins with; `grant`
-  /// what it may have, if that is known already; `address` where it comes from, if that is to be limited.
+  /// Adds a client. `session` is an unguessable random text (`s_8f2c…`), with which the client's resume token begins.
+  /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
+  /// limited.
   package func open(
     session: String, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
   ) -> ClientID {
@@ -187,7 +187,7 @@ package final class SubscriberHub {
     return client
   }
 
-  /// The connection is gone.
+  /// The connection has ended.
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)
@@ -243,15 +243,14 @@ package final class SubscriberHub {
     }
   }
 
-  /// Nothing for a client that has yet to say who it is: which feeds there are, and how they are, is for those who may
-  /// come in.
+  /// Empty for a client without a grant: only admitted clients may see the feeds and their states.
   private func scheduleHeartbeat(_ slot: UInt32, _ state: ClientState) {
     guard state.grant != nil else { return }
     clients[slot].pointee.isHeartbeatDue = true
     queues.touch(slot, clients)
   }
 
-  /// Tells clients whose grant ends soon, closes those whose grant has ended and those that never had one.
+  /// Warns clients whose grant ends soon. Closes clients whose grant has ended, and clients that never had one.
   private func reviewGrants(_ now: Timestamp, into actions: inout [HubAction]) {
     for slot in grants.nextSlots(used: clients.used) {
       let client = clients.id(of: slot)

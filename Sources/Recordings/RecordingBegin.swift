@@ -1,8 +1,8 @@
 import MarketData
 import Venues
 
-/// What the first records of a recording say of its market: lists, answers, the protocol, names. Bounded in what it
-/// keeps.
+/// The facts about a market in the first records of a recording: lists, answers, the protocol, names. Its memory is
+/// bounded.
 struct RecordingBegin {
   /// Answers that are kept.
   private static let answerLimit = 64
@@ -33,7 +33,7 @@ struct RecordingBegin {
 
   /// - Parameters:
   ///   - isNamed: whether the header has symbols.
-  ///   - replays: whose recording it may be.
+  ///   - replays: the venues whose recording it may be.
   init(_ start: RecordedStart, isNamed: Bool, _ replays: [VenueReplay]) {
     self.start = start
     self.isNamed = isNamed

@@ -61,7 +61,7 @@ package final class RecordingFile {
     }
   }
 
-  /// Waits until the disk has what was written. Devices that cannot be asked have it.
+  /// Waits until the written data is on the disk (fsync). A device that does not support this counts as done.
   func synchronize() throws(RecordingError) {
     guard descriptor >= 0 else { return }
     while fsync(descriptor) != 0 {

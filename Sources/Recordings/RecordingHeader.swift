@@ -10,7 +10,7 @@ package struct RecordingHeader: Sendable, Equatable {
     package var run: Int64
     /// From 1.
     package var number: Int
-    /// The name of the file before it, whose state it goes on from; nil in the first.
+    /// The name of the file before it, whose state it continues from; nil in the first.
     package var follows: String?
 
     package init(set: String, run: Int64, number: Int, follows: String? = nil) {

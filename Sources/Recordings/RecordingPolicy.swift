@@ -1,9 +1,9 @@
 import MarketData
 
-/// How a recorder deals with its files: when it begins another, what it keeps, what a crash may cost.
+/// A recorder's policy for files: when it begins another, which it keeps, and how much a crash may lose.
 package struct RecordingPolicy: Sendable, Equatable {
-  /// When written data is fsynced (fsync(2)). Without it, a crash of the program
-  /// costs no more than `flushSeconds`, one of the machine what the system had not written yet.
+  /// When written data is fsynced (fsync(2)). Without it, a crash of the program loses at most `flushSeconds`, and a
+  /// crash of the machine loses the data that the system had not written yet.
   package enum Sync: Sendable, Equatable, LosslessStringConvertible {
     case none
     /// When a file is complete.
@@ -39,7 +39,7 @@ package struct RecordingPolicy: Sendable, Equatable {
   package var keepMegabytes = 0
   /// Files of one connection, the one that is being written included, 0 (no bound)…1,000,000.
   package var keepFiles = 0
-  /// The longest that something waits in memory to be written, s, 1…60: what a crash costs at the most.
+  /// The longest time that a record waits in memory to be written, s, 1…60: the most that a crash loses.
   package var flushSeconds = 2
   package var sync = Sync.rotation
 

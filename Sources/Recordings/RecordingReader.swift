@@ -10,7 +10,7 @@ package final class RecordingReader {
   package let header: RecordingHeader
   private let lines: LineReader
 
-  /// What the last `next` read; `payload` holds its text.
+  /// The record of the last `next`; `payload` has its text.
   package struct Record: Sendable {
     package var kind: RecordKind
     package var time: Timestamp
@@ -19,7 +19,7 @@ package final class RecordingReader {
     package var url: String?
     /// Of `http` records.
     package var status: Int
-    /// Whether it says again what the file before this one has.
+    /// Whether it repeats a record of the previous file.
     package var isRepeated = false
     /// Of `gap` records: how many are missing.
     package var lost = 0
@@ -138,7 +138,7 @@ package final class RecordingReader {
           record.isRepeated = try json.int64() != 0
         } else if json.equals(name, "lost") {
           key = "lost"
-          // More than there can be is somebody's joke; sums of it stay within `Int`.
+          // An impossibly large number is limited, so that sums stay within `Int`.
           record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
         } else {
           try json.skipValue()

@@ -1,9 +1,9 @@
 import Bytes
 import MarketData
 
-/// Recordings read one after the other as if they were one: the files of a set. Where one does not go on from the one
-/// before it, because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between them;
-/// so it does for a line that cannot be read.
+/// Recordings read one after the other as if they were one: the files of a set. Where one does not continue from the
+/// one before it, because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between
+/// them; so it does for a line that cannot be read.
 package final class RecordingSequence {
   private let paths: [String]
   private var index = 0
@@ -105,7 +105,7 @@ package final class RecordingSequence {
     )
   }
 
-  /// Whether a file goes on where another ended.
+  /// Whether a file continues where another ended.
   private static func continues(_ header: RecordingHeader, _ before: RecordingHeader) -> Bool {
     guard let part = header.part, let old = before.part else { return false }
     return part.set == old.set && part.run == old.run && part.number == old.number &+ 1

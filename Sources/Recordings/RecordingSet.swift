@@ -16,19 +16,18 @@ package enum RecordingEvent: Equatable {
   case began(path: String)
   /// Nothing can be written; the file holds `kept` records.
   case paused(path: String, reason: String, kept: Int)
-  /// Writing goes on, in this file; `lost` records are missing.
+  /// Writing continues, in this file; `lost` records are missing.
   case resumed(path: String, lost: Int)
   case deleted(path: String)
   case notDeleted(path: String, reason: String)
 }
 
-/// The files of one recorder, one after the other: begins another when the policy says so, deletes the oldest, pauses
-/// when the disk does not take any more and tries again until it does. Used by one thread at a time; time comes from
-/// outside.
+/// The files of one recorder. It begins another file when the policy says so, deletes the oldest, pauses when the disk
+/// takes no more, and tries again until it does. Used by one thread at a time; the caller passes the time.
 ///
-/// Each file of a folder begins with a header that names the file it follows, and repeats what is not sent again: the
-/// connection and the answers to REST requests other than books (instrument lists). So each reads by itself; its books
-/// are in sync from the first snapshot it has.
+/// Each file of a folder begins with a header that names the previous file. It repeats data that the venue does not
+/// send again: the connection, and the answers to REST requests other than books (instrument lists). So each file can
+/// be read alone; its books are in sync from its first snapshot.
 package final class RecordingSet {
   /// Where files go.
   package enum Destination: Equatable {
@@ -312,7 +311,7 @@ package final class RecordingSet {
 
   // MARK: Failures
 
-  /// What the last gap record said.
+  /// The number in the last gap record.
   private var lastGap = 0
   /// Records in memory that say nothing new.
   private var overhead = 0

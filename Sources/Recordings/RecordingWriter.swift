@@ -140,7 +140,7 @@ package final class RecordingWriter {
     }
   }
 
-  /// Writes what is left and closes the file. To be called last; after a failure it only closes.
+  /// Writes the remaining records and closes the file. Call it last; after a failure it only closes.
   package func finish() throws(RecordingError) {
     guard !isFinished else { return }
     try writeMember()

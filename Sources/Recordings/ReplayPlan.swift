@@ -1,8 +1,7 @@
 import Foundation
 import MarketData
 
-/// What is to be replayed, from the names of files and folders: which files follow each other, and which run side by
-/// side.
+/// The plan of a replay, from the names of files and folders: which files follow each other, and which run in parallel.
 package struct ReplayPlan: Sendable {
   /// One venue's connection: a recording, or the files of a set in the order of time.
   package struct Track: Sendable, Equatable {
@@ -13,9 +12,9 @@ package struct ReplayPlan: Sendable {
     package var notes: [String]
   }
 
-  /// Files at the most.
+  /// Files at most.
   package static let fileLimit = 100_000
-  /// Tracks at the most.
+  /// Tracks at most.
   package static let trackLimit = 256
   private static let endings = [".ndjson.gz", ".ndjson", ".jsonl.gz", ".jsonl"]
 
@@ -42,7 +41,7 @@ package struct ReplayPlan: Sendable {
 
   /// Looks at the files' headers.
   /// - Parameter paths: recordings, and folders of them (not of folders).
-  /// - Throws: what is wrong with the first that cannot be used, if none can; that a path is not there.
+  /// - Throws: the problem of the first unusable recording, if none can be used; or that a path does not exist.
   package init(_ paths: [String]) throws(RecordingError) {
     var skipped: [RecordingError] = []
     var files: [File] = []

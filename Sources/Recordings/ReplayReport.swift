@@ -2,8 +2,7 @@ import Bytes
 import MarketData
 import Venues
 
-/// What replays came to: for people a line per symbol and what was wrong, or one JSON document; and the exit code that
-/// it deserves.
+/// The report of replays: for people a line per symbol and the problems, or one JSON document; and the exit code.
 package struct ReplayReport: Sendable {
   /// How the program ends, for scripts.
   package enum ExitCode: Int32, Sendable {

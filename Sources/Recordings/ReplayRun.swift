@@ -36,8 +36,8 @@ package final class ReplayRun {
   private let bytes: Int
   private var records = 0
 
-  /// - Parameter publisher: publishes what the markets come to.
-  /// - Throws: what is wrong with the first recording, if none can be replayed.
+  /// - Parameter publisher: publishes the changes of the markets.
+  /// - Throws: the problem of the first recording, if none can be replayed.
   package init(_ plan: ReplayPlan, publisher: ReplayPublisher? = nil) throws(RecordingError) {
     self.plan = plan
     self.publisher = publisher

@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 import Venues
 
-/// What has to be known of a recording before it can be played: its venue, its symbols in the gateway's words, its
-/// instruments. What is to be known of a venue for that is the venue's (`VenueReplay`).
+/// The facts about a recording that a replay needs: its venue, its symbols in the gateway's spelling, its instruments.
+/// `VenueReplay` has the venue's part.
 package struct ReplaySource {
   /// How many records are looked through for the instrument list; recorders ask for it first.
   private static let searchLimit = 4096
-  /// Symbols that are replayed: what a connection of any venue carries, and then some.
+  /// The largest number of replayed symbols: more than a connection of any venue follows.
   private static let symbolLimit = 4096
 
   package let venue: Venue
@@ -28,9 +28,8 @@ package struct ReplaySource {
   /// recorded. Mostly empty.
   package let preamble: [UInt8]
 
-  /// Looks through the beginning of the recording. Mistakes behind its first line show when it is played.
-  /// - Throws: what is wrong with its header, that its venue cannot be replayed, or that nothing of
-  ///   it can be.
+  /// Reads the beginning of the recording. Mistakes after its first line show when it is replayed.
+  /// - Throws: a mistake in its header, or that its venue, or every part of it, cannot be replayed.
   package init(path: String) throws(RecordingError) {
     let reader = try RecordingReader(path: path)
     let header = reader.header

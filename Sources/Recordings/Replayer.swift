@@ -2,11 +2,11 @@ import Bytes
 import MarketData
 import Venues
 
-/// Plays a recording through a `FeedPipeline` as if it came from the venue: connections, frames, and the answers to the
-/// REST requests that the handler makes, all at the time of the record.
+/// Plays a recording through a `FeedPipeline` as if the venue sent it: connections, frames, and the answers to the
+/// dialect's REST requests, all at the times of the records.
 ///
-/// `run` plays all of it as fast as it goes. To play it at the speed of the recording, ask `nextTime` when the
-/// next record is due and calls `step` then; the pipeline's changes are published after each step.
+/// `run` plays the whole recording as fast as possible. To play it at the recorded speed, read the time of the next
+/// record from `nextTime`, and call `step` at that time. The pipeline's changes are published after each step.
 ///
 /// A request is answered with a record of the same symbol at its time or later, never earlier, but for one that came
 /// before the first frame of its connection. Where records are missing, all books are out of sync until their next

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Carries a `ClientCore` out: its transport, its timer, those who wait for it. One lock around all of it, held for no
-/// longer than a message.
+/// Runs a `ClientCore`: owns its transport, its timer, and its waiting iterations. One lock around all of it, held for
+/// no longer than a message.
 final class ClientSession: Sendable {
   private struct State: Sendable {
     var core: ClientCore
@@ -10,7 +10,7 @@ final class ClientSession: Sendable {
     var generation = 0
     var timer: Task<Void, Never>?
     var timerAt: UInt64?
-    /// Those who wait for a consumer's next event, by consumer: called to look again.
+    /// Iterations that wait for a consumer's next event, by consumer; they are resumed to check again.
     var waiters: [Int: [(number: Int, wake: CheckedContinuation<Void, Never>)]] = [:]
     var nextWaiter = 0
   }
@@ -106,7 +106,7 @@ final class ClientSession: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isLate = state.withLock { state in
-          // What came since the consumer looked has woken nobody.
+          // Events that arrived after the consumer's check have woken no iteration.
           if Task.isCancelled || state.core.hasNews(id) { return true }
           state.waiters[id, default: []].append((number, continuation))
           return false
@@ -144,8 +144,8 @@ final class ClientSession: Sendable {
     }
   }
 
-  /// Lets the core act and carries out what it wants. Under the lock: transports do not call back from inside their
-  /// functions, and a continuation that is resumed runs elsewhere.
+  /// Calls the core and executes its actions. Under the lock: transports do not call back from inside their functions,
+  /// and a resumed continuation runs elsewhere.
   private func perform(
     _ state: inout sending State, _ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void
   ) {

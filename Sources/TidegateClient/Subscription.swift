@@ -1,24 +1,24 @@
-/// The events of one subscription, in order. It lives until it is cancelled or nobody holds it.
+/// The events of one subscription, in order. The subscription lives until it is cancelled or released.
 ///
-/// A subscription has one queue. An iteration takes events off it: a second iteration goes on where the first
-/// stopped, and misses nothing that came between; two at the same time share the events between them. When the task of
-/// an iteration is cancelled, that iteration ends, and the subscription does not. After ``cancel()`` an iteration ends
-/// at once, after ``GatewayClient/close()`` when it has read what was unread.
+/// A subscription has one queue, from which an iteration takes events. A second iteration continues where the first
+/// stopped, and misses no event in between. Two simultaneous iterations share the events. When the task of an iteration
+/// is cancelled, the iteration ends and the subscription continues. After ``cancel()`` an iteration ends at once. After
+/// ``GatewayClient/close()`` it ends when it has read the remaining events.
 ///
 /// Iterating throws a ``ConnectionFailure`` when the gateway forbids coming back: close codes 4000…4099, or an opening
 /// handshake that is refused for good (400, 403 and the like). All other failures are repaired.
 ///
 /// A consumer that falls behind costs itself alone, see ``StreamEvent``.
 public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
-  /// What happens.
+  /// An event.
   public typealias Element = StreamEvent<Value>
-  /// Why the gateway forbids coming back.
+  /// The reason why the gateway forbids a reconnection.
   public typealias Failure = ConnectionFailure
 
   let lease: ConsumerLease
   let read: @Sendable (Payload) -> Value?
 
-  /// Ends the subscription, and every iteration of it.
+  /// Ends the subscription and all its iterations.
   public func cancel() { lease.cancel() }
 
   /// Takes events off the queue.
@@ -29,10 +29,10 @@ public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
     let lease: ConsumerLease
     let read: @Sendable (Payload) -> Value?
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next() async throws(ConnectionFailure) -> StreamEvent<Value>? { try await take() }
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(ConnectionFailure) -> StreamEvent<Value>? {
@@ -48,11 +48,11 @@ public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// What happens to a client's connection, in order. Iterate it as a ``Subscription``.
+/// The events of a client's connection, in order. Iterate it as a ``Subscription``.
 public struct ConnectionEvents: AsyncSequence, Sendable {
-  /// What happens.
+  /// An event.
   public typealias Element = ConnectionEvent
-  /// Ends without an error: the last event, `.disconnected` without `retryIn`, says why.
+  /// Ends without an error: the last event, `.disconnected` without `retryIn`, has the reason.
   public typealias Failure = Never
 
   let lease: ConsumerLease
@@ -67,20 +67,20 @@ public struct ConnectionEvents: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let lease: ConsumerLease
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next() async -> ConnectionEvent? { await take() }
 
-    /// The next event; nil when there will be no more, or the task is cancelled.
+    /// The next event; nil after the last event, or if the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ConnectionEvent? { await take() }
 
     private nonisolated(nonsending) func take() async -> ConnectionEvent? {
-      // The failure has been told as the last event.
+      // The last event has reported the failure.
       (try? await lease.next { core, id in core.nextOfConnection(id) }) ?? nil
     }
   }
 }
 
-/// A consumer's place in a session. Gives it up when nobody holds it.
+/// A consumer's registration in a session. It ends when the object is released.
 final class ConsumerLease: Sendable {
   private let session: ClientSession
   private let id: Int

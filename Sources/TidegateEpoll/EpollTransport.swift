@@ -9,7 +9,7 @@ import WebSocket
 ///
 /// All clients of a process share one loop, which is made when the first connects and lives as long as the process.
 public struct EpollTransport: ClientTransport {
-  /// Bytes of a message of the gateway: a whole book is the largest.
+  /// The largest message of the gateway in bytes: a whole book.
   package static let messageLimit = 8 << 20
 
   /// Made with the first `wss` connection and kept, so that a reconnect resumes its TLS session.
@@ -102,9 +102,9 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   private var frames = WebSocketConnection(
     role: .client, limits: WebSocketLimits(messageBytes: EpollTransport.messageLimit))
   private var random = SystemRandomNumberGenerator()
-  /// What the close frame of the peer said.
+  /// The code and reason of the peer's close frame.
   private var peerClose: (code: UInt16, reason: String)?
-  /// The client asked for the end: it wants no more events.
+  /// The client closed the connection: it wants no more events.
   private var isSilent = false
 
   init(
@@ -118,7 +118,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     self.receive = receive
   }
 
-  /// - Parameter context: what `wss` is spoken with.
+  /// - Parameter context: the TLS context of `wss`.
   func start(context: () throws(TransportError) -> TLSClientContext) {
     loop.assertOnLoop()
     guard stage == .connecting else { return }

@@ -11,7 +11,7 @@ import TidegateClient
 /// It compiles on Linux as well, where it needs a libcurl that has WebSockets: without one every connection fails with
 /// the reason (`unsupported URL`).
 public struct URLSessionTransport: ClientTransport {
-  /// Bytes of a message of the gateway: a whole book is the largest.
+  /// The largest message of the gateway in bytes: a whole book.
   private static let messageLimit = 8 << 20
 
   private let session: URLSession
@@ -159,7 +159,7 @@ private final class TaskConnection: ClientTransportConnection {
   }
 }
 
-/// Tells each connection what its task tells.
+/// Passes each task's events to its connection.
 private final class SessionDelegate: NSObject, URLSessionWebSocketDelegate {
   private let connections = Mutex<[Int: TaskConnection]>([:])
 

@@ -174,7 +174,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     connection.handler = handler
     end()
     completion?(.success(connection))
-    // The event that told of the connection may have told of its first bytes too.
+    // The event of the connection may also have been the event of its first bytes.
     connection.readFromNextTurn()
   }
 
@@ -211,7 +211,7 @@ package final class ConnectAttempt: @unchecked Sendable {
 /// A socket whose `connect` has not returned yet.
 private final class ConnectingSocket: PolledDescriptor {
   private let loop: EventLoop
-  /// Holds the attempt, which holds this, until either lets go.
+  /// Retains the attempt, which retains this, until one of them releases the other.
   private var answered: ((Int32) -> Void)?
 
   init(descriptor: Int32, loop: EventLoop, answered: @escaping (Int32) -> Void) {

@@ -1,6 +1,6 @@
 extension Duration {
-  /// The nanoseconds of it, as the monotonic clock counts them: 0 for what is negative, all that fit for what is longer
-  /// than 584 years.
+  /// The nanoseconds of it, as the monotonic clock counts them: 0 for a negative duration, the largest value for one
+  /// longer than 584 years.
   package var wholeNanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

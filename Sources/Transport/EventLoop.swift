@@ -4,9 +4,9 @@ import Glibc
 
 /// A serial dispatch queue that owns connections: one epoll set behind one dispatch source, a mailbox, timers.
 ///
-/// Everything that happens on a loop happens on its queue, one thing at a time. Other queues and threads enter through
-/// `execute`. The source's handler is entered with the first event and stays until the loop ends, so the queue's own
-/// `async` would wait for ever; hence the mailbox, and hence nobody else has the queue.
+/// All work of a loop runs on its queue, one task at a time. Other queues and threads enter through `execute`. The
+/// source's handler starts with the first event and runs until the loop ends, so a call of the queue's own `async`
+/// would wait for ever. Therefore the loop has a mailbox, and no other code has the queue.
 ///
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
 /// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
@@ -14,22 +14,22 @@ import Glibc
 /// A driven loop has no queue's thread under it: it takes a turn when its driver calls `step`, in the driver's thread
 /// and on the time of the driver's `Kernel`. Simulations are made of such loops.
 package final class EventLoop: @unchecked Sendable {
-  // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all else is touched on `queue` only, or,
-  // in a driven loop, in the one thread of its driver.
+  // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all other state is used only on `queue`,
+  // or, in a driven loop, in the one thread of its driver.
 
-  /// The place among the loops of this process, for striping ids.
+  /// The index among the loops of this process, for striping ids.
   package let index: Int
   private let queue: DispatchQueue
 
-  /// Mailbox tasks of one turn; the rest waits until sockets and timers have been looked at.
+  /// Mailbox tasks of one turn; further tasks wait until sockets and timers have had their turn.
   private static let tasksPerTurn = 1024
-  /// How often a turn flushes again because a flush led to more writes; then it leaves the rest to the next.
+  /// How often a turn flushes again because a flush caused more writes; after that, the next turn continues.
   private static let flushRounds = 4
   private static let millisecond: UInt64 = 1_000_000
 
-  /// What it asks of the operating system, and where it has its time and its random numbers from.
+  /// Its access to the operating system, and the source of its time and random numbers.
   package let kernel: any Kernel
-  /// Whether that is the machine's own.
+  /// Whether `kernel` is the machine's own.
   let isSystemLoop: Bool
   let poller: any Poller
   private let events = PollerEvents()
@@ -37,15 +37,15 @@ package final class EventLoop: @unchecked Sendable {
   // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than what it guards.
   @exclusivity(unchecked) var table = DescriptorTable()
   @exclusivity(unchecked) var timers = TimerHeap()
-  /// What is read stands here while its handler looks at it. As much is read from one connection in one turn.
+  /// The buffer for reads, valid while the handler runs. A turn reads at most this many bytes from one connection.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
-  /// Where several queued items are put side by side for one send.
+  /// The buffer in which several queued items are joined for one send.
   let gatherBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
   @exclusivity(unchecked) var spareQueues: ContiguousArray<WriteQueue> = []
 
   @exclusivity(unchecked) private var dirty = SlotList()
   @exclusivity(unchecked) private var unfinished = SlotList()
-  /// The turn that is under way, or the last; never 0.
+  /// The number of the present turn, or of the last one; never 0.
   @exclusivity(unchecked) private var turnNumber: UInt32 = 1
   @exclusivity(unchecked) private var closed: ContiguousArray<(Connection, CloseReason)> = []
   @exclusivity(unchecked) private var tasks: ContiguousArray<Mailbox.Task> = []
@@ -55,9 +55,9 @@ package final class EventLoop: @unchecked Sendable {
   @exclusivity(unchecked) private var isInTurn = false
   @exclusivity(unchecked) private var timerSequence: UInt64 = 0
   @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
-  /// How long turns take and how late timers are; on the loop only.
+  /// The durations of turns and the delays of timers; on the loop only.
   @exclusivity(unchecked) package private(set) var times = LoopTimes()
-  /// Whether `shutdown` has been carried out; on the loop only.
+  /// Whether `shutdown` has been executed; on the loop only.
   @exclusivity(unchecked) package private(set) var hasEnded = false
   /// Nil in a driven loop.
   private let source: (any DispatchSourceRead)?
@@ -67,10 +67,10 @@ package final class EventLoop: @unchecked Sendable {
     _ = signal(SIGPIPE, SIG_IGN)
   }()
 
-  /// A serial queue rather than a global one, whose few threads may all be blocked in waiting for just this.
+  /// A serial queue, because all of the few threads of a global queue may be blocked while they wait for this.
   private static let farewells = DispatchQueue(label: "tidegate.shutdown")
 
-  /// - Throws: `.system` where the process is out of descriptors; a loop takes two.
+  /// - Throws: `.system` if the process has no free descriptors; a loop needs two.
   package init(index: Int, label: String) throws(TransportError) {
     _ = Self.ignoreBrokenPipes
     self.index = index
@@ -87,7 +87,7 @@ package final class EventLoop: @unchecked Sendable {
 
   /// A driven loop.
   /// - Parameters:
-  ///   - kernel: whose sockets and time it lives on.
+  ///   - kernel: provides sockets and time.
   ///   - poller: its event queue, which belongs to `kernel`; `wait` is only ever called with 0 ms.
   package init(index: Int, kernel: any Kernel, poller: any Poller) {
     self.index = index
@@ -106,15 +106,15 @@ package final class EventLoop: @unchecked Sendable {
 
   // MARK: - Entering
 
-  /// Runs `task` on the loop, soon, after what was submitted before it. Callable from anywhere; after `shutdown` it is
-  /// dropped.
+  /// Runs `task` on the loop, soon, after all tasks submitted before. Callable from any thread. After `shutdown` the
+  /// task is dropped.
   package func execute(_ task: @escaping @Sendable () -> Void) {
     _ = mailbox.submit(task) { poller.wake() }
   }
 
-  /// Runs `task`, which holds `bytes`, on the loop like `execute`; false, and the task is dropped, where so much waits
-  /// for the loop already that it cannot be keeping up, or after `shutdown`. For what the sender can merge with what
-  /// comes next. Callable from anywhere.
+  /// Runs `task`, which holds `bytes`, on the loop like `execute`. Returns false and drops the task after `shutdown`,
+  /// or if so much already waits that the loop cannot keep up. Use it for work that the sender can merge with its next
+  /// work. Callable from any thread.
   package func offer(bytes: Int, _ task: @escaping @Sendable () -> Void) -> Bool {
     mailbox.offer(bytes: bytes, task) { poller.wake() }
   }
@@ -151,8 +151,8 @@ package final class EventLoop: @unchecked Sendable {
 
   private func schedule(_ delay: UInt64, interval: UInt64, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
-    // Up to the next whole millisecond and never now: timers that set each other cannot hold the turn, and those of one
-    // millisecond run together.
+    // Rounds up to the next whole millisecond, and never to the present one. So timers that set each other cannot hold
+    // the turn, and timers of one millisecond run together.
     let (due, isBeyond) = uptime.addingReportingOverflow(delay)
     let deadline =
       isBeyond || due > UInt64(Int64.max) ? UInt64(Int64.max) : (due / Self.millisecond + 1) * Self.millisecond
@@ -163,24 +163,24 @@ package final class EventLoop: @unchecked Sendable {
     return timer
   }
 
-  /// Runs `body` at the end of every turn that did something, before connections are flushed: what one turn owes is
+  /// Runs `body` at the end of every turn that did something, before connections are flushed: the bytes of one turn are
   /// gathered there. On the loop only.
   package func onTurnEnd(_ body: @escaping () -> Void) {
     assertOnLoop()
     turnEndBodies.append(body)
   }
 
-  /// Stops the loop; its connections are closed, their handlers told. Callable from anywhere; `completion` runs on a
-  /// queue of its own.
+  /// Stops the loop: closes its connections and notifies their handlers. Callable from any thread; `completion` runs on
+  /// its own queue.
   package func shutdown(_ completion: @escaping @Sendable () -> Void) {
     let isAccepted = mailbox.submit({ self.end(completion) }) { poller.wake() }
     guard !isAccepted else { return }
     if source != nil { queue.async { @Sendable in self.end(completion) } } else { end(completion) }
   }
 
-  // MARK: - What sockets ask for; on the loop
+  // MARK: - Requests of sockets; on the loop
 
-  /// Watches `occupant`'s descriptor. On an error it is not watched and keeps its descriptor.
+  /// Watches `occupant`'s descriptor. After an error, the occupant is not watched and keeps its descriptor.
   func watch(_ occupant: PolledDescriptor) throws(TransportError) {
     guard !hasEnded else { throw .system(call: "epoll_ctl", errno: ESHUTDOWN) }
     let token = table.insert(occupant)
@@ -190,7 +190,7 @@ package final class EventLoop: @unchecked Sendable {
     }
   }
 
-  /// Stops watching `occupant`, whose descriptor stays open, here or elsewhere.
+  /// Stops watching `occupant`. Its descriptor stays open, here or elsewhere.
   func unwatch(_ occupant: PolledDescriptor) {
     guard occupant.slot >= 0 else { return }
     poller.remove(occupant.descriptor)
@@ -207,8 +207,8 @@ package final class EventLoop: @unchecked Sendable {
     comeRound()
   }
 
-  /// `occupant` stopped before it had taken all the kernel has; it gets `.readable` again in the next turn.
-  /// Once, however often it is marked and however many events come for it: its share of a turn is its share.
+  /// Marks an `occupant` that stopped before it had read all of the kernel's bytes. It gets `.readable` again in the
+  /// next turn, only once for any number of marks and events, so that it gets no more than its share of a turn.
   func markUnfinished(_ occupant: PolledDescriptor) {
     guard occupant.unfinishedTurn == 0 else { return }
     occupant.unfinishedTurn = turnNumber
@@ -222,7 +222,7 @@ package final class EventLoop: @unchecked Sendable {
     comeRound()
   }
 
-  /// Blocks put on the queue itself run outside turns; what they leave to be done needs one.
+  /// Blocks on the queue itself run outside turns; the work that they leave needs a turn.
   @inline(__always)
   private func comeRound() {
     if !isInTurn { poller.wake() }
@@ -280,14 +280,14 @@ package final class EventLoop: @unchecked Sendable {
       if token >= PollerEvents.firstReservedToken { continue }
       happened = true
       guard let occupant = table.occupant(token: token) else { continue }
-      // What it has not finished is taken with its event.
+      // Its unfinished work is done with its event.
       let rest: Readiness = occupant.unfinishedTurn == 0 ? [] : [.readable, .peerEnded]
       occupant.unfinishedTurn = 0
       occupant.ready(readiness.union(rest))
     }
     if waiting > 0 {
       for index in 0..<waiting {
-        // Not one that has had its turn with an event, whether or not it is unfinished again.
+        // Skip an occupant that had an event in this turn, even if it is unfinished again.
         guard let occupant = table.occupant(at: unfinished[index]), occupant.unfinishedTurn != 0,
           occupant.unfinishedTurn != turnNumber
         else { continue }
@@ -314,7 +314,7 @@ package final class EventLoop: @unchecked Sendable {
 
   private func runTasks() -> Bool {
     if nextTask == tasks.count {
-      // Keeps the memory of an ordinary batch, not that of an extraordinary one.
+      // Keeps the memory of an ordinary batch, and frees that of a very large one.
       if nextTask > 0 { tasks.removeAll(keepingCapacity: nextTask <= 4 * Self.tasksPerTurn) }
       nextTask = 0
       mailbox.take(&tasks)
@@ -336,7 +336,7 @@ package final class EventLoop: @unchecked Sendable {
   private func flushDirty() {
     let count = dirty.count
     for index in 0..<count {
-      // An unset flag shows that the slot belongs to another since.
+      // An unset flag shows that another occupant has the slot now.
       table.occupant(at: dirty[index])?.flushIfDirty()
     }
     dirty.removeFirst(count)

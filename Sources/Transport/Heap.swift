@@ -24,6 +24,6 @@ package enum Heap {
   }
 
   /// Gives every page that holds nothing in use back to the kernel, in the middle of arenas, too. Arenas are locked one
-  /// after the other meanwhile; 450 MB took 100 ms.
+  /// after the other in the meantime; 450 MB took 100 ms.
   package static func trim() { _ = clinux_malloc_trim(0) }
 }

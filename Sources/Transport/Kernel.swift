@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// All that the transport asks of the operating system: clocks, random bytes, sockets. `SystemKernel` is the real
-/// thing; a simulation gives loops a world of its own, in which time moves when it says so and every byte is a choice
-/// of its seed, and the code above cannot tell the two apart.
+/// The transport's only access to the operating system: clocks, random bytes, sockets. `SystemKernel` is the real one.
+/// A simulation passes its own kernel, whose clock it advances and whose bytes come from its seed. The code above
+/// cannot distinguish the two.
 ///
-/// Calls on descriptors answer as the kernel's own do, an error being the negated `errno`: the variable would not
-/// survive what Swift may do between the call and its reading. Everything is non-blocking. The calls of a loop come
-/// from the loop alone; the clocks and random bytes are asked for from anywhere.
+/// Calls on descriptors return what the kernel's own calls return. An error is the negated `errno`, because Swift may
+/// run code that changes the variable before the caller reads it. All calls are non-blocking. Only the loop calls its
+/// kernel's sockets; any thread may read the clocks and random bytes.
 package protocol Kernel: AnyObject, Sendable {
   // MARK: Time and chance
 
@@ -46,7 +46,7 @@ package protocol Kernel: AnyObject, Sendable {
   /// The address that a socket is bound to.
   func localAddress(_ descriptor: Int32) -> KernelAddress
 
-  /// Takes the next connection off a listening socket's queue, and whose it is.
+  /// Takes the next connection, with the peer's address, off a listening socket's queue.
   func accept(_ descriptor: Int32) -> (descriptor: Int32, peer: KernelAddress)
 
   /// Begins to connect; `-EINPROGRESS` while the answer is on its way.

@@ -14,7 +14,7 @@ package final class Listener: Sendable {
 
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn,
   /// where `accept` is called, on that loop; it returns the handler, or nil to refuse. Under TLS it is called after the
-  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and goes on.
+  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and continues.
   ///
   /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once,
   /// anything else stays with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is called
@@ -76,8 +76,8 @@ package final class Listener: Sendable {
   /// Connections turned away because the process was out of descriptors. Callable from anywhere.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
-  /// Hands the socket to who keeps it for the next process, before `close`: from then on those who wait to be accepted
-  /// are left to that one. On the first loop, while it listens.
+  /// Passes the socket to the code that keeps it for the next process; call it before `close`. From then on, waiting
+  /// connections are left to the next process. On the first loop, while it listens.
   package func leaveSocket(to keeper: @escaping @Sendable (_ descriptor: Int32) -> Void) {
     let (acceptor, descriptor) = (acceptor, descriptor)
     acceptor.loops[0].execute {
@@ -86,8 +86,8 @@ package final class Listener: Sendable {
     }
   }
 
-  /// Gives another descriptor of the socket, for a process to be started with (`Program.start`), or nil where it is
-  /// closed or there is none; the receiver closes it. `body` is called on the first loop.
+  /// Passes `body` another descriptor of the socket for a new process (`Program.start`), or nil if the socket is closed
+  /// or no descriptor is free; the receiver closes it. `body` is called on the first loop.
   package func copySocket(_ body: @escaping @Sendable (_ descriptor: Int32?) -> Void) {
     let acceptor = acceptor
     acceptor.loops[0].execute {
@@ -125,11 +125,12 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
-  /// Whether another process goes on with the same socket.
+  /// Whether another process continues with the same socket.
   private var isLeft = false
-  /// Closes once nobody waits to be accepted, or so many more have been: the queue holds no more that came before.
+  /// Closes when no connection waits to be accepted, or when this many more have been accepted: then the queue holds
+  /// none of the connections that waited at the call.
   private var acceptsLeft: Int?
-  /// Waits to try again; one such wait at a time, however many connections are announced meanwhile.
+  /// Waits to try again; one such wait at a time, however many connections are announced in the meantime.
   private var isRetrying = false
   /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would
   /// otherwise stay full, and its edge would never come again.
@@ -170,17 +171,17 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     }
   }
 
-  /// From now on those who wait are left to the next owner of the socket. False if it is closed.
+  /// Leaves waiting connections to the next owner of the socket from now on. False if the listener is closed.
   func leaveQueue() -> Bool {
     if isOpen { isLeft = true }
     return isOpen
   }
 
-  /// Takes who waits to be accepted, and closes.
+  /// Accepts the waiting connections, and closes.
   func end() {
     guard isOpen, acceptsLeft == nil else { return }
     if isLeft {
-      // The socket lives on: the kernel would go on telling of it here.
+      // The socket lives on: the kernel would continue telling of it here.
       loops[0].unwatch(self)
       return loopEndsUnwatched()
     }
@@ -223,8 +224,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
         switch -accepted {
         case EAGAIN: return
         case EMFILE, ENFILE:
-          // Said whether or not anybody waits: Linux takes the descriptor first. The spare is let go of only for
-          // somebody, because another thread may take it meanwhile.
+          // Linux returns this error even if no connection waits, because it allocates the descriptor first. The
+          // listener gives its spare descriptor up only for a waiting connection, because another thread may take the
+          // free descriptor in the meantime.
           guard kernel.hasWaiting(descriptor) else { return }
           guard shedOne() else { return retryLater() }
         case ENOBUFS, ENOMEM: return retryLater()

@@ -24,8 +24,8 @@ package final class LoopTimer {
   }
 }
 
-/// The timers of a loop: a binary heap whose members know their place, so that cancelling takes them out at once and a
-/// connection's unused time-outs do not pile up.
+/// The timers of a loop: a binary heap whose members know their index, so that cancelling removes them at once and a
+/// connection's unused time-outs do not accumulate.
 struct TimerHeap: ~Copyable {
   private var heap: ContiguousArray<LoopTimer> = []
 

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// What other threads want done on a loop, in the order they asked.
+/// Tasks from other threads for a loop, in the order of submission.
 ///
-/// The loop is woken only where it has said that it is about to wait; a loop at work looks in by itself.
+/// A sender wakes the loop only if the loop has announced that it is about to wait. A working loop checks the mailbox
+/// itself.
 ///
-/// A loop that does not get its turn must not cost the others' memory. So there are two ways in. What is made by clocks
-/// and feeds, and goes on whether or not this loop takes it, is offered: at `byteLimit` and `taskLimit` it is refused,
-/// and its sender merges it with what comes next. What answers or asks something, or ends a connection, is submitted
-/// and never refused: it is bounded by those who ask, of whom each waits for the answer.
+/// If a loop gets no CPU time, its mailbox must not grow without bound. So there are two ways in. Work that clocks and
+/// feeds produce continuously is *offered*: at `byteLimit` and `taskLimit` the mailbox refuses it, and the sender
+/// merges it with its next work. A request, an answer, or the end of a connection is *submitted* and never refused: the
+/// requesters bound it, because each waits for its answer.
 final class Mailbox: Sendable {
   typealias Task = @Sendable () -> Void
 
@@ -75,7 +76,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Drops what is here and what comes.
+  /// Drops all present and future tasks.
   func close() {
     let dropped = contents.withLock { contents in
       contents.isClosed = true

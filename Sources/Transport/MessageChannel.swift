@@ -2,10 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// One end of a pair of sockets between two processes, with the borders of messages kept (`SOCK_SEQPACKET`, unix(7)).
-/// It has no name: only those can speak through it that were given an end.
+/// One end of a pair of sockets between two processes, which preserves message boundaries (`SOCK_SEQPACKET`, unix(7)).
+/// It has no name, so only processes that were given an end can use it.
 ///
-/// Each message is one short packet; what is longer than `limit` arrives cut off behind it. Nothing ever waits.
+/// Each message is one short packet; a message longer than `limit` arrives truncated. No call waits.
 package final class MessageChannel: Sendable {
   /// Bytes of a message.
   package static let limit = 1_024
@@ -46,8 +46,8 @@ package final class MessageChannel: Sendable {
     self.init(descriptor)
   }
 
-  /// Has `message` called on `queue` with each message that comes, and `ended` once behind the last: the other end is
-  /// closed. To be called once; the queue is serial.
+  /// Calls `message` on `queue` for each message, and `ended` once after the last, when the other end is closed. Call
+  /// this function once, with a serial queue.
   package func start(
     on queue: DispatchQueue, message: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
   ) {
@@ -64,7 +64,7 @@ package final class MessageChannel: Sendable {
   /// Messages that are taken before others of the queue have their turn.
   private static let portion = 64
 
-  /// Takes all that is there: once the other end is closed libdispatch says so a single time, whatever is left to read.
+  /// Reads everything: when the other end is closed, libdispatch reports it only once, even if data is left to read.
   private func drain(
     on queue: DispatchQueue, _ message: @escaping @Sendable ([UInt8]) -> Void, _ ended: @escaping @Sendable () -> Void
   ) {

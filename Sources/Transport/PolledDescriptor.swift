@@ -61,7 +61,7 @@ struct DescriptorTable: ~Copyable {
     return UInt64(slots[index].generation) << 32 | UInt64(index)
   }
 
-  /// Puts `occupant` into the place of `previous`: the same descriptor goes on with another owner.
+  /// Puts `occupant` into the place of `previous`: the same descriptor continues with another owner.
   mutating func replace(_ previous: PolledDescriptor, with occupant: PolledDescriptor) {
     occupant.slot = previous.slot
     previous.slot = -1
@@ -77,7 +77,7 @@ struct DescriptorTable: ~Copyable {
     free.append(Int32(index))
   }
 
-  /// The token of nobody.
+  /// The token of no occupant.
   static let nobody = UInt64.max
 
   /// The token that goes with the events of an occupant; nil if it is not here.
@@ -112,7 +112,7 @@ struct DescriptorTable: ~Copyable {
   }
 }
 
-/// Places of the table that are owed something: a flush, another read. A plain growing run of numbers.
+/// Indices of the table that need a flush or another read. A plain growing run of numbers.
 struct SlotList: ~Copyable {
   private var base: UnsafeMutablePointer<Int32>
   private var capacity: Int

@@ -18,8 +18,7 @@ package struct Readiness: OptionSet, Sendable {
 /// Everything is registered once, for both directions, edge-triggered: no system call arms a write or re-arms a read.
 /// Closing a descriptor takes it out.
 package protocol Poller: AnyObject {
-  /// Watches `descriptor` in both directions; its events carry `token`. The poller reports at once what it is ready for
-  /// already.
+  /// Watches `descriptor` in both directions; its events carry `token`. The poller reports present readiness at once.
   func add(_ descriptor: Int32, token: UInt64) throws(TransportError)
 
   /// Stops watching `descriptor`; needed only where it stays open.

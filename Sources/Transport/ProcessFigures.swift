@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What the kernel says of this process (proc(5), clock_gettime(2)).
+/// The kernel's figures about this process (proc(5), clock_gettime(2)).
 package struct ProcessFigures: Sendable, Equatable {
   /// Bytes of RAM and of address space; nil where `/proc` is not there.
   package var residentBytes: Int?

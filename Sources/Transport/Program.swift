@@ -12,8 +12,8 @@ package struct Program: Sendable {
     self.arguments = arguments
   }
 
-  /// The path that the kernel was given (`AT_EXECFN`, getauxval(3)); to be asked before the working directory changes.
-  /// Nil where it is not there to be read.
+  /// The path that the kernel was given (`AT_EXECFN`, getauxval(3)). Read it before the working directory changes. Nil
+  /// if it is not available.
   package init?(arguments: [String]) {
     guard let name = clinux_program_path() else { return nil }
     var path = String(cString: name)

@@ -1,8 +1,9 @@
 import Glibc
 
-/// The service manager that started this process, told what it does by datagrams: sd_notify(3), without its library.
+/// Notifies the service manager that started this process, by datagrams: sd_notify(3), without its library.
 ///
-/// Each message is one small datagram that does not block; a manager that is gone is no reason to fail.
+/// Each message is one small datagram that does not block. If the manager does not exist any more, that is not an
+/// error.
 package struct ServiceManager: Sendable {
   private let address: sockaddr_un
   private let length: socklen_t
@@ -81,7 +82,7 @@ package struct ServiceManager: Sendable {
   }
 
   /// Has the manager keep a socket for the next process of the service, if its unit says that it may
-  /// (`FileDescriptorStoreMax=`). What connects meanwhile waits in the kernel.
+  /// (`FileDescriptorStoreMax=`). What connects in the meantime waits in the kernel.
   package func keep(_ descriptor: Int32, as name: String) {
     send("FDSTORE=1\nFDNAME=\(name)", descriptor: descriptor)
   }

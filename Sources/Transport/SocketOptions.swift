@@ -7,13 +7,13 @@ func setSocketOptions(_ descriptor: Int32, _ limits: Connection.Limits) {
     var value = Int32(clamping: value)
     _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
-  // What a turn owes goes out at once: it has been gathered here already.
+  // Bytes of a turn are sent at once, because the connection has already joined them.
   set(Int32(IPPROTO_TCP), Int32(TCP_NODELAY), 1)
   set(Int32(IPPROTO_TCP), Int32(TCP_NOTSENT_LOWAT), limits.kernelUnsentBytes)
   // It grows to megabytes by itself, times the number of slow clients.
   set(SOL_SOCKET, SO_SNDBUF, limits.kernelBytes)
   if let bytes = limits.kernelReceivedBytes { set(SOL_SOCKET, SO_RCVBUF, bytes) }
-  // A peer whose machine is gone is noticed in the end even where no protocol pings it.
+  // Detects in the end that a peer's machine is gone, even if no protocol pings it.
   set(SOL_SOCKET, SO_KEEPALIVE, 1)
 }
 

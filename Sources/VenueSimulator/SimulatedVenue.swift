@@ -118,7 +118,7 @@ package final class SimulatedVenue {
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
     faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.carried != .everything
-      || !closing.isEmpty || !scheduled.isEmpty
+      || !closing.isEmpty || !scheduled.isEmpty || sessions.contains(where: \.holdsBack)
   }
   package var isSilent: Bool { faults.silence != nil }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).

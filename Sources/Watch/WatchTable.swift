@@ -27,7 +27,7 @@ package struct WatchTable: Sendable {
 
   private typealias Color = LineCells.Color
 
-  /// Rows that a gateway may make by what it says.
+  /// The largest number of rows that a gateway's messages may create.
   private static let rowLimit = 10_000
 
   private let url: String
@@ -38,7 +38,7 @@ package struct WatchTable: Sendable {
   private var feeds: [String: FeedReport] = [:]
   /// The last status of each feed.
   private var told: [String: FeedReport] = [:]
-  /// What the last event said of the feeds, a line each: for output that cannot be redrawn.
+  /// The feeds of the last event, a line each, for output that cannot be redrawn.
   package private(set) var news: [String] = []
 
   /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
@@ -122,7 +122,7 @@ package struct WatchTable: Sendable {
     }
   }
 
-  /// The hints of a gateway are for those who write clients; who watches gives a token in another way.
+  /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way.
   private static func words(of refusal: Refusal) -> String {
     if refusal.code == .unauthorized {
       return "the gateway wants a key or token; give it with --token-file or in TIDEGATE_TOKEN"
@@ -228,7 +228,7 @@ package struct WatchTable: Sendable {
     return cells.text
   }
 
-  /// The columns that give way: symbols take what the longest needs, the curve what is left before the spread.
+  /// The widths of the flexible columns: symbols get the width of the longest, the curve the rest before the spread.
   private func columns(width: Int, color: Bool) -> (symbol: Int, sparkline: Int) {
     let symbol = min(max(rows.keys.map(\.count).max() ?? 0, 6), 24)
     // Feed, price, arrow, change and spread, with two spaces before each column but the first.

@@ -36,10 +36,10 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
   }
 }
 
-/// Where the closing handshake stands (RFC 6455 section 7). What the owner of the connection does next:
+/// The state of the closing handshake (RFC 6455 section 7). What the owner of the connection does next:
 ///
 /// - `open`: nothing. To close, send `WebSocketFrame.appendClose` and tell `WebSocketConnection.didSendClose()`.
-/// - `sent`: this side began. Send nothing more, go on calling `next` until a `.close` event or a time-out of a few
+/// - `sent`: this side began. Send nothing more, continue calling `next` until a `.close` event or a time-out of a few
 ///   seconds, then drop the transport.
 /// - `received`: the peer began. Send a close frame with the same code, tell `didSendClose()`.
 /// - `closed`: both have sent. The server drops the transport after its last byte is out; the client waits for that, a
@@ -51,6 +51,6 @@ package enum WebSocketCloseState: Sendable, Equatable {
 
   /// Whether text, binary, ping and pong may still be sent.
   package var maySend: Bool { self == .open }
-  /// Whether a close frame is owed to the peer.
+  /// Whether this side must still send a close frame.
   package var owesClose: Bool { self == .received }
 }

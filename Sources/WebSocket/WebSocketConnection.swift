@@ -3,7 +3,7 @@ import Bytes
 /// Which end of the connection this is: clients mask what they send, servers must not (RFC 6455 section 5.1).
 package enum WebSocketRole: Sendable { case client, server }
 
-/// What arrived. A payload stands in the input or in the connection's own buffer and is valid until the next call of
+/// A received event. A payload is in the input or in the connection's own buffer, and is valid until the next call of
 /// `next`.
 package enum WebSocketEvent {
   case text(UnsafeRawBufferPointer)
@@ -17,41 +17,41 @@ package enum WebSocketEvent {
 
 /// The receiving half of RFC 6455 after the handshake, for one connection and either role. Sans-IO.
 ///
-/// A whole unfragmented message in one read is handed out where it lies, unmasked in place; only what is split is
-/// copied. Text is validated as it arrives, so that a bad octet is refused with the read that brought it. Compressed
+/// A whole unfragmented message in one read is unmasked in place and returned without a copy; only split messages are
+/// copied. Text is validated as it arrives, so a bad octet is rejected in the read in which it arrives. Compressed
 /// messages (RFC 7692) are inflated as they arrive, up to the limit of a message.
 package struct WebSocketConnection: ~Copyable {
-  /// The gathering buffer of split messages is kept for the next one up to this size (in bytes), and given back above.
+  /// The buffer of split messages is kept for the next one up to this size, bytes; a larger one is freed.
   package static let keptBytes = 4 << 10
 
-  /// Where the closing handshake stands, and what to do next.
+  /// The state of the closing handshake, and the next action.
   package private(set) var closeState = WebSocketCloseState.open
 
   private let isServer: Bool
   private let limits: WebSocketLimits
-  /// The reserved bits that no frame may have: without RSV1 where permessage-deflate was agreed on.
+  /// The reserved bits that no frame may have; without RSV1 if permessage-deflate was negotiated.
   private let forbiddenBits: UInt8
 
-  // Of permessage-deflate: what the peer sends.
+  // The permessage-deflate parameters of the peer's messages.
   private let pool: InflaterPool?
   private let inflateBits: Int
   private let peerTakesOver: Bool
-  /// The message under way has RSV1.
+  /// Whether the present message has RSV1.
   private var isCompressed = false
-  /// Held while a compressed message is under way, or for good if the peer takes its context over.
+  /// Held during a compressed message, or for the whole connection if the peer uses context takeover.
   private var inflater: Inflater?
 
-  // The frame under way.
+  // The present frame.
   private var inFrame = false
   private var opcode: UInt8 = 0
   private var isFinal = false
-  /// The key as it stood in memory.
+  /// The key in memory order.
   private var key: UInt32 = 0
-  /// Payload bytes taken and still to come.
+  /// Payload bytes read, and missing.
   private var taken = 0
   private var remaining = 0
 
-  // The message under way: 0, or the opcode of its first frame.
+  // The present message: 0, or the opcode of its first frame.
   private var messageOpcode: UInt8 = 0
   private var messageBytes = 0
   private var fragments = 0
@@ -64,8 +64,8 @@ package struct WebSocketConnection: ~Copyable {
 
   /// A connection whose handshake is done. It allocates nothing until a message is cut or compressed.
   /// - Parameters:
-  ///   - deflate: what the handshake agreed on; nil: RSV1 is refused.
-  ///   - inflaters: where contexts are borrowed from for the time of a message; nil: the connection has its own. A peer
+  ///   - deflate: the negotiated parameters; nil: RSV1 is rejected.
+  ///   - inflaters: the pool that lends contexts for the time of a message; nil: the connection has its own. A peer
   ///     that takes its context over needs one of its own in any case.
   package init(
     role: WebSocketRole, limits: WebSocketLimits = .init(), deflate: PerMessageDeflate? = nil,
@@ -85,7 +85,7 @@ package struct WebSocketConnection: ~Copyable {
     self.pool = peerTakesOver ? nil : inflaters
   }
 
-  /// Bytes that compressed messages have become so far.
+  /// The total size of inflated messages.
   package private(set) var inflatedBytes: UInt64 = 0
   /// Frames that have begun so far, fragments included.
   package private(set) var framesBegun: UInt64 = 0
@@ -185,17 +185,17 @@ package struct WebSocketConnection: ~Copyable {
     return 2 &+ (length < 126 ? 0 : length == 126 ? 2 : 8) &+ (second & 0x80 != 0 ? 4 : 0)
   }
 
-  /// What the first two bytes alone can break (RFC 6455 sections 5.1, 5.2, 5.4 and 5.5).
+  /// Checks the first two bytes (RFC 6455 sections 5.1, 5.2, 5.4 and 5.5).
   @inline(__always)
   private func check(_ first: UInt8, _ second: UInt8) throws(WebSocketError) {
     let opcode = first & 0x0F
-    // 0, 1, 2 and 8, 9, 10 are the opcodes there are.
+    // The valid opcodes are 0, 1, 2 and 8, 9, 10.
     let isKnown = (0b0000_0111_0000_0111 as UInt16) &>> UInt16(opcode) & 1 == 1
     let isControl = opcode >= 8
     let controlIsFine = !isControl || (first & 0x80 != 0 && second & 0x7F <= 125)
     let orderIsFine = isControl || (opcode == 0) == (messageOpcode != 0)
     let maskIsFine = (second & 0x80 != 0) == isServer
-    // RSV1 stands on the first frame of a message only (RFC 7692 section 6).
+    // Only the first frame of a message may have RSV1 (RFC 7692 section 6).
     let bitsAreFine = first & forbiddenBits == 0 && (first & 0x40 == 0 || opcode &- 1 < 2)
     guard bitsAreFine, isKnown, controlIsFine, orderIsFine, maskIsFine else { throw refusal(first, second) }
   }

@@ -3,13 +3,13 @@ import HTTP1
 
 /// The opening handshake (RFC 6455 section 4), both roles. Sans-IO; the key is passed in.
 package enum WebSocketHandshake {
-  /// Server: checks an upgrade request and chooses the subprotocol (the first offered that is in `subprotocols`; none
-  /// is allowed).
+  /// Server: checks an upgrade request and chooses the subprotocol: the first offered one that is in `subprotocols`, or
+  /// none.
   ///
-  /// - Parameter origins: the values of `Origin` that are let in, such as `https://example.org`, compared without case;
-  ///   nil lets any in. A request without `Origin` does not come from a page in a browser and is let in.
-  /// - Parameter compression: what the server is willing to do about permessage-deflate; nil declines it.
-  /// - Throws: `HTTPError` with 400, 403, 405 or 426 and the reason, and the fields the answer must carry.
+  /// - Parameter origins: the accepted values of `Origin`, such as `https://example.org`, compared without case; nil
+  ///   accepts every origin. A request without `Origin` does not come from a page in a browser, and is accepted.
+  /// - Parameter compression: the permessage-deflate parameters that the server accepts; nil declines the extension.
+  /// - Throws: `HTTPError` with 400, 403, 405 or 426, the reason, and the header fields of the answer.
   package static func accept(
     _ request: HTTPRequestHead, subprotocols: [String], origins: Set<String>? = nil,
     compression: PerMessageDeflate.Policy? = nil
@@ -87,8 +87,8 @@ package enum WebSocketHandshake {
     return HTTPRequestHead(method: "GET", target: target, fields: head)
   }
 
-  /// Client: checks the response to `request`. Returns the subprotocol the server chose, nil if none, and what was
-  /// agreed on about compression, nil if it was declined or not offered.
+  /// Client: checks the response to `request`. Returns the subprotocol that the server chose, nil if none, and the
+  /// negotiated compression, nil if it was declined or not offered.
   /// - Throws: the reason it is refused, with the server's status if it was not 101, and 502 if it was.
   package static func check(
     _ response: HTTPResponseHead, key: [UInt8], subprotocols: [String], compression: [PerMessageDeflate.Offer] = []

@@ -48,6 +48,17 @@ struct HouseTests {
     }
   }
 
+  @Test("no queue has a priority of its own: threads that one with a lower priority makes keep that")
+  func queuePriorities() throws {
+    // On Linux a worker begins with the nice value of the thread that made it, and one without privileges cannot take
+    // a lower one back (libdispatch, `_dispatch_worker_thread`): a loop could be slow for life.
+    for source in SourceTree.files(in: "Sources") {
+      for (index, line) in source.lines.enumerated() where line.contains("qos: .") || line.contains("qos = .") {
+        #expect(line.hasSuffix("qos = .default"), "\(source.path):\(index + 1)")
+      }
+    }
+  }
+
   @Test("every @unchecked Sendable has its proof in the next line")
   func uncheckedSendable() throws {
     for source in SourceTree.files(in: "Sources") {

@@ -112,7 +112,7 @@ package struct TimeZoneRules: Sendable, Equatable {
   /// When a local time comes: its first moment; where clocks skip it, the first moment after it.
   package func firstMoment(ofLocal local: Int64) -> Int64 { moments(ofLocal: local).first }
 
-  /// When a local time comes, and where clocks are set back, when it comes again.
+  /// The moment of a local time, and, if clocks are set back, the moment at which it occurs again.
   package func moments(ofLocal local: Int64) -> (first: Int64, second: Int64?) {
     // No offset is beyond 26 h.
     var from = local - 26 * 3_600

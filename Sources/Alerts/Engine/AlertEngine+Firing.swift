@@ -3,7 +3,7 @@ import MarketData
 
 /// From a condition that is true to a firing.
 extension AlertEngine {
-  /// Begins to watch, or to wait for the time to. With `progress`: goes on as before a restart.
+  /// Begins to watch, or to wait for the time to. With `progress`: continues as before a restart.
   func start(_ index: UInt32, _ progress: AlertProgress? = nil) {
     let flags = rules[index].flags
     guard flags.contains(.isEnabled), flags.isDisjoint(with: [.isPaused, .isFinished]) else {
@@ -44,7 +44,7 @@ extension AlertEngine {
     let own = leafIndices(of: index)
     for leaf in own { leaves[leaf].phase = .outside }
     if let progress {
-      // As before the restart: what was reached while nobody watched is late.
+      // As before the restart: a level that was reached during the gap fires late.
       rules[index].watchedFrom = .min / 2
       setPhases(index, progress)
       if !progress.isArmed { rules[index].flags.remove(.isArmed) }

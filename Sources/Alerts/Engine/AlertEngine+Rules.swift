@@ -81,7 +81,7 @@ extension AlertEngine {
   }
 
   /// Gives a rule another text. It keeps its number, its firings and whether it is enabled and paused; what it watches
-  /// begins anew.
+  /// starts again.
   /// - Throws: `.unknownAlert`, `.invalid`, `.unknownTimeZone`; then nothing has changed.
   package func replace(_ id: AlertID, by rule: AlertRule, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -96,7 +96,7 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Begins anew: a rule that fired once watches again, a countdown starts from its beginning.
+  /// Begins again: a rule that fired once watches again, a countdown starts from its beginning.
   /// - Throws: `.unknownAlert`.
   package func enable(_ id: AlertID, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -150,8 +150,8 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Silences a rule that is `alerting`; it rings again after `seconds` unless it has been acknowledged. Meanwhile it
-  /// does not fire. False if it is not alerting.
+  /// Silences a rule that is `alerting`; it rings again after `seconds` unless it has been acknowledged. In the
+  /// meantime it does not fire. False if it is not alerting.
   /// - Throws: `.unknownAlert`.
   package func snooze(_ id: AlertID, seconds: UInt32, at moment: AlertMoment) throws(AlertRuleError) -> Bool {
     self.moment = moment
@@ -177,7 +177,7 @@ extension AlertEngine {
 
   // MARK: Reading
 
-  /// Whose rule it is; nil if there is none of that number.
+  /// The owner of a rule; nil if there is no rule with that number.
   package func owner(of id: AlertID) -> AlertOwner? {
     (try? index(of: id)).map { AlertOwner(rawValue: rules[$0].owner) }
   }
@@ -364,7 +364,7 @@ extension AlertEngine {
     let at = seriesIndex(source.rawValue, threshold.measure)
     series[Int(at)].leafCount += 1
     let index = leaves.take()
-    // The stamp goes on: entries of the leaf that was here before stay void.
+    // The stamp continues: entries of the leaf that was here before stay void.
     var leaf = Leaf(stamp: leaves[index].stamp &+ 1)
     leaf.bound = threshold.bound.mantissa
     leaf.boundScale = threshold.bound.scale

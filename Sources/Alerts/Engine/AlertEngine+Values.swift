@@ -77,7 +77,7 @@ extension AlertEngine {
   }
 
   /// Whether a source's feed (prices) is live.
-  /// - Parameter isFirst: it has been live all along, and nobody had said so: its first value ends no gap.
+  /// - Parameter isFirst: it has been live before, without a report: its first value ends no gap.
   package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     guard sources[source].feed.isLive != isLive else { return }

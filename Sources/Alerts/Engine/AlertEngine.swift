@@ -1,12 +1,12 @@
 import Bytes
 import MarketData
 
-/// Watches prices, books, feeds and clocks for the rules of many owners: data and the time in, firings and changed
-/// rules out.
+/// Watches prices, books, feeds and clocks for the rules of many owners. Data and time go in, firings and changed rules
+/// come out.
 ///
-/// It does no I/O and has one owner. What fires is in `takeOutput`, to be written down before anybody hears of it. A
-/// rule waits in its series' heaps for the nearest levels that matter to it, so a price that reaches none costs two
-/// comparisons, however many rules there are; one that fires costs O(log rules of the series).
+/// It does no I/O and has one owner. Firings are in `takeOutput`; write them to the store before you report them. A
+/// rule waits in its series' heaps for the nearest levels that matter to it. A price that reaches none costs two
+/// comparisons for any number of rules; a rule that fires costs O(log rules of the series).
 ///
 /// **Only live data fires.** Values of a series whose feed or book is not live are ignored; the first one after a gap
 /// fires with the length of the gap in `lateBy`.
@@ -198,7 +198,7 @@ package final class AlertEngine {
     return UInt32(windows.count - 1)
   }
 
-  /// A series that nobody watches goes, but for prices.
+  /// Removes a series that no rule watches, except prices.
   func releaseSeries(_ index: UInt32) {
     let released = series[Int(index)]
     guard released.leafCount == 0 else { return }

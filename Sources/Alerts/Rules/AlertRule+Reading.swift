@@ -87,7 +87,7 @@ private enum RuleReader {
     return hours
   }
 
-  /// What a condition's object says; which of it is needed depends on its type.
+  /// The fields of a condition's object; its type determines which are required.
   struct Fields {
     var type: String?
     var symbol: String?

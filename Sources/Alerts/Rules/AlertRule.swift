@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What an owner asks to be told of. A plain value: the engine compiles it, the store keeps it as JSON.
+/// An owner's alert rule. A plain value: the engine compiles it, the store keeps it as JSON.
 package struct AlertRule: Sendable, Hashable {
   package var condition: AlertCondition
   package var frequency: AlertFrequency
@@ -38,7 +38,8 @@ package enum AlertFrequency: Sendable, Hashable {
   package static let cooldowns: ClosedRange<UInt32> = 1...2_592_000
 }
 
-/// What a rule waits for. Firings are edges: the condition was false, or has just begun to be watched, and is true now.
+/// The condition of a rule. Firings are edges: the condition was false, or has just begun to be watched, and is true
+/// now.
 package indirect enum AlertCondition: Sendable, Hashable {
   case threshold(AlertThreshold)
   case stale(AlertStaleness)

@@ -8,7 +8,7 @@ package enum AlertState: String, Sendable, CaseIterable {
   /// Watches, or counts down.
   case running
   case paused
-  /// Has fired and nobody has acknowledged it.
+  /// Has fired and is not acknowledged.
   case alerting
   /// Does nothing: the owner disabled it, it fired once and was acknowledged, or it expired.
   case disabled
@@ -65,7 +65,7 @@ package struct AlertFiring: Sendable, Hashable {
   /// The market, and the figure that made the condition true; nil for clocks and staleness.
   package var source: AlertSource?
   package var value: Decimal64?
-  /// By how much at most the firing comes after what it tells, µs; 0: on time.
+  /// The longest time that the event may have preceded the firing, µs; 0: on time.
   package var lateBy: Int64
   /// Rings again after a snooze.
   package var isReminder: Bool
@@ -88,7 +88,7 @@ package struct AlertFiring: Sendable, Hashable {
   }
 }
 
-/// What is to be kept of a rule beside its text, so that it goes on after a restart as if there had been none.
+/// The stored state of a rule beside its text, with which it continues after a restart.
 package struct AlertProgress: Sendable, Hashable {
   package var isEnabled = true
   package var isPaused = false

@@ -67,7 +67,7 @@ extension JSONScanner {
       guard end == UInt8(ascii: "\"") else { return nil }
       index &+= 1
     } else {
-      // A number goes on with one of these; every other byte ends it.
+      // A number continues with one of these; every other byte ends it.
       guard end &- UInt8(ascii: "0") >= 10, end != UInt8(ascii: "."), end | 0x20 != UInt8(ascii: "e") else {
         return nil
       }
@@ -268,7 +268,16 @@ extension JSONScanner {
       position = start
       return nil
     }
-    guard let b = shortDecimal(scale: second.scale, power: second.power), skipRest(isArray: names == nil) else {
+    guard let b = shortDecimal(scale: second.scale, power: second.power) else {
+      position = start
+      return nil
+    }
+    if let names, skipComma() {
+      guard skipMembers(but: names) else {
+        position = start
+        return nil
+      }
+    } else if !skipRest(isArray: names == nil) {
       position = start
       return nil
     }
@@ -343,6 +352,22 @@ extension JSONScanner {
       guard shortText() != nil else { return false }
     } while position < length && byte(position) == UInt8(ascii: ",")
     guard position < length, byte(position) == UInt8(ascii: "]") else { return false }
+    position &+= 1
+    return true
+  }
+
+  /// Passes over the members of an object from a key on, to its end, where their values are texts or whole numbers and
+  /// none has one of these names. False where anything else is there, and the position is anywhere then.
+  @inlinable @inline(__always)
+  mutating func skipMembers(but names: (StaticString, StaticString)) -> Bool {
+    repeat {
+      guard let key = shortText(), !equals(key, names.0), !equals(key, names.1), position < length,
+        byte(position) == UInt8(ascii: ":")
+      else { return false }
+      position &+= 1
+      guard shortText() != nil || shortUInt64() != nil else { return false }
+    } while skipComma()
+    guard position < length, byte(position) == UInt8(ascii: "}") else { return false }
     position &+= 1
     return true
   }

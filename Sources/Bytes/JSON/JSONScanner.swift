@@ -170,6 +170,17 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads the next key and its colon; nil at `}`, which is read too.
   @inlinable
   package mutating func nextKey() throws(JSONError) -> JSONSlice? {
+    // As nearly all venues print it: `,"key":`.
+    if !isFirst, length &- position > 2, byte(position) == UInt8(ascii: ","),
+      byte(position &+ 1) == UInt8(ascii: "\"")
+    {
+      let begin = position &+ 2
+      let end = SWAR.endOfPlainText(start, from: begin, to: length)
+      if end &+ 1 < length, byte(end) == UInt8(ascii: "\""), byte(end &+ 1) == UInt8(ascii: ":") {
+        position = end &+ 2
+        return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
+      }
+    }
     skipWhitespace()
     guard position < length else { throw failure(position) }
     var b = byte(position)
@@ -225,17 +236,20 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads the string whose first quote is next; one without escapes at once.
   @inlinable @inline(__always)
   mutating func quoted() throws(JSONError) -> JSONSlice {
-    let begin = position &+ 1
-    let end = SWAR.endOfPlainText(start, from: begin, to: length)
-    guard end < length, byte(end) == UInt8(ascii: "\"") else { return try string() }
-    position = end &+ 1
-    isFirst = false
-    return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
+    if let text = shortText() { return text }
+    return try longString()
   }
 
   /// Reads a string; the slice is what stands between its quotes. O(length), eight bytes at a time.
   @inlinable
   package mutating func string() throws(JSONError) -> JSONSlice {
+    if let text = shortText() { return text }
+    return try longString()
+  }
+
+  /// With escapes, behind white space, or none.
+  @usableFromInline @inline(never)
+  mutating func longString() throws(JSONError) -> JSONSlice {
     try expect(UInt8(ascii: "\""))
     let begin = position
     var escaped = false

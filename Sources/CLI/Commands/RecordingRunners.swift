@@ -10,7 +10,7 @@ import Transport
 
 // What record and replay do.
 
-/// Tells how far something is: on a terminal in one line that is written anew, elsewhere in a line now and then.
+/// Tells how far something is: on a terminal in one line that is written again, elsewhere in a line now and then.
 final class ProgressLine {
   private let isTerminal = isatty(STDERR_FILENO) == 1
   private let seconds: Double

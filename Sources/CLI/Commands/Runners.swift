@@ -33,7 +33,7 @@ func waitForEnd(_ signals: ServiceSignals, seconds: Int? = nil) async {
 }
 
 extension Logger {
-  /// Says what a signal did that the command has no use for.
+  /// Logs a signal that does nothing in this command.
   func notice(_ signal: ServiceSignals.Notice) {
     switch signal {
     case .nothingToRead: notice("there is nothing to read again", metadata: ["signal": "SIGHUP"])
@@ -97,7 +97,7 @@ func serve(
   let recorders = Recorders(path: configuration.record, policy: configuration.recording, log: log.of(.recording))
   try gateway.start { recorders.make($0, $1) }
   let manager = ServiceManager(environment: environment)
-  // The manager says how many sockets it keeps for the service; without it those who wait are better served here.
+  // The manager says how many sockets it keeps for the service; without it, this process serves waiting clients itself.
   if let manager, environment["FDSTORE"].flatMap({ Int($0) }) ?? 0 > 0 { gateway.leavePorts(to: manager) }
   let reload = demo == nil ? load.map { reloading($0, log) } : nil
   gateway.onReload(reload)
@@ -115,7 +115,7 @@ func serve(
         }
       },
       leave: { process in
-        // Nobody hears the new process before this, so its state is said here.
+        // The service manager does not listen to the new process before this, so this process reports its state.
         manager?.handOver(to: process, "clients on \(gateway.address.description), taken over by process \(process)")
         gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
       }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))
@@ -194,7 +194,7 @@ extension ServiceManager? {
 }
 
 extension ServiceManager {
-  /// Says that the process is alive, as often as the manager asks for it, as long as every event loop turns.
+  /// Reports to the manager that the process is alive, at the requested interval, as long as every event loop turns.
   fileprivate func watch(_ gateway: Gateway) async {
     guard let watchInterval else { return }
     while !Task.isCancelled {

@@ -9,8 +9,9 @@ struct ControllingTerminal: Sendable {
     self.descriptors = descriptors.filter { isatty($0) == 1 }
   }
 
-  /// Whether it was closed since. Every ioctl on a terminal that hung up fails with EIO (tty_hangup in the kernel),
-  /// before the kernel sends SIGHUP: so a SIGHUP that tells of it can be told from one that somebody sent.
+  /// Whether the terminal was closed since. After a hang-up, every ioctl on the terminal fails with EIO (tty_hangup in
+  /// the kernel), even before the kernel sends SIGHUP. This distinguishes a SIGHUP of a closed terminal from one that
+  /// an operator sent.
   var isGone: Bool {
     !descriptors.isEmpty && descriptors.allSatisfy { isatty($0) == 0 && errno == EIO }
   }

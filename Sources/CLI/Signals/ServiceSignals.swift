@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import Transport
 
-/// The signals of a command that runs until a signal ends it: `serve`, `record`, `simulate`. None of those that
-/// operators and their tools send ends the process by the system's default action.
+/// The signals of a command that runs until a signal ends it: `serve`, `record`, `simulate`. No signal that operators
+/// or their tools send ends the process by the system's default action.
 ///
 /// | signal | what it does |
 /// |---|---|
@@ -29,7 +29,7 @@ final class ServiceSignals: Sendable {
     var reload: (@Sendable () -> Void)?
     var notice: @Sendable (Notice) -> Void = { _ in }
     var isReady = false
-    /// A SIGHUP came that nobody has acted on yet.
+    /// A SIGHUP has arrived and is not handled yet.
     var isReloadDue = false
     /// Held for as long as the process lives: the default action does not come back, not even in its last moments.
     var sources: [SignalSource] = []

@@ -9,7 +9,7 @@ struct FramePrinter: Sendable {
   /// Ends with the first snapshot of a symbol, or after `WatchScreen.onceLimit`.
   let once: Bool
 
-  /// What the reader of events has seen, for the timer beside it.
+  /// The state that the reader of events shares with the timer.
   private final class Seen: Sendable {
     let isConnected = Atomic(false)
   }

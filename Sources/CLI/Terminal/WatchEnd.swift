@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Why `tidegate watch` ends by itself, and with what status. The numbers stand in its help.
+/// The reasons for which `tidegate watch` ends by itself, with their exit status. Its help lists the numbers.
 enum WatchEnd: Equatable {
   /// The gateway was not reached, or sends the client away for good.
   case noConnection(String)

@@ -15,11 +15,11 @@ struct WatchScreen {
   let symbols: [String]
   let once: Bool
 
-  /// Ten frames a second: faster than that nobody reads.
+  /// Ten frames a second: people cannot read faster.
   private static let frameInterval = Duration.milliseconds(100)
   /// How long `--once` waits for rows that stay empty.
   static let onceLimit = Duration.seconds(5)
-  /// How long `--once` waits for another row of a pattern, whose rows nobody knows beforehand.
+  /// How long `--once` waits for another row of a pattern, because the number of its rows is not known in advance.
   private static let patternPause = Duration.milliseconds(500)
 
   func run(_ feed: WatchFeed) async throws {

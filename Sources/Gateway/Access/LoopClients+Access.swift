@@ -4,7 +4,8 @@ import MarketData
 import PubSub
 import Transport
 
-/// Tokens of streams: the hub asks, the authenticator knows, the admission counts.
+/// Tokens of streams: the hub requests a check, the authenticator verifies the token, and the admission counts
+/// connections.
 extension LoopClients {
   /// Answers the hub's `.authenticate`.
   func authenticate(_ token: String, of session: StreamSession, _ now: Timestamp) {
@@ -30,7 +31,7 @@ extension LoopClients {
     }
   }
 
-  /// Takes over who may come in now. On the loop.
+  /// Applies the new access policy. On the loop.
   func accessChanged() {
     loop.assertOnLoop()
     guard let policy = node.settings.access?.policy else { return }
@@ -39,7 +40,7 @@ extension LoopClients {
     review(policy, now)
   }
 
-  /// Applies another policy to those who are here: gives each what it may have now, ends those whose key is gone.
+  /// Applies another policy to connected clients: gives each its new grant, and closes those whose key was removed.
   func review(_ policy: AccessPolicy, _ now: Timestamp) {
     for session in sessions {
       guard let session else { continue }

@@ -7,7 +7,7 @@ import PubSub
 import Transport
 import Venues
 
-/// The administration on the internal port: who is there, what the feeds do, and orders to both, for those who show the
+/// The administration on the internal port: lists clients and feeds and executes orders, for requests with the
 /// operators' token. On loop 0.
 final class AdminAPI: @unchecked Sendable {
   // `@unchecked`: used on its node's loop only.
@@ -54,7 +54,7 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  /// Takes over the connection of an operator who asks for the live state and may have it; false: `respond` answers.
+  /// Takes over the connection of an operator's valid request for the live state; false: `respond` answers.
   func takeOver(_ connection: Connection, _ request: HTTPRequestHead, ended: @escaping () -> Void) -> Bool {
     guard request.method == "GET", request.path == AdminRoute.live.path, request.query.isEmpty,
       token.check(request) == .good

@@ -9,7 +9,7 @@ final class AdminControl: Sendable {
     var start: @Sendable (_ connection: String) -> Bool
     /// Every setting with its value.
     var settings: @Sendable () -> [(key: String, value: String)]
-    /// Ends the process as SIGTERM does; nil: nobody has said how.
+    /// Ends the process as SIGTERM does; nil: not set.
     var drain: (@Sendable () -> Void)?
     /// Replaces the process by another one; nil: it cannot be.
     var upgrade: UpgradeDesk?

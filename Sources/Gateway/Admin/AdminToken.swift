@@ -3,7 +3,7 @@ import HTTP1
 import Synchronization
 
 /// The token that operators show on the internal port. It stands in a file of its own, which is read at the start and
-/// with every reload; without one, or while it cannot be used, nobody is let in.
+/// with every reload; without one, or while it cannot be used, every request is refused.
 final class AdminToken: Sendable {
   /// Bytes of a token: less can be guessed, more is no token.
   static let lengths = 16...512
@@ -28,7 +28,7 @@ final class AdminToken: Sendable {
     return nil
   }
 
-  /// Whether a request may go on. The time that it takes says nothing of the token but its length.
+  /// Whether a request may continue. The time that it takes says nothing of the token but its length.
   func check(_ request: HTTPRequestHead) -> Verdict {
     guard let token = token.withLock({ $0 }) else { return .closed }
     let values = request.fields.values("Authorization")

@@ -2,10 +2,11 @@ import Bytes
 import HTTP1
 import Transport
 
-/// Tells a connection that it is refused: answers the first thing it sends, whatever it is, and closes.
+/// Refuses a connection: answers its first request, whatever it is, and closes.
 ///
-/// A peer that does too much is answered after a while, and not read until then: one that comes again at once comes 200
-/// times a second with 200 connections, and not 4,000 times, which kept others waiting for 17 ms.
+/// A peer over its limit is answered after a delay, and not read until then. So a peer that reconnects at once with 200
+/// connections connects 200 times a second. Without the delay it connected 4,000 times a second, and other clients
+/// waited for 17 ms.
 final class RefusalSession: ConnectionHandler {
   /// A connection that sends nothing is answered after this long.
   private static let patience: Duration = .seconds(2)

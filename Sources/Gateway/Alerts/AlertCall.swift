@@ -4,7 +4,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// What an owner asks of its rules, read and checked as far as a loop can: what is left is the desk's.
+/// An owner's request about its rules, parsed and checked as far as a loop can; the desk checks the rest.
 struct AlertCall: Sendable {
   /// Letters of a rule's name.
   static let nameLimit = 100
@@ -24,7 +24,7 @@ struct AlertCall: Sendable {
 
   /// Reads a request.
   /// - Parameters:
-  ///   - grant: of the one who asks; it has an owner.
+  ///   - grant: the requester's; it has an owner.
   ///   - find: the refusal of a symbol; nil if it is there.
   init(
     _ request: ControlRequest, _ grant: Grant, find: (String) -> ProtocolError?

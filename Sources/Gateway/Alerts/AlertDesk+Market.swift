@@ -6,7 +6,7 @@ import Synchronization
 
 /// What the loops hand over.
 extension AlertDesk {
-  /// Takes what a market said; never waits. On any loop.
+  /// Takes a market's values; never waits. On any loop.
   func add(_ source: AlertSource, _ events: [AlertMarketEvent]) {
     let moment = moment
     if mailbox.withLock({ $0.add(source, events, at: moment) }) { queue.async { self.takeMail() } }
@@ -14,7 +14,7 @@ extension AlertDesk {
 
   private func takeMail() {
     let mail = mailbox.withLock { $0.take() }
-    // Nothing that fires now could be written: what the market does meanwhile is a gap.
+    // Nothing that fires now could be written: what the market does in the meantime is a gap.
     let isStuck = draft.firings.count >= Self.firingLimit
     for (source, event, moment) in mail.events {
       switch event {
@@ -33,8 +33,7 @@ extension AlertDesk {
     settle()
   }
 
-  /// Figures were left out: every market that is live has had a gap, and what comes next says how long it may have
-  /// been.
+  /// Values were left out: every live market has had a gap, and its next value says how long the gap may have been.
   private func breakOff() {
     sharedFigures.withLock { $0.overflows += 1 }
     let now = moment
@@ -53,13 +52,13 @@ extension AlertDesk {
       depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) })
   }
 
-  /// Counts the symbols of a rule that came or went, and tells the loops.
+  /// Counts the symbols of an added or removed rule, and notifies the loops.
   func use(_ rule: AlertRule, by step: Int) {
     for symbol in rule.symbols {
       let count = uses[symbol, default: 0] + step
       uses[symbol] = count > 0 ? count : nil
       if count <= 0 {
-        // Nobody says any longer what it does.
+        // No loop reports its values any more.
         live.remove(symbol)
         let now = moment
         engine.setFeed(engine.source(symbol), isLive: false, at: now)
@@ -96,7 +95,7 @@ extension AlertDesk {
     return owner
   }
 
-  /// An owner who only looked, or was refused, leaves nothing behind.
+  /// An owner that only read, or was refused, leaves no state.
   func forgetIfIdle(_ subject: String) {
     guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
     owners[owner] = nil

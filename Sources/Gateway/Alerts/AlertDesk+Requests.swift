@@ -75,7 +75,7 @@ extension AlertDesk {
       }
       guard let store else { return reply(.success(Self.body(id, entry.newest.map { [$0] } ?? []))) }
       // The file may be slow, and the desk has prices to look at.
-      DispatchQueue.global(qos: .default).async {
+      DispatchQueue.global().async {
         do throws(DataFileError) {
           reply(.success(Self.body(id, try store.firings(of: id))))
         } catch {

@@ -8,11 +8,11 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Watches for all owners of alerts: the engine, its store, and what owners and streams are shown.
+/// Watches alerts for all owners: it owns the engine and the store, and answers owners and streams.
 ///
-/// It has a queue of its own. Loops hand it prices of the markets that rules name and what owners ask; neither waits.
-/// What happened is gathered in a draft, written in one transaction at a time, and told only when that is in the file:
-/// a firing that anybody has heard of is there after a crash. Where nothing is kept everybody hears at once.
+/// It has its own queue. Loops pass it the prices of markets that rules name, and the requests of owners; neither
+/// waits. The desk collects changes in a draft, and writes one transaction at a time. It reports firings only when they
+/// are in the file, so every reported firing still exists after a crash. Without a store, it reports at once.
 package final class AlertDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `mailbox` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.
@@ -43,7 +43,7 @@ package final class AlertDesk: @unchecked Sendable {
   /// How long to wait before a failed transaction is tried again, ms.
   private static let retryAfter = 1_000
 
-  /// A rule beside what the engine has of it.
+  /// The desk's part of a rule, beside the engine's.
   struct Entry {
     var owner: AlertOwner
     var name: String
@@ -105,7 +105,7 @@ package final class AlertDesk: @unchecked Sendable {
   let log: Logger
   let kernel: any Kernel
   let store: AlertStore?
-  let queue = DispatchQueue(label: "tidegate.alerts", qos: .default)
+  let queue = DispatchQueue(label: "tidegate.alerts")
   let mailbox = Mutex(AlertMailbox())
   let sharedFigures = Mutex(Figures())
 
@@ -133,7 +133,7 @@ package final class AlertDesk: @unchecked Sendable {
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
   private(set) var hasEnded = false
-  /// Where what is wanted and what is shown goes; set once, before `start`.
+  /// The receiver of wanted markets and of shown documents; set once, before `start`.
   var outlet: (any AlertOutlet)?
 
   /// Takes up the rules of a file. One that cannot be read costs alerts alone: they are in memory then, and the log
@@ -207,7 +207,7 @@ package final class AlertDesk: @unchecked Sendable {
       // Once more, whatever went wrong before.
       failure = nil
       draft.isLiveDue = store != nil
-      // Behind what the writer has already.
+      // After the batches that the writer already has.
       draft.completions.append { _ in completion() }
       settle()
     }
@@ -265,7 +265,7 @@ package final class AlertDesk: @unchecked Sendable {
     count()
   }
 
-  /// Sets what the owner of a rule sees to what the engine has now.
+  /// Updates the owner's view of a rule from the engine.
   func show(_ id: AlertID) {
     guard let entry = entries[id], let status = try? engine.status(of: id) else { return }
     let text = AlertText(id, entry, status)
@@ -283,7 +283,7 @@ package final class AlertDesk: @unchecked Sendable {
 
   // MARK: The store
 
-  /// Takes what the engine says, and has it written.
+  /// Takes the engine's output, and has it written.
   func settle() {
     assertOnQueue()
     if engine.hasOutput {
@@ -314,7 +314,7 @@ package final class AlertDesk: @unchecked Sendable {
     let shown = Shown(current, of: self)
     guard let store else { return tell(current, shown) }
     if store.file.setAside.count != filesSetAside {
-      // The file was damaged and begun anew: it has to be told everything.
+      // The file was damaged and replaced by an empty one: everything must be written again.
       filesSetAside = store.file.setAside.count
       draft = current
       draft.written.formUnion(entries.keys)
@@ -382,7 +382,7 @@ package final class AlertDesk: @unchecked Sendable {
     commit()
   }
 
-  /// Sends what is due to webhooks; what comes of it is written like everything else.
+  /// Sends due deliveries to webhooks; their results are written like all changes.
   private func sendDue() {
     guard let outlet, failure == nil else { return }
     let now = moment.wall
@@ -425,7 +425,7 @@ package final class AlertDesk: @unchecked Sendable {
 }
 
 extension AlertDesk.Draft {
-  /// What could not be written, and what came after it. Nobody waits for the former any longer.
+  /// What could not be written, and what came after it. No request waits for the former any longer.
   func followed(by next: AlertDesk.Draft) -> AlertDesk.Draft {
     var all = next
     all.written.formUnion(written)

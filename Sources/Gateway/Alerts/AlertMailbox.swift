@@ -4,7 +4,7 @@ import MarketData
 /// What a loop hands over of a market that rules name.
 enum AlertMarketEvent: Sendable {
   case scales(price: UInt8, size: UInt8)
-  /// - Parameter isFirst: it has been so all along, and nobody had asked: no gap has ended.
+  /// - Parameter isFirst: it has been so before, without a request: no gap has ended.
   case feed(isLive: Bool, isFirst: Bool = false)
   case book(isLive: Bool, isFirst: Bool = false)
   /// Of a live trade, at the market's scale.
@@ -32,12 +32,12 @@ struct AlertWatch: Sendable, Equatable {
   var symbol: String
   /// The engine's number of it.
   var source: AlertSource
-  /// False: nobody asks any longer.
+  /// False: no rule needs it any longer.
   var isWanted: Bool
   var depths: [Depth] = []
 }
 
-/// What the loops have handed over and the desk has not looked at yet, in the order in which it came.
+/// Values from the loops that the desk has not processed yet, in the order of arrival.
 struct AlertMailbox {
   /// Events that may wait: half a second of the busiest market.
   static let limit = 65_536
@@ -46,7 +46,7 @@ struct AlertMailbox {
   /// Figures found no room.
   private(set) var hasOverflown = false
 
-  /// Adds what one market said; whether the desk has to be called.
+  /// Adds a market's values; returns whether the desk must be called.
   mutating func add(_ source: AlertSource, _ news: [AlertMarketEvent], at moment: AlertMoment) -> Bool {
     let wasEmpty = events.isEmpty && !hasOverflown
     for event in news {

@@ -14,10 +14,10 @@ struct AlertRequest {
   let body: [UInt8]
   /// The rule's id; nil: all rules.
   let id: String?
-  /// What stands behind the id.
+  /// The path after the id.
   let verb: String?
 
-  /// - Parameter path: what stands behind `/v1/alerts/`.
+  /// - Parameter path: the path after `/v1/alerts/`.
   init(_ head: HTTPRequestHead, _ body: [UInt8], path: String) {
     self.head = head
     self.body = body
@@ -26,7 +26,7 @@ struct AlertRequest {
     verb = parts.count > 1 ? parts[1] : nil
   }
 
-  /// What is asked of the desk; nil for what only reads.
+  /// The request to the desk; nil for a request that only reads.
   func control() throws(RequestProblem) -> ControlRequest? {
     let isReading = head.method == "GET" || head.method == "HEAD"
     if isReading {
@@ -48,7 +48,7 @@ struct AlertRequest {
     }
     request.alert = id
     request.body = body
-    // A page that somebody has open may send a form, but not this type without asking first.
+    // A page of another site may send a form, but not this content type without a preflight.
     if !body.isEmpty { try Self.checkType(head) }
     request.revision = try revision()
     if let key = head.fields["Idempotency-Key"] {
@@ -127,7 +127,7 @@ extension PublicAPI {
   }
 
   /// Answers a request about webhooks.
-  /// - Parameter id: what stands behind `/v1/webhooks/`; empty: all.
+  /// - Parameter id: the path after `/v1/webhooks/`; empty: all.
   func webhooks(
     _ head: HTTPRequestHead, _ body: [UInt8], _ id: String, _ grant: Grant, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
@@ -149,7 +149,7 @@ extension PublicAPI {
     }
   }
 
-  /// Whose alerts a grant's holder may see.
+  /// The owner whose alerts a grant's holder may see.
   private func owner(of grant: Grant) throws(RequestProblem) -> String {
     guard let error = ControlRequest.refusal(for: grant) else { return grant.owner ?? "" }
     guard grant.channels.contains(.alerts) else {

@@ -5,7 +5,7 @@ import PubSub
 import Transport
 import Venues
 
-/// Hands the desk what it asks for of the markets of one loop. Owned by its node's loop.
+/// Passes the values of one loop's markets that the desk needs to the desk. Owned by its node's loop.
 ///
 /// A batch of a feed that no rule names costs one look-up; of one that some do, one more for each change.
 final class LoopAlerts {
@@ -22,7 +22,7 @@ final class LoopAlerts {
 
   unowned let node: LoopNode
   let desk: AlertDesk
-  /// What the desk asks for, of this loop's markets or not.
+  /// The markets that the desk needs, of this loop or of others.
   private var wanted: [String: AlertWatch] = [:]
   /// By feed and instrument.
   private var watched: [Int: [Watched?]] = [:]
@@ -144,7 +144,7 @@ final class LoopAlerts {
     return list[id.index]
   }
 
-  /// Tells the desk which of scales, feed and book are others than it knows; whether the feed is live.
+  /// Reports changes of scales, feed and book to the desk; returns whether the feed is live.
   @discardableResult
   private func tellState(of id: InstrumentID, _ slot: Int, isNew: Bool = false) -> Bool {
     guard var entry = entry(slot, id) else { return false }

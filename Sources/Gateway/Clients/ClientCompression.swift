@@ -5,8 +5,7 @@ import WebSocket
 /// The contexts of permessage-deflate that all clients of a loop share: one that compresses, a few that inflate for the
 /// time of a message. An idle client holds none. Confined to its loop.
 final class ClientCompression {
-  /// What is agreed on with clients: nothing is taken over from message to message, so that what is sent is the same
-  /// for all.
+  /// The parameters offered to clients: no context takeover, so that all clients get the same bytes.
   let policy: PerMessageDeflate.Policy?
   let inflaters = InflaterPool()
   private let settings: GatewayConfiguration.Compression

@@ -6,10 +6,10 @@ import WebSocket
 /// Writes a client's messages as server-sent events: the bytes of the frames that WebSocket clients get, which are
 /// shared and not made again, with a few of its own around them. Owned by one loop.
 struct EventWriter {
-  /// Between two ids, monotonic µs: an id has up to 2 KiB, and a reader that comes back without the newest drops
-  /// what it has by `seq`.
+  /// The interval between two ids, monotonic µs. An id has up to 2 KiB, and a client that resumes from an older id
+  /// ignores known messages by `seq`.
   static let idInterval: Int64 = 250_000
-  /// Bytes that a client may send behind its request, which nobody reads.
+  /// Bytes that a client may send after its request; they are ignored.
   static let inputLimit = 64 << 10
 
   private static let prefix = SharedBytes(Array("\(EventText.prefix)".utf8))
@@ -21,9 +21,9 @@ struct EventWriter {
 
   init(_ request: EventsRequest) { positions = EventPositions(request) }
 
-  /// Writes what a WebSocket client would be sent as `frame`.
+  /// Writes a message that a WebSocket client would get as `frame`.
   /// - Parameters:
-  ///   - isLast: whether none follows at once: then an id goes with it, if one is due.
+  ///   - isLast: whether no message follows at once; then an id is added, if one is due.
   ///   - moment: monotonic µs.
   mutating func write(_ frame: SharedBytes, isLast: Bool, at moment: Int64, to connection: Connection) {
     let start = WebSocketFrame.payloadStart(ofUnmasked: frame.unsafeBytes)
@@ -49,7 +49,7 @@ struct EventWriter {
     nextID = moment + Self.idInterval
   }
 
-  /// Counts what the client sends behind its request; false when it is more than an accident.
+  /// Counts the bytes that the client sends after its request; false if they are too many.
   mutating func mayDrop(_ count: Int) -> Bool {
     inputBytes += count
     return inputBytes <= Self.inputLimit

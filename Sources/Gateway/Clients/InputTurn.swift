@@ -1,8 +1,8 @@
-/// Whose input a loop takes in one turn, and who waits for the next: two queues, each in the order in which sessions
-/// came.
+/// Selects the clients whose input a loop reads in one turn, and those that wait for the next turn: two queues, each in
+/// the order of arrival.
 ///
-/// Clients that are within their rates go first. Those that are ahead of them, on what a burst allows, share a quarter
-/// of the turn. So hundreds of clients that use up their bursts at the same moment delay each other, and nobody else.
+/// Clients within their rates go first. Clients beyond their rates, within what a burst allows, share a quarter of the
+/// turn. So hundreds of clients that use their bursts at the same moment delay only each other.
 struct InputTurn<Session> {
   /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 1 to 2 ms. Heartbeats,
   /// market data and probes are never further away than that and one request.

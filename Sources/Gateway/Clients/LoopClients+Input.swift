@@ -2,7 +2,7 @@ import Bytes
 import PubSub
 import Transport
 
-/// From clients' connections to the hub: how much of it in one turn, and who is next.
+/// Input from clients' connections to the hub: how much is read in one turn, and which client is next.
 extension LoopClients {
   /// Whether a session's input may be taken in this turn.
   /// - Parameter isNext: whether it has waited and its turn has come.

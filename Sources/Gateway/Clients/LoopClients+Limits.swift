@@ -12,9 +12,9 @@ struct ExcessState {
   fileprivate var closed = 0
 }
 
-/// Ends those who are too slow or have too much waiting: a few at a time. Ten thousand connections that began together
-/// are overdue together; to look at them all in one turn, or to end them in one, kept everybody else waiting for 10 ms
-/// and more.
+/// Closes clients that are too slow or have too many queued bytes, a few at a time. Ten thousand connections that began
+/// together are overdue together; to look at them all in one turn, or to end them in one, kept everybody else waiting
+/// for 10 ms and more.
 extension LoopClients {
   /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1
   /// µs, an end 40.
@@ -55,8 +55,8 @@ extension LoopClients {
     newcomers.append(connection, at: permit.came, isOfInterest: Self.isSilent)
   }
 
-  /// Ends the connection that has been silent longest, its TLS handshake included, for one that came at `time`, ns, and
-  /// has this `room`: here or, where there is none, on the next of `hops` loops.
+  /// Closes the connection that has been silent longest, its TLS handshake included, in favour of one that arrived at
+  /// `time`, ns, with this `room`: here or, if there is none, on the next of `hops` loops.
   func makeRoom(_ room: Int, hops: Int, until time: UInt64) {
     loop.assertOnLoop()
     let found = newcomers.popFirst(until: time) { connection, came in

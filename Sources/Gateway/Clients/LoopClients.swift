@@ -24,7 +24,7 @@ final class LoopClients: @unchecked Sendable {
   var excess = ExcessState()
   /// Connections that may not have asked for anything yet.
   var newcomers = ArrivalQueue()
-  /// Who has sent more than a turn takes (`LoopClients+Input.swift`).
+  /// Clients that have sent more than one turn reads (`LoopClients+Input.swift`).
   var inputTurn = InputTurn<StreamSession>()
   /// Of one hand-over, kept for its room.
   private var frames: [SharedBytes] = []
@@ -127,7 +127,7 @@ final class LoopClients: @unchecked Sendable {
   // MARK: From the hub's queues to their connections
 
   /// Hands the client's queued frames to its connection, while the kernel takes them; the rest can still be merged. A
-  /// client that is known to be slow gets small portions, since what is handed over gets old on the way.
+  /// slow client gets small portions, because bytes in the kernel get old.
   func write(to session: StreamSession, _ now: Timestamp) {
     let connection = session.connection
     let most =

@@ -7,11 +7,11 @@ import WebSocket
 
 /// The WebSocket side of one client: frames in to the hub, queued frames out to the socket. Owned by one loop.
 ///
-/// A reader of server-sent events is a client like others: its request stands for the messages that it would send, and
-/// what it is sent leaves as events (`EventWriter`). It cannot answer a ping, so that it counts as one that reads, and
-/// is gone when its kernel takes nothing for a minute.
+/// A client of server-sent events is treated the same: its request replaces the messages that it would send, and it
+/// receives messages as events (`EventWriter`). It cannot answer a ping, so it counts as reading. It is closed if its
+/// kernel takes no bytes for a minute.
 ///
-/// It holds no buffer of its own while the client is idle.
+/// It holds no buffer while the client is idle.
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
@@ -24,12 +24,12 @@ final class StreamSession: ConnectionHandler {
   /// What the gateway closed it with; nil: it has not.
   private(set) var closeCode: UInt16?
   private unowned let clients: LoopClients
-  /// What it has shown of itself; nil: nothing, or nothing is asked for.
+  /// The client's verified token; nil: none, or none is required.
   var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
   private var isClosing = false
-  /// What was read and not taken, at most `Connection.Limits.readBytes`, and what it waits for. Nothing is read
-  /// meanwhile.
+  /// Bytes that were read but not processed, at most `Connection.Limits.readBytes`, and the reason for waiting. The
+  /// session reads nothing in the meantime.
   private var held = ByteBuffer()
   private var hold = Hold.none
   /// Frames taken since closing began.
@@ -37,7 +37,7 @@ final class StreamSession: ConnectionHandler {
   /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left
   /// out (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
   private var owedPong: [UInt8]?
-  /// Monotonic µs: when something last came, when a ping went out that is not answered (0: none), when closing began.
+  /// Monotonic µs: the time of the last input, of the unanswered ping (0: none), and of the start of closing.
   private var heardAt: Int64
   let openedAt: Int64
   private(set) var pace: ClientPace
@@ -47,7 +47,7 @@ final class StreamSession: ConnectionHandler {
   private var closingAt: Int64 = 0
   /// What the peer had taken when the ping went out.
   private var takenAtPing: Int64 = 0
-  /// What the kernel held for the peer when it was last asked.
+  /// The kernel's unsent bytes for the peer at the last check.
   var kernelQueuedBytes = 0
   /// Bytes handed over before the client had shown that it reads, and whether it has.
   private var unprovenBytes = 0
@@ -76,9 +76,10 @@ final class StreamSession: ConnectionHandler {
   /// such peers would be served at full rate until then. A client that reads answers before its first request goes out,
   /// and waits for nothing.
   static let unprovenLimit = 4 << 10
-  /// For clients behind something that swallows pongs: what they say this long after they came counts as much, µs.
+  /// For clients behind a proxy that drops pongs: a message from the client this long after it connected counts as an
+  /// answer, too, µs.
   private static let proofAfter: Int64 = 1_000_000
-  /// Bytes handed to the socket at a time; what is behind them can still be merged.
+  /// Bytes passed to the socket at a time; frames after them can still be merged.
   static let handOverBytes = 32 << 10
   /// The same for a client that has not taken the last ones at once.
   static let slowHandOverBytes = 4 << 10
@@ -101,7 +102,7 @@ final class StreamSession: ConnectionHandler {
     self.pace = ClientPace(at: heardAt)
   }
 
-  /// Asks the client to show that it reads. Once, right behind the answer to its handshake.
+  /// Sends the ping with which a client shows that it reads. Once, right after the answer to its handshake.
   func greet() { if events == nil { sendPing() } }
 
   private func sendPing() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
@@ -159,7 +160,7 @@ final class StreamSession: ConnectionHandler {
     hold = .none
     guard connection.isOpen else { return held.release() }
     heardAt = connection.loop.moment
-    // A client that is held back is not read from: what is held counts as what it says now, or nothing would.
+    // The session does not read from a client that is held back. Therefore its held input counts as a sign of life.
     if heardAt - openedAt >= StreamSession.proofAfter { prove() }
     var input = held.unsafeMutableBytes
     take(&input, isNext: true)
@@ -187,14 +188,14 @@ final class StreamSession: ConnectionHandler {
       if !isClosing { sendClose(error.code, error.reason) }
       connection.close()
     }
-    // What comes behind the end of a connection is of no interest.
+    // Input after the end of a connection is ignored.
     if !connection.isOpen { input = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
   }
 
   /// Whether another frame may be taken now. If not, reading rests until something brings it on.
   private func mayTake(isNext: Bool) -> Bool {
     if isClosing {
-      // The peer's close frame is looked for in this much; it may lie behind what it had sent before.
+      // The peer's close frame is searched for in this many bytes; it may follow bytes that the peer had sent before.
       closingFrames += 1
       if closingFrames <= StreamSession.closingFrameLimit { return true }
       connection.close()
@@ -262,13 +263,13 @@ final class StreamSession: ConnectionHandler {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
     closingAt = connection.loop.moment
-    // Nobody answers the end of events.
+    // A client of events does not answer the end.
     if events != nil { return connection.close() }
-    // The peer's close frame may be behind what is held.
+    // The peer's close frame may follow the held input.
     if hold == .time || hold == .replies { waitForTurn() }
   }
 
-  /// Ends the connection behind what is queued, without waiting for the client's close frame.
+  /// Ends the connection after the queued bytes, without waiting for the client's close frame.
   func endConnection() { connection.close() }
 
   /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
@@ -293,7 +294,7 @@ final class StreamSession: ConnectionHandler {
     }
   }
 
-  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at the least.
+  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at least.
   private func watchReader(at moment: Int64) {
     let taken = taken
     if taken > takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {

@@ -4,12 +4,12 @@ import Transport
 
 /// Composite markets and conversions on the stream. Owned by its node's loop.
 ///
-/// Every loop hands over to loop 0 what the members show that it owns: those whose book left or entered its state at
-/// the end of the turn, the others on a tick of 100 ms, each once however often it changed. Loop 0 makes each composite
-/// once for all that came since its own last tick, and at once where a state changed. A market that is no member costs
+/// Every loop passes the values of its member markets to loop 0. It passes markets whose book went in or out of sync at
+/// the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each composite
+/// once for all changes since its own last tick, and at once after a change of state. A market that is no member costs
 /// one look-up a batch.
 final class LoopComposites {
-  /// How old a table of conversions gets while somebody subscribes to one, µs.
+  /// The largest age of the table of conversions while a conversion has subscribers, µs.
   private static let ratePeriod = 250 * Microseconds.millisecond
   /// What a part takes in a mailbox.
   private static let partBytes = MemoryLayout<QuotePart>.stride + 128
@@ -22,14 +22,14 @@ final class LoopComposites {
   private var watched: [Int: [Int: String]] = [:]
   /// Of those, what has changed since it was handed over.
   private var dirty: Set<MarketPlace> = []
-  /// Whether some of it is to be told with the end of the turn.
+  /// Whether a part of it must be passed on at the end of the turn.
   private var isUrgent = false
   private var ticks: UInt = 0
 
   // What loop 0 keeps.
 
   private var board = CompositeBoard()
-  /// Whether a state is another, or somebody new waits, so that the next tick is not waited for.
+  /// Whether a state has changed, or a new subscriber waits, so that loop 0 does not wait for the next tick.
   private var isNews = false
   private var rates = RateBoard()
   private lazy var rateBook = RateBook(node: node)
@@ -134,7 +134,7 @@ final class LoopComposites {
     isNews = true
   }
 
-  /// Somebody subscribes to a composite or a conversion, or nobody does any longer.
+  /// A composite or a conversion has its first subscriber, or none any longer.
   func demand(_ demand: StreamDocumentDemand) {
     switch demand {
     case .wanted(let name) where name.channel == .rate: rates.want(name.name)

@@ -1,6 +1,6 @@
 import MarketData
 
-/// An entry of who may come in, as it was written: a key, an issuer of tokens, or everybody.
+/// An entry of `access`, as it was written: a key, an issuer of tokens, or anonymous clients.
 struct AccessEntry {
   enum Kind: String, CaseIterable { case key, jwt, anonymous }
 

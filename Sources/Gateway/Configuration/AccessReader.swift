@@ -5,8 +5,8 @@ import MarketData
 import PubSub
 import Transport
 
-/// Checks entries of who may come in, and makes a policy of them. All problems are reported together, each with its
-/// place and what is allowed there.
+/// Checks the entries of admitted clients, and makes a policy of them. All problems are reported together, each with
+/// its place and what is allowed there.
 struct AccessReader {
   /// Bytes of a file that an entry names.
   static let sizeLimit = 1 << 20

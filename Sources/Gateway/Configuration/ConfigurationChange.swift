@@ -44,7 +44,7 @@ struct ConfigurationChange {
       guard item.old != item.new else { continue }
       if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
     }
-    // Who has come in without a token would have to leave, and the other way round.
+    // The gateway would have to close clients without a token, or the reverse.
     if (old.access == nil) != (new.access == nil) {
       needsRestart.append(
         Item(key: "access", old: old.access?.summary ?? "anybody", new: new.access?.summary ?? "anybody"))
@@ -56,7 +56,7 @@ struct ConfigurationChange {
   private mutating func compareFeeds(_ old: GatewayConfiguration, _ new: GatewayConfiguration) {
     let before = old.feedConnections
     let after = new.feedConnections
-    // The symbols of a venue that needs several connections of a kind are split anew with every change.
+    // The symbols of a venue that needs several connections of a kind are split again with every change.
     let shared = Set((before + after).filter { $0.venue.number > 1 }.map(\.venue.name))
     for venue in shared.sorted() {
       let (was, becomes) = (old.feeds.first { $0.venue == venue }, new.feeds.first { $0.venue == venue })

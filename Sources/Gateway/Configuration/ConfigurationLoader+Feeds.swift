@@ -144,7 +144,7 @@ extension ConfigurationLoader {
       || (parts[2].utf8.count == 8 && parts[2].utf8.allSatisfy { (0x30...0x39).contains($0) })
   }
 
-  /// Who may come in, where the configuration itself says it.
+  /// The admitted clients, if the configuration itself names them.
   private mutating func checkAccess() {
     guard !access.isEmpty else { return }
     if configuration.keysFile != nil {

@@ -48,11 +48,11 @@ package struct LoadedConfiguration: Sendable {
 /// Reads and checks a configuration: file, then environment, then flags; the later wins. Every value of every layer is
 /// checked, also one that a later layer replaces, and all problems are reported together.
 package struct ConfigurationLoader: Sendable {
-  /// What is known of a venue here: its name and how many symbols one feed may carry.
+  /// A venue, as the loader knows it: its name and the largest number of symbols of one feed.
   package struct VenueRule: Sendable {
     package let name: String
     package let symbolLimit: Int
-    /// Why symbols within that limit cannot be carried all the same.
+    /// Why symbols within that limit still cannot be followed.
     package let objection: @Sendable (_ symbols: [String]) -> String?
     package init(
       name: String, symbolLimit: Int, objection: @escaping @Sendable (_ symbols: [String]) -> String? = { _ in nil }

@@ -1,4 +1,4 @@
-/// One thing that is wrong with a configuration: its name, where it stands, what is allowed.
+/// A mistake in a configuration: the setting's name, its place, and the allowed values.
 package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringConvertible {
   /// The setting: `limits.clients`, `TIDEGATE_LISTN`, `--feed`.
   package let name: String
@@ -6,7 +6,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   package let place: String
   /// What is wrong: `"many" is not allowed`.
   package let message: String
-  /// What may stand there instead, in words; empty where `message` says it.
+  /// The allowed values, in words; empty if `message` names them.
   package let allowed: String
   /// The name that was probably meant.
   package let suggestion: String?

@@ -36,7 +36,7 @@ enum FileProblem {
     return mode.map { $0.intValue & 0o002 != 0 } ?? false
   }
 
-  /// What to say of such a file that decides who may come in.
+  /// The problem of such a file if it decides about access.
   static func writableByAll(_ path: String, name: String) -> ConfigurationProblem {
     ConfigurationProblem(
       name: name, place: "file \(path)", message: "can be written by everybody on this machine",

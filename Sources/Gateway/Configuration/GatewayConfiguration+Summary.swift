@@ -1,7 +1,7 @@
 import Transport
 
 extension GatewayConfiguration {
-  /// Every setting with its value, then every feed's symbols. Secrets stand in files, of which this has the paths.
+  /// Every setting with its value, then every feed's symbols. Secrets are in files; this has only the paths.
   var shown: [(key: String, value: String)] {
     Setting.all.map { ($0.key, $0.show(self)) }
       + feeds.map { ("feeds.\($0.venue).symbols", $0.symbols.joined(separator: ",")) }

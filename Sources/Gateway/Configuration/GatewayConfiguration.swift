@@ -47,7 +47,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
-  /// How `wss` and `https` are served; in the clear without a certificate.
+  /// The TLS settings of `wss` and `https`; without a certificate the port serves without TLS.
   package struct TLSSettings: Sendable, Equatable {
     /// PEM files of chains, leaf first. The name that a client asks for decides (SNI); the first serves all others.
     package var certificates: [String] = []
@@ -62,7 +62,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var handshakes = 1_000
     /// Tickets to resume with after a full handshake, 0…2.
     package var tickets = 1
-    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at the most).
+    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at most).
     package var ticketKeySeconds = 43_200
     package init() {}
   }
@@ -91,7 +91,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var messageBytes = 64 << 10
     /// Unsent bytes above which a client is closed with 4108, 64 KiB…256 MiB.
     package var queuedBytes = 1 << 20
-    /// Time without progress after which a client that is owed something is closed with 4108, 1…600 s.
+    /// Time without progress after which a client with queued bytes is closed with 4108, 1…600 s.
     package var stallSeconds = 60
     /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
     /// 1 MiB…64 GiB.
@@ -133,8 +133,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var thresholdBytes = 512
     /// 1 (fast)…9 (small).
     package var level = 1
-    /// The window of both directions as a power of two, 9…15; clients with room for less get no compression. Twelve is
-    /// what the smallest of the usual clients ask for.
+    /// The window of both directions as a power of two, 9…15; clients with a smaller window get no compression. Common
+    /// clients request at least 12.
     package var windowBits = 12
     package init() {}
   }
@@ -197,9 +197,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
   package var tlsSettings = TLSSettings()
-  /// The key file, which says who may come in; anybody if nil.
+  /// The key file with the admitted clients; nil: every client.
   package var keysFile: String?
-  /// Who may come in, where the configuration itself says it; nil: anybody, or whom the key file lets in.
+  /// The admitted clients, if the configuration itself names them; nil: every client, or those of the key file.
   package var access: AccessPolicy?
   /// A file with the token that operators show on the internal port; the administration is closed if nil.
   package var adminTokenFile: String?
@@ -245,7 +245,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var upgradeDrainSeconds = 3
   /// `Origin` values that browsers may come from, compared exactly; any if empty.
   package var origins: [String] = []
-  /// Proxies whose word on the client's address is taken.
+  /// Proxies whose reports of client addresses are trusted.
   package var trustedProxies: [IPNetwork] = []
   /// The header that they write it in.
   var proxyHeader = TrustedProxies.Header.xForwardedFor
@@ -260,10 +260,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
 
   package init() {}
 
-  /// Whose pages may connect; nil: all.
+  /// The origins whose pages may connect; nil: all.
   var allowedOrigins: Set<String>? { origins.isEmpty ? nil : Set(origins) }
 
-  /// What the client port speaks TLS with; nil: in the clear.
+  /// The TLS settings of the client port; nil: the port serves without TLS.
   package var tls: TLSServerConfiguration? {
     guard !tlsSettings.certificates.isEmpty else { return nil }
     var server = TLSServerConfiguration(

@@ -3,8 +3,8 @@ import Configuration
 import Foundation
 import MarketData
 
-/// A file of who may come in, beside the configuration: its hashes and secrets may have other owners. Its part `access`
-/// is that of a configuration (`AccessSection`).
+/// A file of the admitted clients, separate from the configuration, so that hashes and secrets may have other owners.
+/// Its part `access` is that of a configuration (`AccessSection`).
 ///
 /// Files of other names have lines. This is the older form, which this version still reads: words with spaces between,
 /// `#` before a comment.

@@ -71,7 +71,7 @@ struct NamedFiles {
       throw mistake(
         "\"\(name)\" is no name of \(what)", allowed: "1 to 64 letters of a-z 0-9 . _ - before .json")
     }
-    // A file that nobody would read whole is not read at all; a pipe would never end.
+    // A file over the limit is not read at all; a pipe would never end.
     let attributes = try? FileManager.default.attributesOfItem(
       atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
     guard attributes?[.type] as? FileAttributeType == .typeRegular else {

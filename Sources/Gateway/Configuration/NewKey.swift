@@ -1,14 +1,14 @@
 import Access
 import Transport
 
-/// A new API key: 256 random bits behind a prefix by which scanners for leaked secrets can know it.
+/// A new API key: 256 random bits after a prefix, by which scanners for leaked secrets can recognise it.
 package struct NewKey: Sendable {
   /// What the client sends: `tg_` and 43 characters.
   package let text: String
   private let entry: AccessEntry
 
-  /// - Parameter fields: what it may have: `symbols=kraken:*`.
-  /// - Throws: what is wrong with the name or the fields.
+  /// - Parameter fields: its rules: `symbols=kraken:*`.
+  /// - Throws: the mistake in the name or the fields.
   package init(name: String, fields: [String] = []) throws(ConfigurationProblems) {
     text = "tg_" + Base64URL.encode(SystemRandom.bytes(32))
     let digits = Array("0123456789abcdef")

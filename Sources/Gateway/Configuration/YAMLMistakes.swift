@@ -47,7 +47,7 @@ struct YAMLMistakes {
     var rest = line.dropFirst(space.count)
     var indentation = space.count
     while rest == "-" || rest.hasPrefix("- ") {
-      // Each element of a list begins anew.
+      // Each element of a list starts again.
       levels.removeAll { $0.indentation > indentation }
       rest = rest.dropFirst()
       let skipped = rest.prefix { $0 == " " }.count

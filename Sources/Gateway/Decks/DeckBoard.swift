@@ -3,8 +3,8 @@ import Decks
 import MarketData
 import PubSub
 
-/// What is shown of decks to those who subscribe: each deck and zone once a day, and once more when a reload changes
-/// it. Time comes in with each call.
+/// The documents of decks with subscribers: one for each deck and zone a day, and another if a reload changes it. Each
+/// call passes the time.
 struct DeckBoard {
   /// The card of a deck in a zone at a moment; nil where the deck is gone.
   typealias Reading = (_ deck: String, _ zone: String, _ now: Timestamp) -> DeckDay?
@@ -20,13 +20,13 @@ struct DeckBoard {
   /// The span in which none of them turns.
   private var quiet = (from: Timestamp.distantPast, until: Timestamp.distantFuture)
 
-  /// Somebody subscribes: the document comes with the next `advance`.
+  /// Adds a subscribed document; the next `advance` shows it.
   mutating func want(_ name: StreamDocumentName) {
     shown[name] = Shown(begins: .distantFuture)
     quiet.from = .distantFuture
   }
 
-  /// Nobody does any longer.
+  /// Removes a document without subscribers.
   mutating func release(_ name: StreamDocumentName) {
     shown[name] = nil
     findQuiet()
@@ -35,8 +35,8 @@ struct DeckBoard {
   /// The decks are others now, or have other cards: all are looked at with the next `advance`.
   mutating func decksChanged() { quiet.from = .distantFuture }
 
-  /// Shows what is new: documents that are wanted, whose day is over, or whose deck has changed. A clock that was set
-  /// back turns cards back. O(1) in between, else O(documents).
+  /// Publishes new documents: those with new subscribers, those whose day has ended, and those whose deck has changed.
+  /// If the clock was set back, cards go back, too. O(1) if nothing is due, else O(documents).
   mutating func advance(to now: Timestamp, _ read: Reading, _ show: (StreamDocumentName, [UInt8]) -> Void) {
     guard now < quiet.from || now >= quiet.until else { return }
     // In their order, so that a seed makes the same world each time.

@@ -17,8 +17,8 @@ final class DeckDesk: Sendable {
   /// All of them, by name.
   var all: [Deck] { decks.withLock { Array($0.values) }.sorted { $0.name < $1.name } }
 
-  /// Takes other decks in their place, and reads zones anew. Blocks on the disk.
-  /// - Returns: what is different, in words; those who show decks are to be told.
+  /// Replaces the decks, and reads time zones again. Blocks on the disk.
+  /// - Returns: the differences, in words. The caller notifies the loops that show decks.
   func replace(_ decks: [Deck]) -> [String] {
     if !decks.isEmpty { zones.refresh() }
     let fresh = Self.byName(decks)
@@ -47,7 +47,8 @@ final class DeckDesk: Sendable {
     return .success(DeckDay(deck, zone: zone, rules, now: now))
   }
 
-  /// The same for who was shown it before: its zone is known then, and the deck may be gone. Nil if it is.
+  /// The same for a document that was shown before: its zone is known, but the deck may have been removed. Nil if it
+  /// was.
   func shown(_ name: String, zone: String, now: Timestamp) -> DeckDay? {
     if case .success(let today) = today(name, zone: zone, now: now) { return today }
     return nil

@@ -10,7 +10,7 @@ final class LoopDecks {
 
   init(node: LoopNode) { self.node = node }
 
-  /// Somebody subscribes to a deck in a zone, or nobody does any longer.
+  /// A deck in a zone has its first subscriber, or none any longer.
   func demand(_ demand: StreamDocumentDemand) {
     node.loop.assertOnLoop()
     switch demand {
@@ -29,7 +29,7 @@ final class LoopDecks {
     advance()
   }
 
-  /// Turns the cards whose day is over; about ten times a second.
+  /// Replaces the cards whose day has ended; about ten times a second.
   func everyTick() { advance() }
 
   private func advance() {

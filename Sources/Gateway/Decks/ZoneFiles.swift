@@ -2,15 +2,15 @@ import Alerts
 import Foundation
 import Synchronization
 
-/// The time zones of the system, each read when it is first asked for.
+/// The time zones of the system, each read on its first use.
 ///
-/// Which there are is listed beforehand: a name that nobody has costs no look at the disk.
+/// The names are listed in advance, so that an unknown name causes no disk access.
 final class ZoneFiles: Sendable {
   /// Where the system keeps the IANA database.
   private static let folder = "/usr/share/zoneinfo/"
   /// Folders with the same zones once more, in other ways of counting seconds.
   private static let copies = ["posix/", "right/"]
-  /// Names that are listed at the most; the database of 2026 has 600.
+  /// Names that are listed at most; the database of 2026 has 600.
   private static let limit = 5_000
 
   private struct State {

@@ -62,7 +62,7 @@ final class FeedLine: ConnectionHandler {
   /// Answers that are being read away from the loop, by request.
   private var reading: Set<Int> = []
   /// Reads the lists of all feeds, one after the other.
-  private static let lists = DispatchQueue(label: "tidegate.lists", qos: .utility)
+  private static let lists = DispatchQueue(label: "tidegate.lists")
   private var scratch = ByteBuffer()
   /// Tells quiet from dead; of the connection that is open, or was last.
   private var watch: ConnectionWatch

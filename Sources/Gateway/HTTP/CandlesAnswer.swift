@@ -3,7 +3,7 @@ import History
 import MarketData
 import PubSub
 
-/// `/v1/candles/{symbol}`: what the rings have and what is kept, as one.
+/// `/v1/candles/{symbol}`: joins candles in memory with stored ones.
 struct CandlesAnswer {
   let api: PublicAPI
 

@@ -13,8 +13,8 @@ struct ConsoleFiles: Sendable {
 
   /// Those of the client port.
   static let embedded = ConsoleFiles { $0.hasPrefix(operationsPrefix) ? nil : $0 }
-  /// Those of the internal port: the page `/ops`, and what it loads. They hold nothing of the gateway; what the page
-  /// shows it asks the administration for.
+  /// The files of the internal port: the page `/ops` and its parts. They contain no data; the page requests its data
+  /// from the administration.
   static let operations = ConsoleFiles { path in
     path == operationsPrefix + "index.html"
       ? "/ops" : path.hasPrefix(operationsPrefix) || operationsShare.contains(path) ? path : nil

@@ -5,7 +5,7 @@ import PubSub
 ///
 ///     kraken=live;age_ms=12, coinbase=stale;age_ms=31200;simulated
 ///
-/// An age moves with every moment, so that it stands beside the body, which keeps its entity tag; a 304 has it, too.
+/// An age always changes, so it is a header and the body keeps its entity tag. A 304 has it, too.
 enum FeedAges {
   static let name = "Tidegate-Feeds"
 

@@ -10,7 +10,7 @@ struct FeedErrorReport: Sendable {
   /// What tells the connection apart: `binance-usdm`.
   var connection: String
   var counts: [(kind: FeedError.Kind, count: Int)]
-  /// Newest first; empty where nobody asked for this connection.
+  /// Newest first; empty if the request does not include this connection.
   var entries: [FeedErrorRing.Entry]
 }
 
@@ -28,7 +28,7 @@ enum FeedErrorsBody {
     return name.contains("/") ? nil : String(name)
   }
 
-  /// The answer for the venue or connection called `name`; 404 with what is near if there is none.
+  /// The answer for the venue or connection called `name`; 404 with similar names if there is none.
   static func response(_ name: String, _ reports: [FeedErrorReport], now: Timestamp) -> HTTPResponse {
     let asked = reports.filter { $0.venue == name || $0.connection == name }
     guard !asked.isEmpty else {

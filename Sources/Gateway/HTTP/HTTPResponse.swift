@@ -11,9 +11,9 @@ struct HTTPResponse: Sendable {
   var allowedOrigin: String? = "*"
   /// A strong validator of the body, quotes included; nil: none is sent.
   var entityTag: String?
-  /// Whether a `GET` has a body that goes on: then nobody says how long it is, and `HEAD` is what it is asked with.
+  /// Whether the body of a `GET` has no end: then the answer has no length, and `HEAD` is answered without one.
   var isEndless = false
-  /// For the same request when it comes again; nil: it is to be worked out each time.
+  /// For a repeated request; nil: the answer is computed each time.
   var memo: AnswerMemo?
 
   /// Fields of answers that a page of another origin may read.
@@ -36,8 +36,8 @@ struct HTTPResponse: Sendable {
     )
   }
 
-  /// An error in the protocol's shape: what is wrong, what it meant for the request, what to do. With
-  /// `retryAfterMilliseconds` it may be tried again, and `Retry-After` says so in whole seconds.
+  /// An error in the protocol's shape: the mistake, its impact on the request, and the remedy. With
+  /// `retryAfterMilliseconds` the client may retry, and `Retry-After` has the time in whole seconds.
   static func error(
     _ status: Int, code: String, message: String, hint: String? = nil, retry: Bool = false,
     retryAfterMilliseconds: Int64? = nil, fields: [HTTPField] = []

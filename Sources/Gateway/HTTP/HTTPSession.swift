@@ -9,8 +9,8 @@ protocol HTTPResponder: AnyObject {
   /// The same with the body that came with the request, which most answers do not depend on.
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// Answers `request`, which came before and was answered with `memo`, by calling `reply` on the same loop; false:
-  /// that holds no longer, and it is to be worked out anew.
+  /// Answers `request`, which was answered before with `memo`, by calling `reply` on the same loop. Returns false if
+  /// `memo` is no longer valid, and the answer must be computed again.
   func respond(
     to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void
@@ -18,13 +18,13 @@ protocol HTTPResponder: AnyObject {
   /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
   /// `respond` answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
-  /// A request was answered with so many bytes of body; nil: it could not be read, or none came in time.
+  /// A request was answered with this many bytes of body; nil: the request was unreadable, or none arrived in time.
   /// - Parameter nanoseconds: from its head to its answer.
   func answered(
     _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection)
   /// The connection is gone.
   func ended(_ connection: Connection)
-  /// A client spoke TLS to a port in the clear.
+  /// A client spoke TLS to a port without TLS.
   func sawTLS(from peer: SocketAddress)
   /// The date for `Date` fields, renewed once a second.
   var httpDate: String { get }
@@ -47,29 +47,29 @@ extension HTTPResponder {
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Hardly an answer depends on more than the head, so a client that waits for a status before it sends a body
-/// (`Expect: 100-continue`) gets the final one at once (RFC 9110 section 10.1.1), and its connection is closed, since
-/// nobody knows whether the body will come.
+/// Most answers depend only on the head. So a client that waits for a status before it sends a body
+/// (`Expect: 100-continue`) gets the final answer at once (RFC 9110 section 10.1.1). Then its connection is closed,
+/// because the session cannot know whether the body will follow.
 ///
-/// While an answer is owed, or the client does not take those it got, nothing is read: what it sends on waits in the
-/// kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` and one answer.
+/// While an answer is pending, or the client does not read its answers, the session reads nothing; further requests
+/// wait in the kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` plus one answer.
 final class HTTPSession: ConnectionHandler {
   /// Unsent bytes of answers above which no further request is read.
   static let unsentLimit = 64 << 10
-  /// Bytes of requests that may wait behind the one that is being answered. A client that sends more at once has its
-  /// connection closed after that answer, and asks again for what it got none to (RFC 9112 section 9.3.2).
+  /// Bytes of requests that may wait while another one is answered. If a client sends more at once, its connection is
+  /// closed after that answer, and the client must repeat the unanswered requests (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
   /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
   /// waiting.
   static let requestsPerTurn = 4
-  /// How long nothing is read after a 429, ns: who goes on asking is answered four times a second.
+  /// How long the session reads nothing after a 429, ns: a client that continues is answered four times a second.
   static let restAfterRefusal: Duration = .milliseconds(250)
 
   private unowned let responder: any HTTPResponder
   private unowned let connection: Connection
   private let limits: HTTPConnectionLimits
   private var parser = HTTPRequestParser()
-  /// What was read behind the request that is being answered; reading is paused while it holds anything.
+  /// Bytes read after the present request; reading pauses while there are any.
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false
@@ -108,7 +108,7 @@ final class HTTPSession: ConnectionHandler {
     return true
   }
 
-  /// Tells the watch what the connection is at.
+  /// Reports the phase of the connection to the watch.
   private func observe(at moment: Int64) {
     let taken = connection.bytesWritten
     if isAnswering {
@@ -158,6 +158,9 @@ final class HTTPSession: ConnectionHandler {
     if !isFinished, !isAnswering, atOnce || requests > 0 { finish() }
   }
 
+  /// Whether a request is being answered, or the first one may be on its way.
+  var owesAnswer: Bool { !isFinished && (isAnswering || requests == 0) }
+
   private func keep(_ bytes: UnsafeRawBufferPointer) {
     if waiting.count + bytes.count <= HTTPSession.pipelineLimit { return waiting.append(bytes) }
     waiting.release()
@@ -178,7 +181,7 @@ final class HTTPSession: ConnectionHandler {
     return connection.isWritable
   }
 
-  /// Reads on after an answer that came later, or after the client took what was unsent.
+  /// Continues reading after a delayed answer, or after the client has read the unsent bytes.
   private func goOn() {
     while !waiting.isEmpty, canRead {
       let taken = read(waiting.unsafeMutableBytes)
@@ -189,7 +192,7 @@ final class HTTPSession: ConnectionHandler {
     settle()
   }
 
-  /// Lets the kernel keep what cannot be read now, and tells the watch where things stand.
+  /// Leaves bytes that cannot be read now in the kernel, and reports the phase to the watch.
   private func settle() {
     guard !isFinished else { return }
     if waiting.isEmpty, !isAnswering, rest == nil, connection.isWritable {
@@ -259,7 +262,7 @@ final class HTTPSession: ConnectionHandler {
   ) -> Bool {
     // What takes the connection over decides about its reading.
     connection.resumeReading()
-    // Every request's time begins anew, also of those that came in one read.
+    // Every request's time starts again, also of those that came in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
       let octets = octets.flatMap { RememberedRequest.octets($0, head, body: body) }
@@ -305,7 +308,7 @@ final class HTTPSession: ConnectionHandler {
         head, status: status, bytes: bytes, nanoseconds: connection.loop.kernel.uptime() &- begunAt, on: connection)
       guard keepAlive else { return finish() }
       if response.status == 429 { rest(for: HTTPSession.restAfterRefusal) }
-      // Inside `read` the loop there goes on.
+      // Inside `read` the loop there continues.
       if isLate { goOn() }
     }
     isLate = true
@@ -348,8 +351,8 @@ final class HTTPSession: ConnectionHandler {
 }
 
 extension HTTPResponse {
-  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for one that nobody
-  /// knows (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
+  /// The refusal of `method` where only `allowed` are served: 405 for one that is registered, 501 for an unknown one
+  /// (RFC 9110 sections 15.5.6 and 15.6.2); nil if it is among them.
   static func refusal(of method: String, allowed: [String]) -> HTTPResponse? {
     guard !allowed.contains(method) else { return nil }
     let allow = HTTPField("Allow", allowed.joined(separator: ", "))

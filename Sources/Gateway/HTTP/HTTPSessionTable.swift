@@ -53,6 +53,6 @@ struct HTTPSessionTable {
     return session
   }
 
-  /// Counts anew what all have queued. O(places).
+  /// Counts again what all have queued. O(places).
   mutating func recount() { for _ in places.indices { _ = next() } }
 }

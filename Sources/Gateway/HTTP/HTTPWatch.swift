@@ -15,8 +15,8 @@ package struct HTTPConnectionLimits: Sendable, Equatable {
   package init() {}
 }
 
-/// Watches that a client keeps up the pace of HTTP: whole heads soon, bodies and responses at a least rate, no idling
-/// for ever. Sans-IO: events and their times go in, and what is overdue comes out.
+/// Enforces the time limits of HTTP on a client: whole heads in time, a minimum rate of bodies and responses, and a
+/// limit for idling. Sans-IO: events and their times go in, overdue limits come out.
 struct HTTPWatch {
   /// What the connection is at.
   enum Phase: Equatable {
@@ -27,7 +27,7 @@ struct HTTPWatch {
     case head
     /// Bytes of the body so far.
     case body(Int)
-    /// The gateway owes an answer.
+    /// The client waits for the gateway's answer.
     case answering
     /// Bytes of responses the client has taken since the first that it did not take at once.
     case sending(Int)
@@ -62,7 +62,7 @@ struct HTTPWatch {
     self.since = now
   }
 
-  /// The connection is at `phase`; a phase that goes on keeps its begin. `.idle` stays `.fresh` until something has
+  /// The connection is at `phase`; a phase that continues keeps its begin. `.idle` stays `.fresh` until something has
   /// come.
   mutating func enter(_ phase: Phase, at now: Int64) {
     // The first head is counted from the connection's begin: connecting and waiting is as slow as sending slowly.

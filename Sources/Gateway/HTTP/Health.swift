@@ -17,7 +17,7 @@ struct Health: Sendable {
   /// Venues that must be live before the gateway counts as ready.
   private let required: Int
   let isDraining: Bool
-  /// Why history is not written; nil while it is, or none is kept. Clients are served all the same.
+  /// Why history is not written; nil while it is, or if none is stored. Clients are served nevertheless.
   private let historyFailure: String?
 
   /// - Parameters:

@@ -24,10 +24,10 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private let admin: AdminAPI?
 
   /// - Parameters:
-  ///   - tls: what the client port speaks TLS with.
-  ///   - shedCount: connections turned away for want of descriptors.
-  ///   - recorders: what recorders have done.
-  ///   - admin: answers operators; nil: nobody does.
+  ///   - tls: the TLS configuration of the client port.
+  ///   - shedCount: the number of connections refused for lack of descriptors.
+  ///   - recorders: the counters of recorders.
+  ///   - admin: answers operators; nil: there is no administration.
   init(
     node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
     recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil,
@@ -70,7 +70,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     return admin.takeOver(connection, request) { [self] in connections -= 1 }
   }
   var httpDate: String { node.httpDate }
-  /// What stands here is for operators: no page that somebody has open may read it.
+  /// These answers are for operators: no page in a browser may read them.
   var answersOrigins: Bool { false }
 
   func respond(
@@ -199,8 +199,8 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private var upgradeMetrics: String { (admin?.upgradeReport ?? UpgradeReport()).metrics }
 
-  /// What the machine's kernel says of this process; a simulated one has none to tell of, and its runs must be the same
-  /// each time.
+  /// The machine kernel's figures about this process. A simulated kernel reports none, because its runs must be the
+  /// same each time.
   private var processFigures: String {
     node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }

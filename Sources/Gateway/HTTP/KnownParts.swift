@@ -2,8 +2,8 @@ import MarketData
 import PubSub
 import Synchronization
 
-/// What the markets' owners have said of views and the texts that they made of them, by place and view: another answer
-/// takes them as long as they are current. Confined to one loop.
+/// The stamps and texts of views from the markets' owners, by place and view. Other answers use them while they are
+/// current. Confined to one loop.
 final class KnownParts {
   struct Key: Hashable {
     let loop: Int
@@ -19,7 +19,7 @@ final class KnownParts {
 
   /// Bytes of all texts.
   static let byteLimit = 8 << 20
-  /// Views, with or without their text. What is asked for, clients choose.
+  /// The number of views, with or without text. Clients choose which views are requested.
   static let countLimit = 8_192
   private var parts: [Key: Part] = [:]
   /// Keys in the order in which they came.
@@ -41,7 +41,7 @@ final class KnownParts {
     return part.text
   }
 
-  /// Keeps what is known of a view in place of what was; a text of the same content stays. O(1) amortised.
+  /// Replaces the stamp of a view; a text of the same content stays. O(1) amortised.
   func keep(_ stamp: PartStamp, text: [UInt8]? = nil, as key: Key) {
     let old = parts[key]
     let kept = text ?? (old?.stamp.tag == stamp.tag ? old?.text : nil)
@@ -65,7 +65,7 @@ final class KnownParts {
 
 /// How many memos a loop has given out that still live.
 final class MemoCount: Sendable {
-  /// Each holds up to 3 KB with the request that it stands beside, and up to 8 KB with a hundred symbols.
+  /// Each holds up to 3 KB with its request, and up to 8 KB with a hundred symbols.
   static let limit = 4_096
 
   private let count = Atomic<Int>(0)
@@ -80,14 +80,14 @@ final class MemoCount: Sendable {
   fileprivate func leave() { count.subtract(1, ordering: .relaxed) }
 }
 
-/// What an answer was made of, for the same request when it comes again: as long as nothing of it has changed, the
-/// answer is the same, and nobody need be asked. Of use on the loop that made it alone.
+/// The content of an answer, for the same request when it is repeated. While the content has not changed, the answer is
+/// the same, and no loop must be asked. Valid only on the loop that made it.
 final class AnswerMemo: Sendable {
   /// Of the plain body.
   let tag: String
   /// The venues of the answer, for its age.
   let venues: [String]
-  /// What a token must allow to have it, beside all symbols.
+  /// The channels that a token must allow, in addition to all symbols.
   let channels: Set<ChannelName>
   private let stamps: [PartStamp]
   private let validUntil: Timestamp

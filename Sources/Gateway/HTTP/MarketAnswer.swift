@@ -6,10 +6,10 @@ import Transport
 
 /// Answers one request about markets, whose data may be on several loops, in the order asked. Owned by the asking loop.
 ///
-/// First the loops say what the answer would be made of, which is cheap, and they are not even asked about a part that
-/// is known and has not changed. A client that has just that gets 304, and what was made for another client is sent
-/// again, whole or in parts. Only else the loops make the texts, in pieces of at most `pieceCost`, each in a turn of
-/// its own, so that no feed or client waits for one large request.
+/// First the loops report the revisions of the answer's parts, which is cheap. They are not asked about a part that is
+/// known and has not changed. A client that already has the answer gets 304, and parts made for another client are sent
+/// again. Only otherwise do the loops make the texts, in pieces of at most `pieceCost`, each in a separate turn, so
+/// that no feed or client waits for one large request.
 final class MarketAnswer {
   /// The most that one turn makes, in points of a sparkline: some 50 µs.
   static let pieceCost = 2_048
@@ -239,7 +239,7 @@ enum EntityTag {
   /// That of the gzip form of what has `tag`.
   static func ofCompressed(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }
 
-  /// The tag that a client holds of what has `tag`, in plain or as gzip; nil if it holds neither.
+  /// The client's tag for the content with `tag`, plain or as gzip; nil if it has neither.
   static func match(_ lists: [String], _ tag: String) -> String? {
     guard !lists.isEmpty else { return nil }
     if matches(lists, tag) { return tag }

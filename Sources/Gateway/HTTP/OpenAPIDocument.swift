@@ -194,7 +194,7 @@ enum OpenAPIDocument {
     out.append("}}")
   }
 
-  /// The document, or 304 for who has it.
+  /// The document, or 304 if the client has it.
   static func answer(_ request: HTTPRequestHead, _ node: LoopNode) -> HTTPResponse {
     let (bytes, tag) = body
     if let held = EntityTag.match(request.fields.values("If-None-Match"), tag) { return .unchanged(held) }

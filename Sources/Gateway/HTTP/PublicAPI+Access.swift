@@ -3,10 +3,10 @@ import HTTP1
 import PubSub
 import Transport
 
-/// Who asks, what that one may not, and what is written down of it.
+/// Identifies the client of a request, refuses what it may not do, and writes the access log.
 extension PublicAPI {
   struct Caller {
-    /// Nil: nobody has said.
+    /// Nil: the client has sent no token.
     var grant: Grant?
     var credential: AccessPolicy.Credential?
   }

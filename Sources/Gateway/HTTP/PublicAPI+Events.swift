@@ -4,8 +4,8 @@ import HTTP1
 import PubSub
 import Transport
 
-/// `/v1/events`: the stream for those who read HTTP. The request is turned into the messages of a WebSocket client, and
-/// the connection into that client's, so that streams, limits, pace, rights and the end are the same.
+/// `/v1/events`: the stream for HTTP clients. The request is turned into the messages of a WebSocket client, and the
+/// connection into that client's, so that streams, limits, pace, rights and the end are the same.
 extension PublicAPI {
   /// Takes a connection over, as `upgrade` does; false, with `refused`, where that is not to be.
   func beginEvents(

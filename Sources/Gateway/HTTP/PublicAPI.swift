@@ -158,7 +158,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     reply: @escaping (HTTPResponse) -> Void
   ) -> Bool { RepeatedAnswer(api: self).answer(request, memo, on: connection, reply: reply) }
 
-  /// - Parameter charge: takes what the answer costs from what the client may ask for, or refuses it.
+  /// - Parameter charge: takes the cost of the answer from the client's allowance, or refuses the request.
   private func answer(
     _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
     charge: @escaping (Int) -> HTTPResponse?
@@ -221,7 +221,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// A file of the console. At `/` it is for who asks for a page; everybody else reads the plain words.
+  /// A file of the console. At `/` it is for clients that request HTML; others get plain text.
   private func file(_ path: String, _ request: HTTPRequestHead) -> HTTPResponse? {
     if path.hasPrefix("/tidegate.") { return ConsoleFiles.embedded[path] }
     guard node.settings.servesConsole else { return nil }
@@ -246,8 +246,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(500, code: "internal", message: "the upgrade failed", retry: true)
   }
 
-  /// Adds what every answer needs that depends on who asks: which pages may read it, whom it may be kept for, and how
-  /// it is encoded.
+  /// Adds the header fields that depend on the client: which pages may read it, whom it may be kept for, and how it is
+  /// encoded.
   func finishing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
@@ -317,7 +317,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes())
   }
 
-  /// Where a symbol's data is, and its state; or why it cannot be had.
+  /// Where a symbol's data is, and its state; or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)

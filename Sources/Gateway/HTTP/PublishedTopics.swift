@@ -9,7 +9,7 @@ import Synchronization
 /// The topics of a gateway: written on the internal port, read on both, on every loop.
 ///
 /// Where there is a data file a document is written first, and is there for readers once it is in the file; numbers and
-/// their epoch then go on after a restart.
+/// their epoch then continue after a restart.
 final class PublishedTopics: Sendable {
   static let prefix = "/v1/topics/"
   /// Documents in one answer at most.
@@ -62,7 +62,7 @@ final class PublishedTopics: Sendable {
     _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp,
     reply: @escaping @Sendable (HTTPResponse, News?) -> Void
   ) {
-    // A page that somebody has open may send a form here, but not this type without asking first.
+    // A page of another site may send a form here, but not this content type without a preflight.
     let type = request.fields["Content-Type"]?.prefix { $0 != ";" }
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
       return reply(
@@ -106,7 +106,7 @@ final class PublishedTopics: Sendable {
     }
   }
 
-  /// Counts what somebody publishes on the client port; the µs to wait if it is too much.
+  /// Counts what a token publishes on the client port; returns the µs to wait if it is too much.
   func charge(_ subject: String, bytes: Int, now: Int64) -> Int64? {
     pace.withLock { $0.take(subject, bytes: bytes, now: now) }
   }

@@ -3,11 +3,11 @@ import MarketData
 import PubSub
 import Transport
 
-/// Asks the loops that own markets what these show, and says of each whether its feed is live. Owned by the asking
+/// Collects the values of markets from the loops that own them, with the state of each feed. Owned by the requesting
 /// loop.
 ///
-/// A composite market and a table of conversions have no state of their own: each answer is worked out from one
-/// moment's markets, so that a venue that is stale has left with the answer that follows.
+/// Composite markets and conversions have no state of their own: each answer is computed from the markets of one
+/// moment. So a stale venue is excluded from the next answer.
 final class QuoteGathering {
   private let node: LoopNode
   private let depth: Int

@@ -22,7 +22,7 @@ struct RepeatedAnswer {
     } else {
       return false
     }
-    // Who asks may have become another: a token ends, and a configuration changes.
+    // The client's grant may have changed: a token ends, or a configuration changes.
     guard case .success(let caller) = api.identify(request), let grant = caller.grant, grant.allowsAllSymbols,
       memo.channels.isSubset(of: grant.channels)
     else { return false }

@@ -1,8 +1,7 @@
-/// Bodies that clients have been sent, by entity tag: for the next client that asks for the same, and in the compressed
-/// form.
+/// Sent bodies by entity tag, for the next client with the same request, also in compressed form.
 ///
-/// A tag says what a body is made of, so that an entry is never wrong, only unused. Holds at most `byteLimit`; the
-/// oldest go first. Confined to its loop.
+/// A tag identifies the content of a body, so an entry is never wrong, only unused. Holds at most `byteLimit`; the
+/// oldest entries are removed first. Confined to its loop.
 struct ResponseCache {
   /// Bytes of all bodies, both forms.
   static let byteLimit = 8 << 20

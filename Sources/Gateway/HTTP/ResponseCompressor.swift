@@ -1,7 +1,7 @@
 import HTTP1
 import Transport
 
-/// The compressed answers of one loop: those that may be asked for again, and those that are being made.
+/// The compressed answers of one loop: those that may be requested again, and those that are being made.
 final class ResponseCompressor {
   /// Answers by their entity tags, plain and compressed.
   var cache = ResponseCache()

@@ -160,7 +160,7 @@ enum Route: CaseIterable, Sendable {
     }
   }
 
-  /// What `/` says to those who ask for no page.
+  /// The answer of `/` to clients that do not request HTML.
   static func welcomeText(_ feeds: [FeedStatus]) -> String {
     let unreal = feeds.filter { $0.source != .live }
     let warning = unreal.map { "\($0.venue) (\($0.source.rawValue))" }.joined(separator: ", ")

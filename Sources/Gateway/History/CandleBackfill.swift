@@ -22,12 +22,12 @@ struct CandlePage: Sendable {
   var covers: Range<Timestamp>?
 }
 
-/// Asks one venue over REST for candles that are missing, one request at a time, within the venue's pace: instruments
-/// that somebody subscribes to first, then shorter candles before longer ones. Owned by one loop.
+/// Requests missing candles from one venue over REST, one request at a time, at the venue's pace. Instruments with
+/// subscribers come first, then shorter candles before longer ones. Owned by one loop.
 ///
-/// - A venue that says "too often" is left alone for as long as it asks, or a minute.
-/// - A page that does not come is asked for three times; one that is refused, once. What is missing then is asked for
-///   again with the next plan: after a reconnect, or the next start.
+/// - If a venue answers "too many requests", the backfill pauses for the time that the venue names, or a minute.
+/// - A page without an answer is requested three times, a refused page once. What is still missing is requested with
+///   the next plan: after a reconnect, or at the next start.
 final class CandleBackfill {
   /// Pages that may wait: seven for each of 2,000 instruments.
   static let limit = 14_000
@@ -94,8 +94,8 @@ final class CandleBackfill {
     self.deliver = deliver
   }
 
-  /// What is wanted of every instrument: what its charts show. Days are computed from hours where the venue has none of
-  /// its own.
+  /// The candles to request for every instrument: those of its charts. Days are computed from hours if the venue has no
+  /// day candles.
   func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] { Self.ranges(format, now: now) }
 
   /// All days that the venue may have; nil where it has no days of its own. No market is older than 2010.
@@ -118,8 +118,8 @@ final class CandleBackfill {
     }
   }
 
-  /// Asks for what is missing of an instrument, unless it is being asked for already.
-  /// - Parameter endsAtListing: whether a page without a candle ends it: what is older was before the listing.
+  /// Requests the missing candles of an instrument, unless they are being requested already.
+  /// - Parameter endsAtListing: whether an empty page ends the requests, because older times precede the listing.
   func ask(
     for missing: [MissingCandles], of instrument: Instrument, as symbol: String, now: Timestamp,
     endsAtListing: Bool = false, isWatched: @escaping (InstrumentID) -> Bool
@@ -165,8 +165,8 @@ final class CandleBackfill {
     }
   }
 
-  /// The page to ask for next: of an instrument that somebody watches, then of the shortest candles, then the one that
-  /// came first. O(pages).
+  /// The next page to request: first of an instrument with subscribers, then of the shortest candles, then the one that
+  /// was added first. O(pages).
   private func choose() -> Int? {
     var best: (index: Int, rank: Int)?
     for (index, page) in pages.enumerated() {

@@ -3,8 +3,8 @@ import MarketData
 import PubSub
 import Transport
 
-/// Gets a page of candles: asks the loop that owns the market for what its rings have, and the store, on a thread of
-/// its own, for what they lack. Owned by the asking loop.
+/// Collects a page of candles: requests the candles in the rings from the market's loop, and the others from the store,
+/// on a separate thread. Owned by the requesting loop.
 struct ChartPageGathering {
   enum Outcome {
     case page(ChartPage, Instrument)
@@ -17,7 +17,7 @@ struct ChartPageGathering {
   let node: LoopNode
   let request: ChartPage.Request
 
-  /// What the owner of the market knows.
+  /// The candles of the market's loop.
   private struct Rings: Sendable {
     var instrument: Instrument
     var candles: [Candle]

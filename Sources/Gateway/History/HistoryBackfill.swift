@@ -11,13 +11,12 @@ package struct HistoryBackfillError: Error, Sendable, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Fills the store of history with venues' candles because somebody asks for it: beside a gateway or without one. Each
-/// answer is one transaction, so that it can be ended at any moment and be begun again: what is there is not asked for
-/// twice.
+/// Fills the history with venues' candles on request, with or without a running gateway. Each answer is one
+/// transaction. So the backfill can be ended at any moment and started again: it does not request stored candles twice.
 package final class HistoryBackfill: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks.
 
-  /// What is asked for of one instrument.
+  /// The requested candles of one instrument.
   package struct Job: Sendable {
     package let symbol: String
     let instrument: Instrument
@@ -34,7 +33,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     package var requests = 0
     package var candles = 0
     package var failures = 0
-    /// What the store said last, where it could not be written.
+    /// The store's last error, if it could not be written.
     package var failure: String?
   }
 
@@ -55,14 +54,14 @@ package final class HistoryBackfill: @unchecked Sendable {
     self.log = log
   }
 
-  // MARK: What is to be done
+  // MARK: Planning
 
-  /// What is missing of an instrument.
+  /// The missing candles of an instrument.
   /// - Parameters:
-  ///   - resolutions: those that are wanted; nil: all that the venue has.
-  ///   - range: nil: what charts show, as the gateway asks for by itself.
-  ///   - again: whether what is there is asked for, too. What the gateway observed itself stays.
-  ///   - restEndpoint: in place of the venue's own.
+  ///   - resolutions: the requested resolutions; nil: all that the venue has.
+  ///   - range: the requested range; nil: the range of charts, which the gateway requests by itself.
+  ///   - again: whether stored candles are requested again. Candles that the gateway observed itself are kept.
+  ///   - restEndpoint: replaces the venue's REST endpoint.
   package func job(
     _ symbol: String, _ resolutions: [Resolution]?, in range: Range<Timestamp>?, again: Bool, restEndpoint: String?,
     now: Timestamp
@@ -113,7 +112,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     }
   }
 
-  /// How long they take at the venues' pace at the least, s; venues are asked side by side.
+  /// How long they take at the venues' pace at least, s; venues are asked side by side.
   package static func seconds(_ jobs: [Job], now: Timestamp) -> Int64 {
     var times: [String: Int64] = [:]
     for job in jobs {
@@ -173,7 +172,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     return made
   }
 
-  /// On the loop, which nobody else waits for.
+  /// On the loop, which may block here: no other task waits for it.
   private func take(_ page: CandlePage) {
     var batch = HistoryBatch()
     batch.deliveries = [

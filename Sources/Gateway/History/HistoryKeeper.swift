@@ -27,12 +27,12 @@ private final class SecondTimer: @unchecked Sendable {
   deinit { source.cancel() }
 }
 
-/// Carries what the loops observe to the store of history, and what is kept back to them.
+/// Writes the loops' observations to the history store, and reads stored data for the loops.
 ///
-/// Loops hand over in passing: their items wait in a mailbox of `limit`, and once a second a queue of its own writes
-/// them in one transaction. A disk that is full, slow or gone costs history alone: the mailbox fills, what finds no
-/// room is counted and becomes a gap, the log says so once, and writing goes on as soon as it can. Reading has two
-/// queues, so that a restart with hundreds of instruments uses two cores.
+/// Loops never wait: their items wait in a mailbox of `limit`, and a separate queue writes them in one transaction a
+/// second. A full, slow or missing disk affects only the history. Then the mailbox fills. Items that do not fit are
+/// counted and become a gap, the log says so once, and writing continues as soon as possible. Two queues read, so a
+/// restart with hundreds of instruments uses two cores.
 package final class HistoryKeeper: Sendable {
   /// Items that may wait: closed minutes of 2,000 instruments for half an hour.
   static let limit = 60_000
@@ -66,7 +66,7 @@ package final class HistoryKeeper: Sendable {
     var rows = 0
     /// At most one of an instrument.
     var latest: [String: LatestState] = [:]
-    /// What every instrument is and whether it is observed, for a file that has to be begun anew.
+    /// What every instrument is and whether it is observed, for a file that has to be started again.
     var instruments: [String: Instrument] = [:]
     var observed: [String: Bool] = [:]
     var lost = 0
@@ -93,11 +93,11 @@ package final class HistoryKeeper: Sendable {
   private let progress: Mutex<Progress>
   /// Not of a lower class than the rest: on a busy machine it would be starved, and what it has not written a kill
   /// takes.
-  private let queue = DispatchQueue(label: "tidegate.history", qos: .default)
+  private let queue = DispatchQueue(label: "tidegate.history")
   private let readers: [DispatchQueue]
   private let turn = Atomic<Int>(0)
   /// For clients, so that a restart never waits for them.
-  private let clientReader = DispatchQueue(label: "tidegate.history.clients", qos: .default)
+  private let clientReader = DispatchQueue(label: "tidegate.history.clients")
   private let clientReads = Atomic<Int>(0)
   private let timer: SecondTimer
 
@@ -119,7 +119,7 @@ package final class HistoryKeeper: Sendable {
     figures.setAside = file.setAside.count
     figures.fileBytes = file.byteCount
     progress = Mutex(Progress(figures: figures))
-    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)", qos: .default) }
+    readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)") }
     timer = SecondTimer(queue: queue)
     for name in file.setAside {
       log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])
@@ -203,7 +203,7 @@ package final class HistoryKeeper: Sendable {
     read(on: readers[number % readers.count], work, then: body)
   }
 
-  /// The same for what a client asked for. False, and nothing is read, while `clientReadLimit` of them wait.
+  /// The same for a client's request. False, without a read, while `clientReadLimit` requests wait.
   func readForClient<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) -> Bool {
@@ -263,8 +263,8 @@ package final class HistoryKeeper: Sendable {
   /// come.
   func keep(_ streams: StoredStreams) { ended.withLock { $0.append(streams) } }
 
-  /// Leaves what the loops have given to the next run, if all of them have, and all else is written: streams go on
-  /// behind the last trades, which must be there, too.
+  /// Writes the loops' streams and sessions for the next run, if all loops have passed theirs and everything else is
+  /// written. Streams continue after the last trades, so these must be in the file, too.
   private func writeStreams() {
     let parts = ended.withLock { $0 }
     let isWritten = progress.withLock { $0.retry == nil && $0.failure == nil }
@@ -303,7 +303,7 @@ package final class HistoryKeeper: Sendable {
       var batch = mailbox.batch
       batch.latest = mailbox.latest.values.sorted { $0.symbol < $1.symbol }
       if let since = mailbox.lostSince {
-        // What is not there is a gap, and can be asked of the venues.
+        // Missing data is a gap, and can be requested from the venues.
         for (symbol, isObserved) in mailbox.observed.sorted(by: { $0.key < $1.key }) where isObserved {
           batch.observations.append(.init(symbol: symbol, time: since - 2 * Microseconds.minute, isObserved: false))
           batch.observations.append(.init(symbol: symbol, time: now, isObserved: true))

@@ -12,7 +12,7 @@ struct KeptRun: Sendable {
   let streams: [String: [StoredStreams.Stream]]
   let sessions: [KeptSession]
 
-  /// - Parameter loops: of this run. With another number of them streams have other numbers: none goes on.
+  /// - Parameter loops: of this run. With another number of them streams have other numbers: none continues.
   init(_ stored: StoredStreams, loops: Int) {
     let streams = stored.loops == loops ? stored.streams : []
     numbering = KeptNumbering(
@@ -25,7 +25,7 @@ struct KeptRun: Sendable {
 }
 
 extension LoopHistory {
-  /// Takes up the streams of an instrument, and its last trades, and goes on behind them.
+  /// Takes up the streams of an instrument, and its last trades, and continues behind them.
   func goOn(
     _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, after latest: LatestState?,
     now: Timestamp

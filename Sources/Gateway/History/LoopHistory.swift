@@ -23,10 +23,11 @@ final class LoopHistory {
     var tradeCount: UInt64 = 0
     /// Whether its past has been asked for and is not there yet.
     var waits = false
-    /// Whether it was shown without its past, for want of patience: then nothing goes on behind that any more.
+    /// Whether the wait for its history took too long and it was shown without it: then no stored stream can continue
+    /// here.
     var hasBegun = false
-    /// When the venue is asked for what is missing, and how often still: once at the beginning of an observation, and
-    /// once when the minute in which it began has ended.
+    /// When missing candles are requested from the venue, and how many requests remain: one at the beginning of an
+    /// observation, and one at the end of the minute in which it began.
     var planAt = Timestamp.distantFuture
     var plans = 0
     /// Whether all its days have been asked for in this run.
@@ -48,7 +49,7 @@ final class LoopHistory {
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
   private var isStopped = false
-  /// Until when streams of the run before are left to the next one if nothing went on with them.
+  /// Until when streams of the run before are left to the next one if nothing continued with them.
   private let awaitedUntil: Timestamp
 
   init(node: LoopNode, keeper: HistoryKeeper) {
@@ -249,7 +250,7 @@ final class LoopHistory {
 
   // MARK: From the venue
 
-  /// Somebody wants to see all there is of an instrument: the venue is asked for all its days, once a run.
+  /// A client requests the whole history of an instrument: request all its days from the venue, once a run.
   func wantAll(of id: InstrumentID, _ slot: Int) {
     guard let entry = feeds[slot], id.index < entry.instruments.count, !entry.instruments[id.index].hasAskedForAll,
       let days = entry.backfill?.allDays(now: node.clock.now())
@@ -300,7 +301,7 @@ final class LoopHistory {
     keeper.add(batch, now: now)
   }
 
-  /// The streams of the run before that instruments may still go on with, in the order of their numbers.
+  /// The streams of the run before that instruments may still continue with, in the order of their numbers.
   func awaited(now: Timestamp) -> [StoredStreams.Stream] {
     guard now < awaitedUntil, let kept = node.settings.kept else { return [] }
     return kept.streams.values.joined().sorted { $0.number < $1.number }

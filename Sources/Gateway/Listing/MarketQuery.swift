@@ -47,7 +47,7 @@ package struct MarketQuery: Sendable {
   package func nothingFound(among markets: [ListedMarket], venue: Venue) -> String {
     guard !markets.isEmpty else { return "\(venue.title) lists no market of that kind" }
     let names = markets.map(\.symbol.text)
-    // Somebody who writes a venue's own name gets the gateway's name for it.
+    // If the query is a venue's own name, the answer has the gateway's name.
     let near = NearNames.of(text, among: names + markets.map(\.venueSymbol))
     let symbols = near.map { name in markets.first { $0.venueSymbol == name }?.symbol.text ?? name }
     var unique: [String] = []

@@ -4,7 +4,7 @@ import PubSub
 import Transport
 import Venues
 
-/// Why a venue's list could not be had: a sentence with the venue's name and what was tried.
+/// Why a venue's list was not available: a sentence with the venue's name and what was tried.
 package struct VenueListingError: Error, Sendable, CustomStringConvertible {
   package let description: String
   package init(description: String) { self.description = description }
@@ -17,9 +17,9 @@ package enum VenueListing {
 
   /// The markets of all the venue's connections that may have some of `families`, in the venue's order.
   /// - Parameters:
-  ///   - configuration: endpoints other than the venue's own, and whether 24 h volumes are asked for (`listing`).
-  ///   - families: the kinds of market that are wanted; connections that have none of them are not made.
-  ///   - loop: where it happens; not the caller's.
+  ///   - configuration: endpoints that replace the venue's own, and whether to request 24 h volumes (`listing`).
+  ///   - families: the requested kinds of market; connections without any of them are not opened.
+  ///   - loop: the loop that runs the requests; not the caller's.
   package static func markets(
     of venue: Venue, configuration: FeedConfiguration, families: Set<Instrument.Kind.Family>,
     tls: TLSClientContext?, loop: EventLoop, log: Logger
@@ -103,7 +103,7 @@ private final class ListingSession: FeedOwner, FeedRecorder {
     completion(result)
   }
 
-  // MARK: What the feed tells
+  // MARK: Reports of the feed
 
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
 

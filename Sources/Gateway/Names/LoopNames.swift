@@ -7,12 +7,12 @@ import PubSub
 import Transport
 import Venues
 
-/// Asks venues what their assets are called, and gives every loop the answer. Owned by the first loop.
+/// Requests the names of assets from venues, and passes them to every loop. Owned by the first loop.
 ///
-/// Beside the lists of markets: one request at a time over all venues, the first some seconds after the start and then
-/// once a day of each. What is kept from an earlier run counts from the first moment and is not asked for again before
-/// its day is over. An unreadable answer leaves the names that there are; it is asked for again after a minute, and
-/// each time after twice as long, up to six hours, or when the venue says.
+/// The requests are separate from those for lists of markets: one request at a time over all venues, the first some
+/// seconds after the start, then once a day for each venue. Stored names of an earlier run are valid at once, and are
+/// not requested again before their day is over. After an unreadable answer the present names stay. The request is
+/// repeated after a minute, then each time after twice as long, up to six hours, or when the venue says.
 final class LoopNames {
   /// Between two requests, whichever venue they go to, µs.
   private static let pace = 5 * Microseconds.second
@@ -22,7 +22,7 @@ final class LoopNames {
   private static let shortestWait = Microseconds.minute
   private static let longestWait = 6 * Microseconds.hour
   /// For answers that are large.
-  private static let reader = DispatchQueue(label: "tidegate.names", qos: .utility)
+  private static let reader = DispatchQueue(label: "tidegate.names")
 
   private struct Source {
     let venue: String
@@ -59,7 +59,7 @@ final class LoopNames {
     }
   }
 
-  /// Has a venue asked, if it says names and is not asked already. On the loop.
+  /// Starts the request for a venue's names, if the venue publishes names and no request runs. On the loop.
   func add(_ venue: Venue, configuration: FeedConfiguration, tls: TLSClientContext?) {
     node.loop.assertOnLoop()
     let base = configuration.restEndpoint ?? venue.restEndpoint
@@ -72,7 +72,7 @@ final class LoopNames {
       venue: venue.name, key: isOwn ? venue.name : "\(venue.name)@\(base)", format: format, endpoint: endpoint,
       tls: tls, due: now + Self.delay)
     if let list = kept.removeValue(forKey: source.key) {
-      // A clock that stood ahead must not keep a list for ever.
+      // A clock that was ahead must not keep a list for ever.
       source.due = max(source.due, min(list.time, now) + Self.life)
       var names = names
       names.set(list.names, of: venue.name)
@@ -81,7 +81,7 @@ final class LoopNames {
     sources.append(source)
   }
 
-  /// Asks for what is due. Once a second.
+  /// Starts due requests. Once a second.
   func everySecond(_ now: Timestamp) {
     guard request == nil, !isReading, now >= nextAt,
       let index = sources.indices.min(by: { sources[$0].due < sources[$1].due }), sources[index].due <= now
@@ -136,7 +136,7 @@ final class LoopNames {
     let now = node.clock.now()
     switch result {
     case .failure(let error): failed(index, error.detail, nil)
-    // An empty list is a venue's mistake, and no reason to forget what it said.
+    // An empty list is a venue's mistake; the known names stay.
     case .success(let (_, list)) where list.isEmpty: failed(index, "an empty list", nil)
     case .success(let (names, list)):
       sources[index].failures = 0

@@ -3,11 +3,10 @@ import PubSub
 import Synchronization
 import Transport
 
-/// A line for each request over HTTP and for each stream that has ended: who, what, how long, how it ended, how much.
-/// Off unless `log.access` asks for it, and never more lines a second than `log.access-per-second`: what is beyond is
-/// counted.
+/// Writes a line for each HTTP request and for each ended stream: client, target, duration, result, bytes. Off unless
+/// `log.access` turns it on. It writes at most `log.access-per-second` lines a second, and counts further ones.
 ///
-/// Paths are written without their query, and tokens never: of a client that has one, the name of its key.
+/// Paths are written without their query. Tokens are never written; a client with a token has the name of its key.
 final class AccessLog: Sendable {
   /// What is logged.
   enum Scope: String, CaseIterable, Sendable {
@@ -24,7 +23,7 @@ final class AccessLog: Sendable {
 
   private struct State {
     var settings: Settings
-    /// Lines of the second that began at `second`, and what was left out since it was told.
+    /// The number of lines in the second that began at `second`, and of lines left out since the last report.
     var second = Int64.min
     var lines = 0
     var leftOut = 0
@@ -57,7 +56,7 @@ final class AccessLog: Sendable {
   /// Who was served.
   struct Client {
     var peer: IPAddress?
-    /// The name of its key; nil: it has none, or none is asked for.
+    /// The name of the client's key; nil: it has no key, or none is required.
     var subject: String?
 
     fileprivate var fields: Logger.Metadata {
@@ -117,7 +116,7 @@ final class AccessLog: Sendable {
     }
   }
 
-  /// Says what was left out; call about once a second.
+  /// Logs the number of lines left out; call about once a second.
   func tell() {
     let leftOut = state.withLock { state in
       defer { state.leftOut = 0 }

@@ -10,7 +10,7 @@ struct DeliveryTimes: Sendable {
   /// From the venue's time of a trade to its arrival, ns, by the feed's slot. Trades that the venue dates in the future
   /// count as 0: a clock is wrong then.
   private(set) var toArrival: [Histogram] = []
-  /// When the oldest message came that this turn is for, monotonic ns; 0: none.
+  /// The arrival of the oldest message of this turn, monotonic ns; 0: none.
   private var oldest: UInt64 = 0
   /// The same of what another loop has not taken yet.
   private var oldestHeld: UInt64 = 0
@@ -38,7 +38,7 @@ struct DeliveryTimes: Sendable {
     if oldest != 0, uptime >= oldest { toSocket.record(uptime - oldest) }
   }
 
-  /// When the oldest of what is offered to the other loops came; 0: nothing of a venue is among it.
+  /// The arrival of the oldest message in the deliveries for other loops; 0: they contain no message of a venue.
   var offered: UInt64 { oldestHeld == 0 ? oldest : oldestHeld }
 
   /// The turn ends.

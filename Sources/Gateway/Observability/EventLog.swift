@@ -1,9 +1,9 @@
 import Logging
 import Synchronization
 
-/// The last notable lines of the log, for those who look at the gateway: notices and worse, and the states of feeds.
+/// The last notable lines of the log, for operators: notices and worse, and the states of feeds.
 final class EventLog: Sendable {
-  /// Lines, fields of a line, and characters of a value that are kept: 100 kB at the most, 10 as a rule.
+  /// Lines, fields of a line, and characters of a value that are kept: 100 kB at most, 10 as a rule.
   static let limit = 60
   static let fieldLimit = 12
   static let textLimit = 160

@@ -2,9 +2,8 @@ import Logging
 import Synchronization
 import Transport
 
-/// Events that strangers cause, in the log: the first of a kind at once, then a line per kind and ten seconds with how
-/// many there were. However many come, there are no more lines than kinds and no more memory than tables of a fixed
-/// size.
+/// Logs events that unknown peers cause: the first of a kind at once, then one line per kind in ten seconds with their
+/// number. So any number of events causes at most one line per kind in that time, and uses tables of a fixed size.
 final class FoldedLog: Sendable {
   /// Between two lines of the same kind, monotonic µs.
   static let interval: Int64 = 10_000_000
@@ -59,7 +58,7 @@ final class FoldedLog: Sendable {
     if let line { write(line) }
   }
 
-  /// Tells what was folded and is due, and forgets kinds that have not come again; call about once a second.
+  /// Logs due folded events, and forgets kinds without new events; call about once a second.
   func tell() {
     let moment = now()
     let lines: [Event] = folds.withLock { folds in

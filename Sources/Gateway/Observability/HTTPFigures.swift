@@ -1,6 +1,6 @@
 import Bytes
 
-/// What the client port was asked for, and how it answered. Owned by one loop.
+/// Counts the requests and answers of the client port. Owned by one loop.
 struct HTTPFigures: Sendable {
   /// What paths are counted as: those of the routes, the console's files together, and all that do not exist. So a
   /// stranger's paths make no series.

@@ -5,8 +5,8 @@ import Transport
 /// Decides when to return memory that the allocator keeps for itself. A plain value without a clock, asked once a
 /// `HeapTrimmer.period`.
 ///
-/// glibc gives back by itself what is free at the top of an arena. Ten thousand clients that never read leave 480 MB in
-/// small pieces below things that live on: of 523 MB that the process then has, 12 are in use.
+/// glibc returns only the free memory at the top of an arena by itself. Ten thousand clients that never read leave 480
+/// MB in small pieces below other live memory: the process then has 523 MB, of which 12 are in use.
 struct TrimPolicy {
   /// Idle memory, beyond what cannot be given back, that is worth the locks, bytes.
   static let worth = 64 << 20
@@ -49,7 +49,7 @@ package final class HeapTrimmer: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
 
   package init(_ log: Logger) {
-    let queue = DispatchQueue(label: "tidegate.memory", qos: .utility)
+    let queue = DispatchQueue(label: "tidegate.memory")
     timer = DispatchSource.makeTimerSource(queue: queue)
     let watch = MemoryWatch(log)
     timer.setEventHandler { @Sendable in watch.look() }

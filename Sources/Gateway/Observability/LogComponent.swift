@@ -1,6 +1,6 @@
 import Logging
 
-/// A part of the gateway whose log has a level of its own (`log.levels`), and stands in its lines as `component`.
+/// A part of the gateway with its own log level (`log.levels`); its lines have it as `component`.
 package enum LogComponent: String, CaseIterable, Sendable {
   case gateway, feeds, clients, access, tls, history, recording
 }

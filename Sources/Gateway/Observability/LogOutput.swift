@@ -3,11 +3,10 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Lines for a descriptor whose reader may be slow, stuck or gone. Who logs never waits for it, least of all a loop.
+/// Writes lines to a descriptor whose reader may be slow, stuck or gone. The code that logs never waits for the reader.
 ///
-/// A line is written at once where the descriptor takes it, so that the last words of a process that dies are there.
-/// Otherwise it waits, 1 MiB of lines at most, for a queue of its own; what finds no room is counted, and a line says
-/// how much it was.
+/// A line is written at once if the descriptor takes it, so the last lines of a dying process arrive. Otherwise it
+/// waits for a separate queue, at most 1 MiB of lines. Lines that do not fit are counted, and a line says how many.
 package final class LogOutput: Sendable {
   /// Bytes that may wait.
   static let limit = 1 << 20
@@ -25,7 +24,7 @@ package final class LogOutput: Sendable {
   }
   private let descriptor: Int32
   private let state = Mutex(State())
-  private let queue = DispatchQueue(label: "tidegate.log", qos: .utility)
+  private let queue = DispatchQueue(label: "tidegate.log")
 
   /// Standard error.
   package static let standardError = LogOutput(descriptor: STDERR_FILENO)
@@ -90,10 +89,10 @@ package final class LogOutput: Sendable {
     ).text(isJSON ? .json : .logfmt, time: LogTime.wallClock())
   }
 
-  /// Writes, and answers what could not be written without waiting; nothing is left where the reader is gone or the
-  /// disk is full.
+  /// Writes bytes, and returns those that could not be written without waiting; none if the reader is gone or the disk
+  /// is full.
   ///
-  /// - Parameter waits: whether to wait for a slow reader of a descriptor that somebody, a shell perhaps, made
+  /// - Parameter waits: whether to wait for a slow reader of a descriptor that another program, such as a shell, made
   ///   non-blocking.
   private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, waits: Bool) -> ArraySlice<UInt8> {
     var rest = bytes

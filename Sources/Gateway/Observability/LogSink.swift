@@ -8,11 +8,11 @@ package enum LogFormat: String, CaseIterable, Sendable {
   case logfmt, json
 }
 
-/// Where all lines of a log go: it knows the levels and the format, which may change while the gateway runs, and folds
-/// what comes again and again.
+/// The sink of all log lines. It has the levels and the format, which may change while the gateway runs, and folds
+/// repeated events.
 ///
-/// Of each event a burst of lines is written in ten seconds; what comes beyond that is counted, and one line says how
-/// much it was. However fast something fails, there are no more lines than that.
+/// It writes a burst of lines of each event in ten seconds, counts further ones, and then writes one line with their
+/// number. So even a fast series of failures writes only these lines.
 package final class LogSink: Sendable {
   /// Lines of one event in one interval.
   static let burst = 20
@@ -53,7 +53,7 @@ package final class LogSink: Sendable {
     self.microseconds = microseconds
   }
 
-  /// A logger whose lines come here.
+  /// A logger that writes to this sink.
   package var logger: Logger { Logger(label: "tidegate") { _ in LogLineHandler(self) } }
 
   /// From now on lines are written so.
@@ -103,7 +103,7 @@ package final class LogSink: Sendable {
     events.note(line, time: time)
   }
 
-  /// Says what was left out and is due; call about once a second.
+  /// Logs due numbers of lines left out; call about once a second.
   package func tell() {
     let time = microseconds()
     let (lines, format): ([LogLine], LogFormat) = state.withLock { state in

@@ -23,7 +23,7 @@ struct MetricsWriter {
   }
 
   /// A family of histograms.
-  /// - Parameter unit: how much of what was recorded makes one of what the name says: 1e9 for ns as seconds.
+  /// - Parameter unit: recorded units per unit of the name: 1e9 for ns as seconds.
   mutating func histograms(
     _ name: String, _ help: String, unit: Double, _ samples: [(labels: Labels, value: Histogram)]
   ) {

@@ -4,7 +4,7 @@ import Transport
 import Venues
 import WebSocket
 
-/// All that one loop has counted, copied out when somebody asks. O(clients + instruments).
+/// A copy of all counters of one loop, made on request. O(clients + instruments).
 struct NodeFigures: Sendable {
   var metrics: NodeMetrics
   var feeds: [FeedMetrics]

@@ -4,14 +4,14 @@ import PubSub
 import Transport
 import Venues
 
-/// What one loop counts; plain integers, added up when somebody asks.
+/// The counters of one loop; plain integers, added up on request.
 struct NodeMetrics: Sendable {
   var clients = 0
   var clientsTotal: UInt64 = 0
   var connections = 0
   var requests: UInt64 = 0
   var http = HTTPFigures()
-  /// Who is there, and how the others went.
+  /// Present clients, and the ends of the others.
   var ends = ClientCounts()
   /// From a venue's message to clients' sockets.
   var delivery = Histogram.durations
@@ -26,10 +26,10 @@ struct NodeMetrics: Sendable {
   /// Clients closed while draining.
   var evicted: UInt64 = 0
   var parkedSessions = 0
-  /// Streams of the loop's markets that somebody subscribes to, and those that keep their number for who comes back.
+  /// The loop's streams with subscribers, and those that keep their number for clients that return.
   var streams = 0
   var streamsKept = 0
-  /// Of the messages that are kept for who comes back.
+  /// Bytes of the messages that are kept for clients that return.
   var replayBytes = 0
   /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
   var closedOverBudget: UInt64 = 0
@@ -83,7 +83,7 @@ struct FeedMetrics: Sendable {
   /// The state of an instrument's book, as metrics and operators see it.
   enum BookCondition: String, CaseIterable, Sendable {
     case live
-    /// A snapshot is awaited, or none has been asked for.
+    /// Waiting for a snapshot, or before its request.
     case syncing
     /// It was live when its feed stopped saying anything.
     case stale
@@ -108,7 +108,7 @@ struct FeedMetrics: Sendable {
   var trades: Int
   /// µs UTC.
   var startedAt: Int64
-  /// µs UTC; nil: nothing ever came.
+  /// µs UTC; nil: there was no message.
   var lastMessage: Int64?
   /// Rejected messages, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []

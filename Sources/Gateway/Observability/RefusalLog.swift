@@ -37,12 +37,13 @@ final class RefusalLog: Sendable {
     }
   }
 
-  /// Tells what was folded; call about once a second.
+  /// Logs due folded refusals; call about once a second.
   func tell() { folded.tell() }
 }
 
 extension Refusal {
-  /// Whether the gateway as a whole is at its end, rather than one peer. Going down is what was asked for.
+  /// Whether a limit of the whole gateway was reached, and not one of a peer. A drain does not count, because it was
+  /// requested.
   fileprivate var isOfTheGateway: Bool {
     switch self {
     case .connections, .handshakeRate, .queuedBytes, .unanswered: true

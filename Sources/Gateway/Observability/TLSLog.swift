@@ -7,7 +7,7 @@ final class TLSLog: Sendable {
 
   init(_ folded: FoldedLog) { self.folded = folded }
 
-  /// Tells what was folded; call about once a second.
+  /// Logs due folded failures; call about once a second.
   func tell() { folded.tell() }
 
   func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure) {
@@ -20,7 +20,7 @@ final class TLSLog: Sendable {
     }
   }
 
-  /// A client spoke TLS to a port in the clear.
+  /// A client spoke TLS to a port without TLS.
   func sawTLS(from peer: SocketAddress) {
     folded.note("tls in the clear", peer: IPAddress(peer.host)) {
       FoldedLog.Event(

@@ -1,7 +1,7 @@
 import Transport
 
-/// The gateway's ports where the service manager keeps them from one process to the next: who connects while none runs
-/// waits, and is refused by nobody.
+/// The gateway's ports if the service manager keeps them between two processes: clients that connect in between wait,
+/// and none is refused.
 final class KeptPorts {
   /// The names under which the service manager keeps the sockets.
   enum Name: String, CaseIterable, Sendable { case clients, `internal` }

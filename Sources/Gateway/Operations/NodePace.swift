@@ -3,7 +3,7 @@ import Transport
 import Venues
 
 /// How fast one loop goes at present: what counters grew by in each of the last seconds, and how long things took of
-/// late. It looks once a second, whether or not somebody asks: O(feeds).
+/// late. It measures once a second, with or without a request: O(feeds).
 final class NodePace: @unchecked Sendable {
   // `@unchecked`: made before the loop begins, used on its node's loop from then on.
 

@@ -4,7 +4,7 @@ import PubSub
 import Transport
 import Venues
 
-/// What one loop contributes to the `StateDocument`. Made on the loop when somebody looks: O(clients + instruments).
+/// One loop's part of the `StateDocument`. Made on the loop while there are viewers: O(clients + instruments).
 struct NodeState: Sendable {
   /// How one loop does.
   struct Loop: Sendable {

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Tells the last seconds of a histogram, which counts since the start, from what was before. A value of one owner.
+/// Separates the last seconds of a histogram, which counts since the start, from earlier values. A value of one owner.
 struct RecentTimes: Sendable {
   /// What had been counted at the end of the interval before the last one, and of the last one.
   private var early: Histogram

@@ -10,7 +10,7 @@ struct SecondCounts: Sendable, Equatable {
   private var oldest = 0
   private var total: UInt64?
 
-  /// Books a running total once a second. The first one only says where to begin; a total that went back begins anew.
+  /// Books a running total once a second. The first one only says where to begin; a total that went back starts again.
   mutating func note(total now: UInt64) {
     defer { total = now }
     guard let total else { return }

@@ -6,14 +6,14 @@ import Recordings
 import Synchronization
 import Transport
 
-/// Tells operators how the gateway does: gathers the `StateDocument` from all loops while somebody looks, encodes it
-/// once for all of them, and pushes it once a second. On loop 0.
+/// Shows operators the state of the gateway: collects the `StateDocument` from all loops while there are viewers,
+/// encodes it once for all of them, and pushes it once a second. On loop 0.
 final class StateDesk: @unchecked Sendable {
   // `@unchecked`: made before the loops begin, used on its node's loop only from then on.
 
-  /// Those who look at a time.
+  /// The largest number of simultaneous viewers.
   static let viewerLimit = 16
-  /// A document that is younger is given to all who ask, µs.
+  /// A document younger than this is sent to all requesters, µs.
   private static let freshness: Int64 = 900_000
 
   private unowned let node: LoopNode

@@ -2,8 +2,7 @@ import Bytes
 import HTTP1
 import Transport
 
-/// Somebody who looks at the gateway: the answer to a request that has no end, a line of JSON a second. Owned by one
-/// loop.
+/// A viewer of the gateway's state: an endless answer to a request, with a line of JSON a second. Owned by one loop.
 final class StateViewer: ConnectionHandler {
   /// A viewer that has not taken a document for so long is ended, µs.
   static let patience: Int64 = 30_000_000
@@ -30,7 +29,7 @@ final class StateViewer: ConnectionHandler {
     connection.write(out.bytes)
   }
 
-  /// Sends a document, unless the one before is still on its way: nobody wants an old one.
+  /// Sends a document. Skips it if the previous one is still being sent.
   func show(_ document: SharedBytes) {
     let moment = connection.loop.moment
     if connection.queuedBytes > 0 {

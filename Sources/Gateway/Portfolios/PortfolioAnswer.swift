@@ -26,7 +26,7 @@ struct PortfolioAnswer {
     names = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// What a write costs, in the unit of `MarketAnswer.pieceCost`: the portfolio is summed anew, and written.
+  /// What a write costs, in the unit of `MarketAnswer.pieceCost`: the portfolio is summed again, and written.
   private static let writeCost = 4 * MarketAnswer.pieceCost
   /// Transactions in one answer.
   static let pageLimit = 1_000
@@ -47,7 +47,7 @@ struct PortfolioAnswer {
     }
     let isReading = request.method == "GET" || request.method == "HEAD"
     guard !isReading else { return try read(owner, query, reply, charge) }
-    // A page that somebody has open may send a form, but not this type without asking first.
+    // A page of another site may send a form, but not this content type without a preflight.
     if request.method != "DELETE" { try AlertRequest.checkType(request) }
     if let refusal = charge(Self.writeCost) { return reply(refusal) }
     let call: PortfolioCall

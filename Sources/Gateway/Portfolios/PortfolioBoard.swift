@@ -3,10 +3,10 @@ import MarketData
 import Portfolio
 import PubSub
 
-/// What streams show of portfolios, and the prices that they are valued at. A value of the desk's.
+/// The documents of portfolio streams, and the prices that value them. A value owned by the desk.
 ///
-/// All spot markets are gathered when somebody comes whose ways are not known yet, and now and then; in between only
-/// those that the values went through last.
+/// It collects the prices of all spot markets when a new subscriber's conversion paths are not known yet, and from time
+/// to time. In between it collects only the prices on the paths used last.
 struct PortfolioBoard {
   /// A portfolio that streams show.
   struct Shown {
@@ -32,7 +32,7 @@ struct PortfolioBoard {
   private(set) var order: [PortfolioSubject] = []
   /// Where the next round begins.
   private var cursor = 0
-  /// Somebody came since the markets were last gathered whole.
+  /// Whether a subscriber has been added since the last complete collection.
   var isSearching = false
   var gatheredWhole = Timestamp.distantPast
   /// Whether a value is not made of live prices alone.

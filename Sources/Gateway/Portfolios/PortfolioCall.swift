@@ -6,7 +6,7 @@ import Portfolio
 import PubSub
 import Transport
 
-/// What an owner asks of its portfolios, read and checked as far as a loop can: what is left is the desk's.
+/// An owner's request about its portfolios, parsed and checked as far as a loop can; the desk checks the rest.
 struct PortfolioCall: Sendable {
   /// Letters of a portfolio's name.
   static let nameLimit = 100
@@ -20,7 +20,7 @@ struct PortfolioCall: Sendable {
     case remove(Int64, Int64)
   }
 
-  /// What a body says of a portfolio; nil: it stays.
+  /// The fields of a portfolio in a body; nil: unchanged.
   struct Form: Sendable {
     var name: String?
     var currency: String?

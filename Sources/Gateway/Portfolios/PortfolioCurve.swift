@@ -5,8 +5,8 @@ import Portfolio
 import PubSub
 import Transport
 
-/// What a portfolio was worth over a range: the quantities that it had at each moment, at the closing prices of candles
-/// from memory and history. Positions are not part of it: what they were is not kept.
+/// The value of a portfolio over a range: its quantities at each moment, at the closing prices of candles from memory
+/// and history. It does not include positions, whose past is not stored.
 ///
 /// An asset goes to the currency the way that it goes now. A moment at which the price of something held was not
 /// observed has no value.

@@ -19,7 +19,7 @@ protocol PortfolioOutlet: Sendable {
 extension PortfolioDesk {
   /// How often values are published, ms.
   private static let interval = 1_000
-  /// How soon after a gathering somebody who just came makes another, µs.
+  /// How soon after a collection a new subscriber causes another one, µs.
   private static let pause = 200 * Microseconds.millisecond
 
   func startTimer() {
@@ -47,7 +47,7 @@ extension PortfolioDesk {
     }
   }
 
-  /// What is kept has changed; those who watch it see that with the next round.
+  /// A stored portfolio has changed; its subscribers see the change in the next round.
   func portfolioChanged(_ id: Int64) {
     guard board.order.contains(where: { $0.id == String(id) }) else { return }
     board.isSearching = true
@@ -59,7 +59,7 @@ extension PortfolioDesk {
     gather()
   }
 
-  /// Gathers for somebody who just came, together with all who come within a moment.
+  /// Collects prices for new subscribers, together for all that arrive within a moment.
   private func gatherSoon() {
     guard !isGathering, !isGatheringSoon else { return }
     isGatheringSoon = true
@@ -108,7 +108,7 @@ extension PortfolioDesk {
     gatherSoon()
   }
 
-  /// Somebody who wants prices once.
+  /// A request for prices, once.
   struct OneShot {
     var symbols: [String]
     var body: @Sendable (inout PortfolioBoard) -> Void

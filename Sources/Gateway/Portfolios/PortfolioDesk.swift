@@ -10,8 +10,8 @@ import Transport
 
 /// Keeps the portfolios of all owners, and values those that streams show.
 ///
-/// It has a queue of its own, so that no loop waits for arithmetic or for a disk. Requests are carried out one after
-/// the other: a change is written first, and is there for everybody once it is in the file. Where nothing is kept it is
+/// It has a queue of its own, so that no loop waits for arithmetic or for a disk. Requests are executed one after the
+/// other: a change is written first, and is there for everybody once it is in the file. Where nothing is kept it is
 /// there at once.
 package final class PortfolioDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and what a `Mutex` guards is touched on `queue` only, which
@@ -62,7 +62,7 @@ package final class PortfolioDesk: @unchecked Sendable {
   let log: Logger
   let kernel: any Kernel
   private let store: PortfolioStore?
-  let queue = DispatchQueue(label: "tidegate.portfolios", qos: .utility)
+  let queue = DispatchQueue(label: "tidegate.portfolios")
   /// The owner of every portfolio.
   private let known = Mutex<[Int64: String]>([:])
 
@@ -199,7 +199,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
   }
 
-  /// What a request with the same key made before; nil: there was none.
+  /// The result of an earlier request with the same key; nil: there was none.
   private func repeated(_ call: PortfolioCall) throws(ProtocolError) -> Outcome? {
     guard let key = call.key, let known = keys[call.owner]?[key], now - known.time < Self.keyLifetime else {
       return nil
@@ -316,7 +316,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     var batch = change.batch
     let setAside = store.file.setAside.count
     if setAside != filesSetAside {
-      // The file was damaged and begun anew: it has to be told everything, the change last.
+      // The file was damaged and replaced by an empty one: everything must be written again, the change last.
       let others = portfolios.values.map(\.stored).filter { $0.id != change.id }.sorted { $0.id < $1.id }
       batch.heads = others + batch.heads
       batch.entries = others.flatMap { portfolio in portfolio.entries.map { (portfolio.id, $0) } }
@@ -401,7 +401,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
   }
 
-  /// Ends; requests that wait are refused. Calls `completion` behind what is being written.
+  /// Ends the desk and refuses waiting requests. Calls `completion` after the present write.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     let end = DispatchWorkItem { [self] in
       hasEnded = true

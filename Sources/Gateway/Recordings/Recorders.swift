@@ -19,7 +19,7 @@ package final class Recorders: Sendable {
     self.log = log
   }
 
-  /// The recorder of a connection; nil, and the log says why, if there can be none.
+  /// The recorder of a connection; nil if it cannot be made, with the reason in the log.
   package func make(_ venue: Venue, _ configuration: FeedConfiguration) -> RecordingSink? {
     guard let path else { return nil }
     do throws(RecordingError) {
@@ -55,7 +55,7 @@ package final class Recorders: Sendable {
   /// What each has done so far.
   package var figures: [RecordingFigures] { sinks.withLock { $0 }.map(\.figures) }
 
-  /// Writes what waits, makes the files whole, and says what they hold. Once.
+  /// Writes waiting records, completes the files, and reports their contents. Call it once.
   package func finish() async {
     let isFirst = isFinished.withLock { isFinished in
       defer { isFinished = true }

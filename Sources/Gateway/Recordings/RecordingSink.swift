@@ -27,16 +27,17 @@ private final class SecondTimer: @unchecked Sendable {
   deinit { source.cancel() }
 }
 
-/// Records one feed: takes what its session saw on the loop, writes it on a queue of its own, so that a slow disk never
-/// stops the loop. What waits for the disk is bounded.
+/// Records one feed. The session passes records on the loop; a separate queue writes them, so a slow disk never stops
+/// the loop. The number of waiting bytes is bounded.
 ///
-/// A disk that is full or fails costs what comes while it does and nothing else: the log says why, the file is cut back
-/// to what is whole, and writing goes on as soon as it can, after a `gap` record with the number of what is missing. A
-/// disk that is too slow for the bound costs what does not fit, marked the same way.
+/// If the disk is full or fails, only the records that arrive in the meantime are lost. The log has the reason, the
+/// file is cut back to its last whole record, and writing continues as soon as possible, after a `gap` record with the
+/// number of missing records. If the disk is too slow for the bound, records that do not fit are lost and marked in the
+/// same way.
 package final class RecordingSink: FeedRecorder, Sendable {
   /// Bytes that may wait for the disk. Once reached, nothing is taken until half of it is written.
   static let pendingLimit = 64 << 20
-  /// What a record costs beside its bytes.
+  /// The memory cost of a record in addition to its bytes.
   private static let recordCost = 64
 
   private struct Overflow {
@@ -86,7 +87,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
   /// Records to files of a folder, whose names begin with that of the venue and its market.
   /// - Parameters:
   ///   - folder: it is there, and its name ends in `/`.
-  ///   - suffix: what tells several connections of one venue and market apart: `-2`.
+  ///   - suffix: distinguishes several connections of one venue and market: `-2`.
   /// - Throws: `RecordingError` with the path and the reason.
   package convenience init(
     folder: String, suffix: String = "", venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy,

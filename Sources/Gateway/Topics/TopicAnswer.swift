@@ -38,7 +38,7 @@ struct TopicAnswer {
     }
   }
 
-  /// Why the caller may not publish here: nobody has said who it is, or it is somebody who may not.
+  /// The reason why the caller may not publish here: it sent no token, or its token does not allow it.
   private func refusal(_ request: HTTPRequestHead) -> HTTPResponse {
     guard api.node.settings.access != nil else {
       return .error(

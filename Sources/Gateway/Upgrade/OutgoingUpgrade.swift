@@ -1,11 +1,11 @@
-/// An upgrade as the process that serves sees it. A value: messages and time in, actions out.
+/// An upgrade in the serving process. A value: messages and time in, actions out.
 ///
 ///     idle ──request──▸ warming ──ready──▸ writing ──handedOver──▸ taking ──serving──▸ leaving
 ///
-/// While the next process warms up, nothing has changed here: whatever goes wrong, this process goes on, and can be
-/// asked again. From `writing` on there is no way back, since feeds have ended and the data file is another's: if the
-/// next process fails then, this one ends with a failure, so that who started it starts it anew. Each phase is bounded
-/// in time.
+/// While the next process warms up, nothing changes here: after a failure, this process continues, and can start
+/// another upgrade. From `writing` on this process cannot go back, because its feeds have ended and the other process
+/// has the data file. If the next process fails then, this process ends with a failure, so that the service manager
+/// restarts it. Each phase has a time limit.
 struct OutgoingUpgrade: Sendable {
   enum Phase: String, Sendable {
     case idle, warming, writing, taking, leaving
@@ -23,7 +23,7 @@ struct OutgoingUpgrade: Sendable {
     case leave
     /// End the next process, if it is there.
     case endSuccessor
-    /// Say that this process goes on, and why.
+    /// Say that this process continues, and why.
     case goOn(reason: String)
     /// End with a failure.
     case giveUp(reason: String)
@@ -48,7 +48,7 @@ struct OutgoingUpgrade: Sendable {
   /// Upgrades of this service that were done before this process.
   let number: Int
 
-  /// - Parameter number: of the upgrade that this process came with; 0: it came with none.
+  /// - Parameter number: the number of the upgrade that started this process; 0: none.
   init(number: Int = 0) { self.number = number }
 
   /// Begins an upgrade.

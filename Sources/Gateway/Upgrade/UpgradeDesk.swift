@@ -5,8 +5,8 @@ import Logging
 import Synchronization
 import Transport
 
-/// Replaces this process by another one of the same service, when an operator asks for it: carries out what
-/// `OutgoingUpgrade` says, on a queue of its own.
+/// Replaces this process with another one of the same service on an operator's request: executes the actions of
+/// `OutgoingUpgrade`, on its own queue.
 package final class UpgradeDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `shared` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.
@@ -46,7 +46,7 @@ package final class UpgradeDesk: @unchecked Sendable {
   private let hooks: Hooks
   private let log: Logger
   private let kernel: any Kernel
-  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .default)
+  private let queue = DispatchQueue(label: "tidegate.upgrade")
   private let shared: Mutex<UpgradeReport>
   private var machine: OutgoingUpgrade
   private var child: Child?
@@ -54,9 +54,9 @@ package final class UpgradeDesk: @unchecked Sendable {
 
   /// - Parameters:
   ///   - gateway: outlives the desk.
-  ///   - program: that is started; nil: the system does not say which this is.
-  ///   - environment: of the next process, beside what says that it is one.
-  ///   - number: of the upgrade that this process came with; 0: it came with none.
+  ///   - program: the program to start; nil: the system does not report the path of this program.
+  ///   - environment: the environment of the next process, without the variables that mark it as one.
+  ///   - number: the number of the upgrade that started this process; 0: none.
   package init(
     _ gateway: Gateway, program: Program?, environment: [String: String], number: Int, log: Logger, hooks: Hooks
   ) {
@@ -198,7 +198,7 @@ package final class UpgradeDesk: @unchecked Sendable {
     watch()
   }
 
-  /// Asks how a child ended whose channel is closed.
+  /// Reads the exit status of a child whose channel is closed.
   private func reap() {
     guard let current = child, let limit = current.reapUntil else { return }
     let end = current.process.end()

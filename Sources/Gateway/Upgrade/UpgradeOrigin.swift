@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Transport
 
-/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: carries out what
+/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: executes what
 /// `IncomingUpgrade` says, on a queue of its own.
 package final class UpgradeOrigin: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each
@@ -23,7 +23,7 @@ package final class UpgradeOrigin: @unchecked Sendable {
   /// The sockets that the other process has listened on.
   package let sockets: [ServiceManager.KeptSocket]
   private let channel: MessageChannel
-  private let queue = DispatchQueue(label: "tidegate.upgrade", qos: .default)
+  private let queue = DispatchQueue(label: "tidegate.upgrade")
   private let kernel = SystemKernel.shared
   private var machine: IncomingUpgrade?
   private var timer: (any DispatchSourceTimer)?
@@ -57,9 +57,8 @@ package final class UpgradeOrigin: @unchecked Sendable {
 
   // MARK: Before
 
-  /// Finds out beforehand whether the configuration can be served: certificates, ports and the data file. Nothing is
-  /// changed.
-  /// - Throws: an error that says what is wrong.
+  /// Checks in advance whether the configuration can be served: certificates, ports and the data file. Changes nothing.
+  /// - Throws: an error with the reason.
   package func check(_ configuration: GatewayConfiguration) throws {
     if configuration.demo || !configuration.replay.isEmpty {
       throw Failure(description: "simulated and replayed markets are not taken over: restart the service")

@@ -6,14 +6,14 @@ import Transport
 import Venues
 
 /// The feeds of a process that is to take over from another: they connect and build their books while that one serves.
-/// Nothing is published, written or accepted meanwhile. Trades are held back in their market (`TradeBridge`, bounded),
-/// until it is known which of them the other process has published.
+/// Nothing is published, written or accepted in the meantime. Trades are held back in their market (`TradeBridge`,
+/// bounded), until it is known which of them the other process has published.
 ///
 /// Each stands on the loop that it will stay on; `Gateway.start` takes them from here.
 package final class WarmFeeds: Sendable {
   let loops: [EventLoop]
   let tls: TLSClientContext
-  /// By venue, as the gateway goes on with them.
+  /// By venue, as the gateway continues with them.
   let schedules: [String: ConnectSchedule]
   private let nurseries: [FeedNursery]
   /// By connection.

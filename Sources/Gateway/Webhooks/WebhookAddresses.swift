@@ -1,7 +1,7 @@
 import Transport
 
-/// Which addresses webhooks may be sent to: those of the public Internet, and what the operator allows beside them.
-/// What an owner writes into a URL must not reach the machines around the gateway (server-side request forgery).
+/// The allowed addresses of webhook receivers: those of the public Internet, and those that the operator allows. An
+/// owner's URL must not reach machines near the gateway (server-side request forgery).
 struct WebhookAddresses: Sendable {
   /// What is not public of IPv4 (IANA IPv4 Special-Purpose Address Registry, RFC 6890, and multicast).
   private static let special = [

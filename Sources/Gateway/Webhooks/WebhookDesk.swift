@@ -8,7 +8,7 @@ import MarketData
 import PubSub
 import Transport
 
-/// What owners ask of their webhooks. It belongs to the desk of alerts, on whose queue everything runs.
+/// Executes owners' requests about their webhooks. It belongs to the alert desk and runs on that desk's queue.
 struct WebhookDesk: Sendable {
   /// Bytes of a URL.
   static let urlLimit = 1_000
@@ -80,7 +80,7 @@ struct WebhookDesk: Sendable {
     }
   }
 
-  /// Ends a webhook, and forgets what was to be sent to it.
+  /// Deletes a webhook and its waiting deliveries.
   func delete(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
       guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }

@@ -2,10 +2,11 @@ import Alerts
 import History
 import MarketData
 
-/// What is to be sent to webhooks: which delivery is due, in which order, and what becomes of one that fails. Sans-IO.
+/// The queue of webhook deliveries: decides which delivery is due, in which order, and when to retry a failed one.
+/// Sans-IO.
 ///
-/// Deliveries of one rule to one webhook go out one after the other, in the order of the firings: one that fails holds
-/// up those behind it, and nobody else.
+/// Deliveries of one rule to one webhook are sent one after the other, in the order of the firings. A failed delivery
+/// delays only those after it.
 struct WebhookOutbox {
   /// How long a delivery is tried, µs.
   static let patience = Microseconds.day
@@ -76,7 +77,7 @@ struct WebhookOutbox {
   /// The store has all that was taken.
   mutating func written() { unwritten.removeAll(keepingCapacity: true) }
 
-  /// All there is, for a store that has been begun anew.
+  /// All there is, for a store that has been started again.
   var everything: WebhookBatch {
     var all = WebhookBatch()
     all.made = webhooks.values.sorted { $0.id < $1.id }
@@ -148,7 +149,7 @@ struct WebhookOutbox {
     waiting[owner, default: 0] += 1
   }
 
-  /// What is to be sent now, the longest due first; it is under way from here on. O(lanes).
+  /// The deliveries to send now, the longest due first. They count as running from here on. O(lanes).
   mutating func takeDue(now: Timestamp) -> [(webhook: StoredWebhook, delivery: StoredDelivery)] {
     guard underWay.count < Self.requestLimit else { return [] }
     var due = lanes.values.compactMap { $0.first.flatMap { deliveries[$0] } }

@@ -4,7 +4,7 @@ import MarketData
 /// A time in which the gateway did not observe an instrument.
 package struct HistoryGap: Sendable, Equatable {
   package var start: Timestamp
-  /// `distantFuture` while it goes on.
+  /// `distantFuture` while it continues.
   package var end: Timestamp
   /// The finest resolution at which a venue's candles have closed it, and with that all coarser ones; nil while none
   /// has.
@@ -24,7 +24,7 @@ package struct HistoryGap: Sendable, Equatable {
 enum GapTable {
   private static let unfilled = Int64(Resolution.allCases.count)
 
-  /// Begins a gap that goes on, unless one does already.
+  /// Begins a gap that continues, unless one does already.
   static func open(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
     guard try last(instrument, db)?.end != .distantFuture else { return }
     // What an earlier gap covers is part of it.
@@ -32,7 +32,7 @@ enum GapTable {
     try put(HistoryGap(start: start, end: .distantFuture, filled: nil), instrument, db)
   }
 
-  /// Ends the gap that goes on, if one does. One without any length goes.
+  /// Ends the gap that continues, if one does. One without any length goes.
   static func close(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
     guard let gap = try last(instrument, db), gap.end == .distantFuture else { return }
     try remove(gap.start, instrument, db)

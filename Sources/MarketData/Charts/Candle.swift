@@ -40,7 +40,7 @@ package enum CandleInterval: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// Whose figures a candle has.
+/// The source of a candle.
 package enum CandleSource: UInt8, Sendable {
   /// Made of trades; the gateway watched the market for the whole interval.
   case own

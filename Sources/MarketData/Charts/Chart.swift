@@ -187,7 +187,7 @@ package struct Chart: ~Copyable {
   }
 
   /// Candles of [`from`, `to`) in order of time, at most the last `limit`; those of times that are known in part only
-  /// because they are too long ago, or that nobody observed, are left out. O(minutes).
+  /// because they are too long ago, or that were not observed, are left out. O(minutes).
   package mutating func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, of id: InstrumentID, now: Timestamp
   ) -> [Candle] {

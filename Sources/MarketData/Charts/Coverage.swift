@@ -8,7 +8,7 @@ package struct TimeSpan: Sendable, Equatable {
   }
 }
 
-/// When an instrument was observed, so that no chart shows a time as quiet that nobody watched.
+/// When an instrument was observed, so that no chart shows an unobserved time as quiet.
 ///
 /// At most `limit` spans are kept. Past that, the shortest is forgotten: the coverage may then be more than it says,
 /// never less. Each call is O(`limit`); nothing is allocated after `init`.

@@ -1,10 +1,10 @@
-/// The 24 h figures of an instrument, the same for every venue, with whose they are.
+/// The 24 h figures of an instrument with their sources, the same fields for every venue.
 ///
-/// The venue's figure comes first; then one that follows from the venue's others; then the gateway's own. Volumes and
-/// their average fit together: beside a venue's volume the gateway puts its average price, and the quote volume that
-/// follows.
+/// The venue's own figure has priority, then a figure derived from the venue's other figures, then the gateway's own.
+/// Volumes and their average always belong together: beside a venue's volume is the venue's average price, and the
+/// quote volume derived from both.
 package struct DayTicker: Sendable {
-  /// Whose the 24 h figures are.
+  /// The source of the 24 h figures.
   package enum Source: String, Sendable {
     case venue
     case gateway
@@ -48,7 +48,7 @@ package struct DayTicker: Sendable {
       self.coveredFrom = coveredFrom
       return
     }
-    // Nothing seen of a time that nobody watched is no figure.
+    // Without observation there is no figure.
     if figures.open == nil, coveredFrom != nil { own = Ticker(instrument: instrument.id, time: now) }
     var filled: Figures = []
     ticker.last = ticker.last ?? lastPrice

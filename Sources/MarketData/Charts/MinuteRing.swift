@@ -158,7 +158,7 @@ package struct MinuteRing: ~Copyable {
     lateRevision &+= 1
   }
 
-  /// Works out anew what a replaced minute may have made wrong. O(minutes).
+  /// Works out again what a replaced minute may have made wrong. O(minutes).
   mutating func finishRestoring() {
     guard head != Self.none else { return }
     first = .max

@@ -37,7 +37,7 @@ package struct RangeLines: ~Copyable {
   private var lastTime = RangeLines.never
   /// The newest bucket of 10 s.
   private var tipStart = RangeLines.never
-  /// Whether `newestPrice` has yet to be written into rings whose newest bucket goes on.
+  /// Whether `newestPrice` must still be written into rings whose newest bucket is open.
   private var isTipPending = false
   private let rings: UnsafeMutablePointer<Ring>
   private let closes: UnsafeMutablePointer<Int64>

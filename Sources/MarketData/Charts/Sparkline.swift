@@ -29,7 +29,7 @@ package struct Sparkline: Sendable, Equatable {
 ///
 /// A client that holds the points before takes it over by dropping from the front as many as `from` moved by, and
 /// setting or appending the point at `index`, repeating the last one in between. If `revision` or `step` differs from
-/// the one before, points further back changed too (a late trade) and the line must be sent anew.
+/// the one before, points further back changed too (a late trade) and the line must be sent again.
 package struct SparklineTip: Sendable, Equatable {
   /// As in the `Sparkline` of the same moment.
   package var from: Timestamp

@@ -1,11 +1,11 @@
 import Bytes
 
-/// Several venues' markets of the same pair as one: the best bid and ask with the venue of each, the newest trade,
-/// the volumes together.
+/// Several venues' markets of the same pair, combined: the best bid and ask with the venue of each, the newest trade,
+/// and the sums of volumes.
 ///
-/// Only live markets take part, so a venue leaves with the state that says it is not, and comes back the same way.
+/// It includes only live markets: a venue is excluded as soon as its state is not live, and included again when it is.
 /// Prices and sizes are counts of powers of ten that fit every member. The best bid may be at or above the best ask,
-/// for they are of different venues.
+/// because they may come from different venues.
 package struct CompositeQuote: Sendable, Equatable {
   /// One side of the market.
   package struct Side: Sendable, Equatable {

@@ -21,7 +21,7 @@ package struct Conversion: Sendable, Equatable {
 package struct ConversionTable: Sendable {
   /// Markets on a way at most.
   package static let longest = 3
-  /// What a step costs beside its spread, in parts of 10^9.
+  /// The cost of a step in addition to its spread, in parts of 10^9.
   package static let stepCost: Int64 = 500_000
   /// What a market without both sides costs in place of its spread.
   package static let oneSidedCost: Int64 = 10_000_000
@@ -95,7 +95,7 @@ package struct ConversionTable: Sendable {
       for (index, market) in markets.enumerated() {
         for (from, to) in [(market.base, market.quote), (market.quote, market.base)] where costs[step - 1][from] < .max
         {
-          // A better way never goes on from the goal or back to the start.
+          // A better way never continues from the goal or back to the start.
           guard from != goal, to != start else { continue }
           let cost = costs[step - 1][from] + market.cost
           // Markets come in the order of their symbols, so of equal costs the first stays.

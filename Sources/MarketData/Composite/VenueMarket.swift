@@ -4,7 +4,7 @@ import Bytes
 /// that the loop that owns the market can hand it to another.
 package struct VenueMarket: Sendable {
   package var instrument: Instrument
-  /// Whether its feed is live, and its book where quotes are read from it. What is not live takes part in nothing.
+  /// Whether its feed is live, and also its book if quotes derive from it. A market that is not live is excluded.
   package var isLive: Bool
   /// Why it is not live, in a word or two: `stale`, `sequence gap`; empty where it is.
   package var reason: String

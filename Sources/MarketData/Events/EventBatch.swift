@@ -11,10 +11,11 @@ package struct EventBatch: ~Copyable {
 
   /// Empties the batch and keeps its memory. O(1) for plain events.
   package mutating func removeAll() {
-    events.removeAll(keepingCapacity: true)
-    bids.removeAll(keepingCapacity: true)
-    asks.removeAll(keepingCapacity: true)
-    instruments.removeAll(keepingCapacity: true)
+    // Skips empty arrays, because emptying an empty array costs the same.
+    if !events.isEmpty { events.removeAll(keepingCapacity: true) }
+    if !bids.isEmpty { bids.removeAll(keepingCapacity: true) }
+    if !asks.isEmpty { asks.removeAll(keepingCapacity: true) }
+    if !instruments.isEmpty { instruments.removeAll(keepingCapacity: true) }
   }
 
   package mutating func append(instrument: Instrument) {

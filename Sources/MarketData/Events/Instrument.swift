@@ -9,7 +9,7 @@ package struct InstrumentID: Sendable, Hashable, RawRepresentable {
   @inlinable package var index: Int { Int(rawValue) }
 }
 
-/// What is traded: one market of one venue.
+/// One market of one venue.
 ///
 /// **Sizes are in units of the base asset, on every venue and for every kind.** A venue that counts contracts has its
 /// sizes multiplied by `contractSize` as they are read, exactly: the size scale has the digits of both. Inverse

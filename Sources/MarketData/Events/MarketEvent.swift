@@ -162,7 +162,7 @@ package struct PriceLevel: Sendable, Hashable {
   }
 }
 
-/// A book message that passed its venue's sequence rule. Its levels stand in the batch: `bids[bidRange]`,
+/// A book message that passed its venue's sequence rule. Its levels are in the batch: `bids[bidRange]`,
 /// `asks[askRange]`.
 @frozen
 package struct BookEvent: Sendable {
@@ -173,8 +173,8 @@ package struct BookEvent: Sendable {
   package var askRange: Range<Int>
   /// The venue's time, or the time of arrival where the venue gives none.
   package var time: Timestamp
-  /// What the venue says the book's checksum is after this message; to be compared by what
-  /// `Market.Configuration.checksum` makes of the book.
+  /// The venue's checksum of the book after this message. The market compares it with the result of
+  /// `Market.Configuration.checksum`.
   package var checksum: UInt32?
 
   @inlinable
@@ -218,8 +218,8 @@ package enum MarketEvent: Sendable {
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.
   case bookReset(InstrumentID, ResyncReason)
-  /// The venue keeps so many levels a side of the instrument's book, 1 or more, and does not say what falls out of it:
-  /// from the next book event on, what is beyond is dropped. Without this event the market's own limit holds.
+  /// The venue keeps this many levels a side of the instrument's book, 1 or more, and does not report levels that leave
+  /// it. From the next book event on, further levels are dropped. Without this event, the market's own limit applies.
   case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
   case instrument(index: Int)

@@ -41,8 +41,8 @@ package struct AssetNames: Sendable, Equatable {
 
   package var isEmpty: Bool { assets.isEmpty }
 
-  /// Takes what a venue says now in place of what it said. Codes and names that are none are left out
-  /// (`AssetNames.name`). O(n log n) in all assets: away from a loop where there are many.
+  /// Replaces a venue's names with `list`. Leaves invalid codes and names out (`AssetNames.name`). O(n log n) in all
+  /// assets: call it away from a loop if there are many.
   /// - Parameter list: names by code, at most `listLimit`.
   package mutating func set(_ list: [String: String], of venue: String) {
     precondition(list.count <= Self.listLimit, "a list of names has at most \(Self.listLimit)")
@@ -70,8 +70,8 @@ package struct AssetNames: Sendable, Equatable {
     return low
   }
 
-  /// A venue's text as a name; nil where it is none: empty or long, the code once more, with control characters or
-  /// with characters that turn the direction of what stands beside it. Also nil for a code that cannot be one.
+  /// A venue's text as a name. Nil if the text is empty or long, if it repeats the code, or if it has control
+  /// characters or characters that change the direction of text. Also nil for an invalid code.
   package static func name(_ text: String, of code: String) -> String? {
     guard (1...codeBytes).contains(code.utf8.count), code.utf8.allSatisfy(isCode) else { return nil }
     let words = text.split(separator: " ")

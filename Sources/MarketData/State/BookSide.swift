@@ -60,8 +60,8 @@ enum BookSide<Order: SideOrder> {
     } else if falling {
       for level in new.reversed() where level.size > 0 { levels.append(level) }
     } else {
-      // The sort must keep equal prices in the order they came, of which the last counts; a key of (price, place) does
-      // without a stable sort.
+      // The sort must keep equal prices in the order of arrival, because the last one counts. A key of (price, index)
+      // needs no stable sort.
       let order = new.indices.sorted { a, b in
         new[a].price == new[b].price ? a < b : Order.isWorse(new[a].price, new[b].price)
       }

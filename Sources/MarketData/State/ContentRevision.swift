@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How often what an instrument shows has changed, so that anyone who keeps what was made from it can tell, on another
-/// thread and without asking, whether it would be made the same again. What time alone changes is not counted.
+/// Counts the changes of an instrument's content, so that the owner of a derived value can check from another thread,
+/// without a request, whether the value is still up to date. Changes by time alone do not count.
 ///
-/// The market's owner raises it with every change, before anybody can be told of the change. A number that is still the
-/// present one says that nothing had changed up to the moment of the look.
+/// The market's owner increments it with every change, before it reports the change. If a number is still the present
+/// one, nothing had changed up to the moment of the check.
 package final class ContentRevision: Sendable {
   package enum Part: Sendable {
     /// The book and whether it is in sync.

@@ -1,10 +1,10 @@
 import HeapModule
 
-/// What an instrument waits for, with when: the earliest first.
+/// The deadlines of instruments, the earliest first.
 ///
-/// An instrument has at most one entry of each kind, so the heap holds at most five entries per instrument, and room
-/// for them is made when the instrument is. An entry may turn out to be early when it comes up (a deadline moved on);
-/// its owner then puts it back. Insertion and removal O(log n), `first` O(1), no allocation.
+/// An instrument has at most one entry of each kind, so the heap holds at most five entries per instrument; their
+/// memory is allocated with the instrument. If a deadline has moved to a later time, its entry comes up early, and its
+/// owner inserts it again. Insertion and removal O(log n), `first` O(1), no allocation.
 struct DeadlineHeap {
   enum Kind: UInt8, CaseIterable { case pulse, ticker, crossed, frozen, reissue }
 

@@ -25,7 +25,7 @@ func saturatingMultiply(_ a: Int128, _ b: Int128) -> Int128 {
   return overflow ? ((a < 0) == (b < 0) ? .max : .min) : product
 }
 
-/// Quotients that are worked out once, at the edge: exactly, then rounded half to even at a stated number of digits.
+/// Quotients that are computed once, at the edge: exactly, then rounded half to even at a stated number of digits.
 package enum Ratio {
   /// `numerator` / `denominator`, rounded half to even. Precondition: `denominator` > 0.
   package static func divide(_ numerator: Int128, by denominator: Int128) -> Int128 {

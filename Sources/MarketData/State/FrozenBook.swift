@@ -1,14 +1,14 @@
-/// What contradicts a book while it stands still: quotes and trades through its best price.
+/// Detects a book that no longer changes although quotes and trades contradict it.
 ///
-/// A book whose channel has died looks like that of a quiet market. What tells them apart is what comes beside it: a
-/// bid at or above the book's ask, or a trade beyond its best, must have taken orders out of it. Batches and
-/// connections of their own let the book come late, so a contradiction counts only when it lasts; any change of the
-/// book ends it.
+/// A book whose channel has died looks like the book of a quiet market. Other channels show the difference: a bid at or
+/// above the book's ask, or a trade beyond its best price, must have removed orders from it. Venues send books in
+/// batches or on separate connections, so the book may be late. Therefore a contradiction counts only if it lasts; any
+/// change of the book ends it.
 struct FrozenBook {
   /// How long a contradiction must last, µs. Books come at most a second after quotes and trades on every venue.
   static let patience = 5 * Microseconds.second
-  /// Trades further apart are no common contradiction: some venues print trades that were made off the book now and
-  /// then.
+  /// Trades further apart than this do not count together: some venues sometimes print trades that were made outside
+  /// the book.
   static let memory = Microseconds.minute
 
   /// Since when quotes have been through the book's best.

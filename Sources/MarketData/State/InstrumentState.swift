@@ -36,8 +36,8 @@ package final class InstrumentState {
 
   /// Since when the book is crossed.
   var crossedSince: Timestamp?
-  /// Whether the book is out of sight because it is crossed, and kept up to date in case that ends by itself: nobody
-  /// need rebuild it.
+  /// Whether the book is hidden because it is crossed. It still applies updates, so if it uncrosses, it need not be
+  /// rebuilt.
   package var isCrossedForNow: Bool { crossedSince != nil }
   /// Whether deltas are applied to the book: it is live, or crossed for now.
   package var isKept: Bool { bookState == .live || isCrossedForNow }

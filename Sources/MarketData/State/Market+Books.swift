@@ -89,7 +89,7 @@ extension Market {
     publish(quote, of: state, into: &changes)
   }
 
-  /// Whether the book goes on after its venue said what its checksum is.
+  /// Whether the book continues after its venue said what its checksum is.
   private func passes(_ expected: UInt32, _ state: InstrumentState) -> Bool {
     guard let rule = configuration.checksum,
       let checksum = rule(state.book, state.instrument.priceScale, state.instrument.sizeScale)

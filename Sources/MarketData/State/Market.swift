@@ -1,28 +1,29 @@
 import Bytes
 
-/// The state of every instrument that one feed connection carries. Sans-IO; owned by that connection's loop.
+/// The state of every instrument of one feed connection. Sans-IO; owned by that connection's loop.
 ///
-/// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes go into the caller's.
+/// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes use the caller's
+/// memory.
 package final class Market {
   /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are
-  /// printed with the digits of the scales and for those that print them otherwise. Nil where the venue's rule says
-  /// nothing certain of this book.
+  /// printed with the digits of the scales and for those that print them otherwise. Nil if the venue's rule is not
+  /// certain for this book.
   package typealias BookChecksum =
     @Sendable (
       _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
     ) -> UInt32?
 
   package struct Configuration: Sendable {
-    /// Make quotes from the top of the book, for venues without a quote channel.
+    /// Whether quotes are made from the top of the book, for venues without a quote channel.
     package var quotesFromBook: Bool
-    /// Levels kept per side, as long as the venue says nothing else (`MarketEvent.bookDepth`). Nil: 5,000.
+    /// Levels kept per side, unless the venue says otherwise (`MarketEvent.bookDepth`). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
-    /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that is known to
-    /// send a wrong one now and then, and has something else that tells of a lost message.
+    /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that sometimes
+    /// sends a wrong one, and has another sign of a lost message.
     package var checksumPatience: Int
-    /// How long a crossed book is waited for, µs, before it is rebuilt; 0: not for one message. It is not live
-    /// meanwhile.
+    /// How long a crossed book may stay crossed before it is rebuilt, µs; 0: it is rebuilt at once. It is not live in
+    /// the meantime.
     package var crossedTolerance: Int64
 
     package init(
@@ -38,13 +39,13 @@ package final class Market {
     }
   }
 
-  /// Levels kept per side where the venue gives no depth, and the most that it may give.
+  /// Levels kept per side if the venue gives no depth, and the largest depth that it may give.
   package static let defaultDepthLimit = 5_000
-  /// How far a venue's time may be from the gateway's before windows stop believing it, µs.
+  /// The largest difference between a venue's time and the gateway's that windows accept, µs.
   package static let clockTolerance = 5 * Microseconds.second
-  /// How long after a late trade the candles that it changed are issued again, µs: at most once in that time.
+  /// How long after a late trade the changed candles are published again, µs: at most once in that time.
   package static let reissueInterval = Microseconds.second
-  /// How much later than asked for `advance` may be called, µs. Beyond it nobody watched the market meanwhile: the
+  /// How late `advance` may be called, µs. If it is called later, nobody observed the market in the meantime: the
   /// machine slept, or its clock was set forward.
   package static let pauseTolerance = 2 * Microseconds.minute
   /// The shortest time between two of the gateway's own tickers of one instrument, µs.
@@ -55,7 +56,7 @@ package final class Market {
   package private(set) var clockWarnings = 0
   /// Events of instruments that were never announced, and announcements that would leave a hole; they have no effect.
   package private(set) var ignoredEvents = 0
-  /// Trades and quotes at prices or sizes that cannot be, and quotes whose bid is not below their ask; they have no
+  /// Trades and quotes with impossible prices or sizes, and quotes whose bid is not below their ask; they have no
   /// effect.
   package internal(set) var refusedValues = 0
 
@@ -68,10 +69,10 @@ package final class Market {
   private var nextRoll = Timestamp.distantFuture
   /// When candles close next; `distantFuture` before the first price.
   private var nextClose = Timestamp.distantFuture
-  /// When the last events came: what a lost connection has not seen since.
+  /// The time of the last events: from then on, a lost connection has observed nothing.
   private var lastHeard = Timestamp.distantPast
 
-  /// The trades of one instrument that stand together in a batch, while they are gathered.
+  /// Consecutive trades of one instrument in a batch, while they are collected.
   private struct Run {
     var id: InstrumentID
     var pulse: Pulse?
@@ -82,16 +83,16 @@ package final class Market {
 
   package subscript(_ id: InstrumentID) -> InstrumentState { instruments[id.index] }
 
-  /// Applies the batch, event by event, and appends what moved to `changes`.
+  /// Applies the batch, event by event, and appends the results to `changes`.
   ///
-  /// - Trades of one instrument that stand together make one `.trades`, then at most one `.pulse` and one `.sparkline`.
+  /// - Consecutive trades of one instrument make one `.trades`, then at most one `.pulse` and one `.sparkline`.
   /// - A trade or quote at a price or size of zero or less is left out, and so is a quote whose bid is not below its
   ///   ask.
   /// - A book delta is ignored until a snapshot made the book live, which is `.bookState(.live)` and then
   ///   `.bookSnapshot`. If the checksum does not fit, or a price is not above zero, `.bookState(.syncing)` comes
   ///   *instead* of the change.
-  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas go on
-  ///   unseen (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a
+  /// - **A crossed book is never live.** A change that crosses it is `.bookState(.syncing(.crossed))`; its deltas
+  ///   continue unseen (`InstrumentState.isCrossedForNow`), and when it is no longer crossed it is live again with a
   ///   `.bookSnapshot`. If that takes longer than the tolerance, `.bookState(.syncing(.crossed))` comes once more, and
   ///   the book waits for a snapshot of the venue's. That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
@@ -134,8 +135,8 @@ package final class Market {
     if run != nil { finish(&run, now: now, into: &changes) }
   }
 
-  /// Moves time on: trailing pulses, rolling windows, books crossed for too long. O(1) if nothing is due, else O(log n)
-  /// for each thing that is, and O(n) when a minute ends.
+  /// Advances the time: trailing pulses, rolling windows, books crossed for too long. O(1) if nothing is due, else
+  /// O(log n) for each due deadline, and O(n) when a minute ends.
   package func advance(to now: Timestamp, into changes: inout MarketChanges) {
     while let entry = deadlines.removeFirst(dueAt: now) {
       let state = instruments[entry.instrument.index]
@@ -175,8 +176,8 @@ package final class Market {
   /// When `advance` next has something to do, or a little before; never after. O(1).
   package var nextDeadline: Timestamp { min(deadlines.first, nextRoll, nextClose) }
 
-  /// The connection is gone: takes every book that is kept out of sync, and notes that nothing was observed since the
-  /// last event. O(n).
+  /// The connection has ended: puts every book out of sync, and records that nothing was observed since the last event.
+  /// O(n).
   package func disconnect(into changes: inout MarketChanges) {
     for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
     for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
@@ -219,14 +220,14 @@ package final class Market {
       refusedValues += 1
       return
     }
-    // Backlog is old by nature, so only its future is held back.
+    // Backlog is old, so only times in the future are limited.
     let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
     let bounded = min(max(trade.time, earliest), now + Self.clockTolerance)
     if bounded != trade.time {
       clockWarnings += 1
       state.clockWarnings += 1
     }
-    // As exactly as charts tell times apart, so that the last trade and the last price of a line are always the same.
+    // With the precision of charts, so that the last trade and the last price of a line always match.
     let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }
@@ -267,7 +268,7 @@ package final class Market {
     noteStatistics(state, now: now, into: &changes)
   }
 
-  /// Publishes the gateway's own ticker, at once or when a second has gone by since the last.
+  /// Publishes the gateway's own ticker, at once or one second after the last.
   private func noteStatistics(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
     guard state.ticker == nil, !state.isTickerScheduled else { return }
     let due = state.tickerTime + Self.tickerInterval
@@ -326,8 +327,8 @@ package final class Market {
 
   // MARK: Charts
 
-  /// Takes closed candles of one instrument from a store or a venue; `Candle` has the rules. Returns how many were of
-  /// use. O(candles + 1,440).
+  /// Takes closed candles of one instrument from a store or a venue; `Candle` has the rules. Returns how many were
+  /// used. O(candles + 1,440).
   package func restore(
     _ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp, into changes: inout MarketChanges
   ) -> Int {

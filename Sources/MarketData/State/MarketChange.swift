@@ -41,7 +41,7 @@ package enum MarketChange: Sendable {
   case pulse(Pulse)
   /// The whole book was replaced and is in sync.
   case bookSnapshot(InstrumentID)
-  /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, sizes as they now stand.
+  /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, with their new sizes.
   case bookDelta(InstrumentID, bids: Range<Int>, asks: Range<Int>, time: Timestamp)
   case bookState(InstrumentID, BookState)
   /// The last price moved, or a bucket of the lines began.

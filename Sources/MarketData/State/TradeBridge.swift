@@ -1,35 +1,35 @@
 import Bytes
 
-/// The trades of one instrument across two runs of the gateway: which of those that the venue sends have been told by
-/// the earlier run, and whether some between them and the others may be missing.
+/// Joins the trades of one instrument across two runs of the gateway: decides which of the venue's trades the earlier
+/// run has published, and whether trades between those and the next may be missing.
 ///
-/// At first it holds what comes, until it is known what the earlier run has told. Then nothing is certain until the
-/// venue has shown where its trades join those:
-/// - it sends the newest of them again, as venues do that begin a subscription with their last trades;
-/// - or it counts its trades without holes, and sends the one with the next number.
+/// At first it holds the venue's trades until it knows the trades that the earlier run has published. Then the venue
+/// must show where its trades join those:
+/// - It sends the newest of them again. Some venues begin a subscription with their last trades.
+/// - Or it numbers its trades without holes, and sends the trade with the next number.
 ///
-/// Where neither is so before the first trade that nobody has told, trades may be missing. What was told is compared
-/// by id, time, price and size: a venue that has begun its ids anew, as a simulated one does, is not mistaken.
+/// If neither happens before the first unpublished trade, trades may be missing. Published trades are compared by id,
+/// time, price and size, so a venue that restarts its ids, as a simulated one does, causes no mistake.
 struct TradeBridge {
-  /// Trades that are held at most; beyond it the oldest half is forgotten. They wait for a read of the data file.
+  /// Held trades at most; beyond that the oldest half is dropped. They wait for a read of the data file.
   static let limit = 2_000
 
-  /// What is to be published of the trades that came.
+  /// Which of the received trades are to be published.
   struct Crossing: Equatable {
-    /// Whether trades may be missing between those that were told and all that follows.
+    /// Whether trades may be missing between the published trades and the following ones.
     var hasGap = false
-    /// Places of `held` that are news, in the order of trading.
+    /// Indices of `held` that are new, in the order of trading.
     var news: [Int] = []
   }
 
-  /// The last trades that were told, oldest first; nil while that is not known.
+  /// The last trades that the earlier run has published, oldest first; nil while they are not known.
   private var told: [Trade]?
   /// Whether the venue counts the instrument's trades without holes.
   private var isCounted = false
   /// What has come and is not decided on.
   private(set) var held: [Trade] = []
 
-  /// - Parameter trades: the last that were told, oldest first; empty where none are known.
+  /// - Parameter trades: the last published trades, oldest first; empty if none are known.
   mutating func begin(after trades: [Trade], isCounted: Bool) {
     told = trades
     self.isCounted = isCounted
@@ -62,8 +62,9 @@ struct TradeBridge {
     held = []
   }
 
-  /// Decides on what has come. Nil: nothing is known yet, or all of it has been told already and is forgotten; what
-  /// comes next may join. Otherwise the bridge has done its work. O(held × told), for each message until then.
+  /// Decides about the held trades. Nil: the earlier trades are not known yet, or all held trades were published by the
+  /// earlier run and are dropped; the next trades may join. Otherwise the bridge has finished. O(held × told), for each
+  /// message until then.
   mutating func cross() -> Crossing? {
     guard let told, !held.isEmpty else { return nil }
     let order = order
@@ -122,12 +123,13 @@ extension Trade {
 }
 
 extension Market {
-  /// Goes on after the last trades that an earlier run has told, where `bridgesTrades` holds: those are not published
-  /// again, what the venue tells of the time between is published as `.trades` though it is backlog, and where some may
-  /// be missing `.tradeGap` comes first.
+  /// Continues after the last trades that an earlier run has published, if `bridgesTrades` is true. Those trades are
+  /// not published again. The venue's trades of the time in between are published as `.trades`, although they are
+  /// backlog. If some may be missing, `.tradeGap` precedes them.
   ///
   /// - Parameters:
-  ///   - told: oldest first, at the instrument's scales; empty where none are known: then trades may be missing.
+  ///   - told: the published trades, oldest first, at the instrument's scales; if empty, none are known, and trades may
+  ///     be missing.
   ///   - isCounted: whether the venue counts the instrument's trades without holes.
   package func bridge(after told: [Trade], isCounted: Bool, of id: InstrumentID, into changes: inout MarketChanges) {
     guard id.index >= 0, id.index < instruments.count else { return }

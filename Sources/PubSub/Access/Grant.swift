@@ -46,12 +46,12 @@ package struct SymbolRules: Sendable, Hashable {
   }
 }
 
-/// What a client may have. A plain value: what it was given for, a key or a token, is the gateway's business.
+/// A client's rights. A plain value; the gateway knows the key or token behind it.
 package struct Grant: Sendable, Equatable {
-  /// Whose it is, for logs and counts.
+  /// The holder's name, for logs and counts.
   package var subject: String
-  /// Whose rules its holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: nobody's, since several
-  /// people may have it.
+  /// The owner whose rules the holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: none, because
+  /// several people may have this grant.
   package var owner: String?
   package var channels: Set<ChannelName>
   /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
@@ -61,7 +61,7 @@ package struct Grant: Sendable, Equatable {
   /// Lower limits than everybody's; nil: everybody's.
   package var subscriptions: Int?
   package var requestsPerSecond: Int?
-  /// Connections at a time of all who have it; counted by the gateway.
+  /// The largest number of simultaneous connections of all its holders; counted by the gateway.
   package var connections: Int?
   /// When it ends; nil: never.
   package var expires: Timestamp?
@@ -81,9 +81,9 @@ package struct Grant: Sendable, Equatable {
     self.expires = expires
   }
 
-  /// What everybody has where nobody is asked for a token.
+  /// The grant of every client if the gateway requires no token.
   package static let everything = Grant(subject: "", owner: localOwner)
-  /// What a page of another site has where nobody is asked for a token: it owns nothing.
+  /// The grant of a page of another site if the gateway requires no token: it owns nothing.
   package static let reader = Grant(subject: "")
   /// The one owner of a gateway that asks for no tokens.
   package static let localOwner = "local"
@@ -94,7 +94,7 @@ package struct Grant: Sendable, Equatable {
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
   package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
   package func mayPublish(to topic: String) -> Bool { !publish.isEmpty && publish.allSatisfy { $0.allows(topic) } }
-  /// What tells its status stream from others': the rules, or none where all symbols are allowed.
+  /// Identifies its status stream: the rules, or empty if all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
     // A conversion goes through whatever markets there are.

@@ -1,6 +1,6 @@
 import MarketData
 
-/// Whether clients are asked for a token, and what has to be done about a grant when.
+/// Whether clients need a token, and the deadlines of their grants.
 struct GrantReview {
   /// How long a client may stay without a grant, µs.
   static let tokenTime = 10 * Microseconds.second
@@ -37,7 +37,7 @@ struct GrantReview {
     }
   }
 
-  /// What is to be done about a client whose deadline may have come; sets the next one.
+  /// The action for a client whose deadline may have come; sets the next deadline.
   func review(_ grant: Grant?, _ deadline: inout Timestamp, now: Timestamp) -> Verdict {
     guard deadline <= now else { return .fine }
     guard let grant else { return .revoke(why: "no token within \(Self.tokenTime / Microseconds.second) s") }

@@ -7,8 +7,8 @@ enum BookChannel {
   /// snapshot.
   static let pendingLimit = 2_000
 
-  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, and so none
-  /// to those who do not know `state`.
+  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels. It changes
+  /// nothing for clients that do not know `state`.
   static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"state\":\"syncing\",\"reason\":")
     out.append(json: reason)

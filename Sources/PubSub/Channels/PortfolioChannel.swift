@@ -79,7 +79,8 @@ package enum PortfolioChannel {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// Unrealised and realised profit together; what is not known of the latter counts as none, where the former is.
+  /// Unrealised and realised profit together; an unknown realised profit counts as zero if the unrealised profit is
+  /// known.
   private static func sum(_ a: WideDecimal?, _ b: WideDecimal?) -> WideDecimal? {
     guard let a else { return nil }
     return b.map { try? a.plus($0) } ?? a

@@ -3,7 +3,8 @@ import MarketData
 
 /// `ticker`: the 24 h figures, the same for every venue: the venue's own where it publishes them, else the gateway's.
 enum TickerChannel {
-  /// What is unknown is absent; what the venue left out and follows from the rest (last, change) is worked out.
+  /// Unknown values are left out. Values that the venue left out and that follow from the others (last, change) are
+  /// computed.
   static func append(_ day: DayTicker, of instrument: Instrument, to out: inout ByteBuffer) {
     let ticker = day.ticker
     out.append(UInt8(ascii: "{"))

@@ -1,6 +1,6 @@
 import MarketData
 
-/// Whose clients they are, for limits that those of one address share: an IPv4 address, or an IPv6 /64.
+/// The unit of limits per address: an IPv4 address, or an IPv6 /64.
 package struct ClientAddress: Hashable, Sendable {
   private let high: UInt64
   private let low: UInt64
@@ -14,14 +14,14 @@ package struct ClientAddress: Hashable, Sendable {
   }
 }
 
-/// What the clients of each address have cost together, in the unit of `ClientAllowance`. Sans-IO.
+/// The work that the clients of each address have done together, in the unit of `ClientAllowance`. Sans-IO.
 ///
-/// Each client may do work at a rate of its own, and a few hundred clients may come from one address. So the address
-/// has a rate, too: that of `clientsAtFullRate` clients, with a burst of a second. While more has been done, its
-/// clients have no bursts, what they ask for costs them more, they come after the clients of others, and no new ones
-/// come in. A client that asks for little is answered as before.
+/// Each client has its own rate of work, and a few hundred clients may share one address. So the address has a rate,
+/// too: that of `clientsAtFullRate` clients, with a burst of a second. While its clients have done more, they have no
+/// bursts, their requests cost more, clients of other addresses go first, and the address can open no new streams. A
+/// client with few requests is served as before.
 ///
-/// Bounded by the clients, and by those that came in the last `longest` and are gone: their address stays in debt.
+/// Bounded by the number of clients, and of those that left within the last `longest`: their address keeps its debt.
 struct AddressLedger {
   /// Work that an address may have done ahead, µs at its rate; more is a debt.
   static let burst = Microseconds.second

@@ -9,9 +9,9 @@ import MarketData
 /// The unit of work is what reading one byte of JSON costs, 2 to 4 ns. 200 clients at the default bound of 240 KiB/s
 /// each are a tenth to a fifth of a core.
 struct ClientAllowance {
-  /// What a request costs beside its bytes and those of its reply: about 5 µs with the send.
+  /// The cost of a request, in addition to its bytes and those of its reply: about 5 µs with the send.
   static let requestWork = 1 << 10
-  /// What a frame costs beside its bytes, so that messages in fragments of a byte are no cheaper than they are.
+  /// The cost of a frame, in addition to its bytes, so that messages in fragments of one byte have their real cost.
   static let frameWork = 64
   /// What a new subscription costs, the stream's list and the publisher's answer included, about 4 µs; an ended one
   /// costs a quarter.

@@ -19,8 +19,8 @@ package struct ClientLimits: Sendable {
   package var stallSeconds = 60
   /// Unsent events of event channels.
   package var queuedEvents = 1_000
-  /// Bytes of their messages. With `queuedStateBytes`, what a connection holds and what its kernel queue holds unsent,
-  /// a slow client stays below the soft limit.
+  /// Bytes of their messages. Together with `queuedStateBytes`, the bytes in the connection and the unsent bytes in the
+  /// kernel, this keeps a slow client below the soft limit.
   package var queuedEventBytes: Int { softQueuedBytes * 3 / 8 }
   /// Bytes of state messages that wait for a client whose connection is full; beyond them streams wait for a snapshot
   /// instead.

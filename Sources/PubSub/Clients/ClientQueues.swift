@@ -6,8 +6,8 @@ import WebSocket
 /// (`SubscriberQueue`), and of streams that the client is behind with a place in their backlogs (`SubscriberLists`).
 /// All times are steady.
 struct ClientQueues: ~Copyable {
-  /// How many times what a client may hold of events that is blocked one may be given in a turn, before its connection
-  /// was asked.
+  /// The events that a client may get in one turn before its connection is asked, as a multiple of the bound of a
+  /// blocked client.
   private static let turnFactor = 4
   /// Messages that a client takes over from a backlog at a time: then the next stream has its turn.
   private static let refillMessages = 16
@@ -98,10 +98,10 @@ struct ClientQueues: ~Copyable {
     return enqueue(frame, slot, time: time, &lists, clients)
   }
 
-  /// One frame to a client that shall have it, in the order of its queue; of a state channel one that finds no room, or
-  /// cannot follow what was merged away for it, makes the subscription wait for a snapshot instead.
+  /// Queues one frame for a client, in order. If a frame of a state channel does not fit, or cannot follow merged
+  /// frames, the subscription waits for a snapshot instead.
   ///
-  /// - Parameter start: why the stream is begun, where this is its first snapshot: one that finds no room comes later.
+  /// - Parameter start: the reason of the snapshot, if this is the stream's first; one that does not fit is sent later.
   mutating func enqueue(
     _ frame: StreamFrame, _ slot: UInt32, start: SnapshotReason? = nil, time: Timestamp,
     _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
@@ -269,9 +269,9 @@ struct ClientQueues: ~Copyable {
     }
   }
 
-  /// Gives a client whose lane of events is empty the next messages of a stream that it is behind with: of the newest,
-  /// an equal share for each such stream of what `ClientLimits.queuedEvents` and `queuedEventBytes` allow. Before them
-  /// stands a note of what was lost. O(subscriptions).
+  /// Gives a client whose event lane is empty the next messages of a stream that it is behind with. It takes the newest
+  /// messages, and for each such stream an equal share of `ClientLimits.queuedEvents` and `queuedEventBytes`. A notice
+  /// of the lost messages precedes them. O(subscriptions).
   private mutating func refill(
     _ slot: UInt32, _ state: ClientState, _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
   ) {

@@ -25,7 +25,7 @@ final class ClientState {
   // Never changed: a grant is replaced whole.
   nonisolated(unsafe) private static let everything = Box(Grant.everything)
 
-  /// What it may have; nil: nothing, until it has said who it is.
+  /// The client's rights; nil: none, until it has sent a token.
   var grant: Grant? {
     get { grantBox?.value }
     set { grantBox = newValue.map { $0 == .everything ? Self.everything : Box($0) } }
@@ -46,7 +46,7 @@ final class ClientState {
   /// Lets go of the queue's memory; its buffers have been given back.
   func releaseQueue() { if queue.isEmpty { queueBox = nil } }
 
-  /// Who it is, where clients authenticate themselves: a session is handed to nobody else.
+  /// The client's identity, if clients authenticate: a session is given to no other identity.
   var subject: String? { grant?.subject }
   /// Whether nothing waits for it, beside what its connection has.
   var isDrained: Bool { queue.isEmpty && memberships.behind == 0 }

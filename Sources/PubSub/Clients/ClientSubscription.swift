@@ -4,10 +4,10 @@ package struct ClientSubscription: Sendable, Equatable {
   package let key: StreamKey
   /// The rate class that the client asked for, ms; that of `key` is the one that it is in.
   package let wantedMilliseconds: Int
-  /// What it waits for; nil: it gets what is published.
+  /// What it waits for; nil: it gets every published frame.
   package let waitsFor: String?
 
-  /// Of a client, in the order of the streams' numbers: those above `stream`, `limit` at the most; nil if it has gone.
+  /// Of a client, in the order of the streams' numbers: those above `stream`, `limit` at most; nil if it has gone.
   /// O(subscriptions).
   package static func list(
     of client: ClientID, in hub: SubscriberHub, after stream: UInt32 = 0, limit: Int

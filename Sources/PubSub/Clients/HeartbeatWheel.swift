@@ -1,6 +1,6 @@
 import MarketData
 
-/// Who is due for a heartbeat when: a ring of ticks of 100 ms, so that each advance looks at those alone that are due.
+/// The times of clients' heartbeats: a ring of ticks of 100 ms, so that each advance visits only clients that are due.
 struct HeartbeatWheel {
   static let ticksPerSecond: Int32 = 10
   private static let tickMicroseconds: Int64 = 100 * Microseconds.millisecond

@@ -12,7 +12,7 @@ struct ClientHeartbeat {
   var seconds: Int32 { cadence / HeartbeatWheel.ticksPerSecond }
 }
 
-/// Who is due for a heartbeat, and what heartbeats say of the feeds.
+/// The clients that are due for a heartbeat, and the heartbeats' report about feeds.
 struct Heartbeats: ~Copyable {
   /// The shortest time between two rounds of heartbeats to everyone, µs.
   static let roundInterval = Microseconds.second
@@ -39,7 +39,7 @@ struct Heartbeats: ~Copyable {
   private var roundCursor = -1
 
   /// Enters a new client, or one with a new cadence. The first heartbeat comes after a part of the cadence that depends
-  /// on the slot, so that clients that came together do not get theirs together.
+  /// on the slot, so that clients that connected together do not get their heartbeats together.
   mutating func start(_ client: ClientID, _ heartbeat: inout ClientHeartbeat, now: Timestamp) {
     // 7919 is prime: neighbouring slots fall far apart.
     let offset = 1 + Int64(client.slot) * 7919 % Int64(heartbeat.cadence)

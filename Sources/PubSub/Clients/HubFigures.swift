@@ -8,7 +8,7 @@ package struct HubFigures: Sendable, Equatable {
   package private(set) var lost: UInt64 = 0
   /// Clients that are in a slower class than they asked for.
   package private(set) var degraded = 0
-  /// Clients that asked to go on with a session, by whether they could.
+  /// Clients that asked to continue with a session, by whether they could.
   package private(set) var resumed: UInt64 = 0
   package private(set) var notResumed: UInt64 = 0
 

@@ -37,11 +37,11 @@ struct Subscription {
 /// The subscriptions of one client, by stream number, with counts of those that wait for something.
 struct Memberships {
   private(set) var subscriptions: [Subscription] = []
-  /// Subscriptions with a mark, those of them whose snapshot has been asked for, and those that are behind.
+  /// Subscriptions with a mark, those of them whose snapshot was requested, and those that are behind.
   private(set) var marks: UInt32 = 0
   private(set) var awaited: UInt32 = 0
   private(set) var behind: UInt32 = 0
-  /// The stream that last had its turn of those that are behind, and about when the oldest message of them came.
+  /// The stream that had the last turn among those that are behind, and the approximate time of their oldest message.
   var lastRefilled: UInt32 = 0
   var behindSince = Timestamp.distantPast
   /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
@@ -124,8 +124,8 @@ struct Memberships {
       ?? subscriptions[..<start].firstIndex { $0.mark == .behind }
   }
 
-  /// Marked subscriptions to ask a snapshot for, each in its turn: up to `small` that `isLarge` does not hold for, and
-  /// up to `large` that it holds for. O(n).
+  /// Marked subscriptions whose snapshot to request, in turns: up to `small` for which `isLarge` is false, and up to
+  /// `large` for which it is true. O(n).
   mutating func nextMarked(small: Int, large: Int, isLarge: (UInt32) -> Bool) -> [Int] {
     let small = next(small, after: lastAsked) { !isLarge($0) }
     let large = next(large, after: lastAskedLarge, where: isLarge)

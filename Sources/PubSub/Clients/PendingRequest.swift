@@ -22,7 +22,7 @@ final class PendingRequest {
     var state: String
     /// The stream that it replaces; 0: none.
     var from: UInt32
-    /// Whether it goes on where the client stopped; nil where it did not say.
+    /// Whether it continues where the client stopped; nil where it did not say.
     var isRecovered: Bool?
   }
   let kind: Kind
@@ -39,7 +39,7 @@ final class PendingRequest {
 
   /// What is particular to a `resume`.
   struct Resumption {
-    /// What is to be joined once the session is answered for, and whether the session was there.
+    /// The streams to join after the answer about the session, and whether the session existed.
     var positions: [ClientRequest.Item] = []
     var isGranted = false
     /// What of `held` is replayed; the bytes are those of event channels.

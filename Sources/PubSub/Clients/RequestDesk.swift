@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What one client has asked for and is not answered, and what it may still ask for.
+/// One client's unanswered requests, and its remaining request and work allowance.
 struct ClientRequests {
   /// A message that waits until the request before it is answered.
   enum Waiting {
@@ -23,7 +23,7 @@ struct ClientRequests {
   var pending: PendingRequest?
   /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
   var greeting: Greeting?
-  /// A request about alerts that is being carried out; messages arriving in the meantime wait.
+  /// A request about alerts that is being executed; messages arriving in the meantime wait.
   var control: (number: UInt32, id: String?)?
   var allowance = ClientAllowance()
   /// The place of its address in the ledger; -1: it has none.
@@ -55,8 +55,7 @@ struct ClientRequests {
 struct RequestDesk {
   /// Protocol errors in a row that close the connection.
   static let errorLimit = 50
-  /// What a client may do before it has shown a token, where one is asked for: requests a second, bytes of one, and
-  /// work at once.
+  /// The limits of a client before it has sent a required token: requests a second, bytes of one, and work at once.
   static let strangerRequestsPerSecond = 5
   static let strangerMessageBytes = 16 << 10
   static let strangerWorkBurst = 64 << 10

@@ -1,6 +1,6 @@
 import MarketData
 
-/// What happens to a client that does not take what it asked for, step by step.
+/// The steps for a slow client.
 struct SlowClientPolicy {
   /// Age of the oldest unsent message beyond which a client is slowed down, µs.
   static let ageLimit = Microseconds.second
@@ -28,7 +28,7 @@ struct SlowClientPolicy {
     case keepWatching
     /// Move it to the next slower class.
     case stepDown
-    /// Give it the classes back that it asked for, as far as no operator holds it.
+    /// Give it its requested classes back, unless an operator holds it.
     case restore
     /// Move it to the class that an operator holds it in.
     case hold
@@ -74,7 +74,7 @@ struct SlowClientPolicy {
     return .keepWatching
   }
 
-  /// Books what the connection holds and the kernel has not taken. `now` is steady.
+  /// Records the connection's bytes that the kernel has not taken. `now` is steady.
   func noteUnsent(_ bytes: Int, _ flow: inout ClientFlow, now: Timestamp) {
     if bytes > 0, flow.unsent == 0 { flow.unsentSince = now }
     if bytes < flow.unsent || (bytes > 0 && flow.unsent == 0) {

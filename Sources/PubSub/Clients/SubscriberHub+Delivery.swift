@@ -138,8 +138,8 @@ extension SubscriberHub {
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
 
-  /// Keeps what a client missed of a stream until the reply is out. False if that is too much or not wanted: a snapshot
-  /// will follow.
+  /// Keeps the missed messages of a client's stream until the reply is sent. False if they are too many or not wanted:
+  /// a snapshot will follow.
   private func holdReplay(
     _ frames: [StreamFrame], _ pending: PendingRequest, _ client: ClientID, _ state: ClientState
   ) -> Bool {
@@ -251,9 +251,8 @@ extension SubscriberHub {
     if state.memberships.marks > 0 { askForSnapshots(client, state, into: &actions) }
   }
 
-  /// Hands over the replies and notices that still wait for a client, and no data: for one that is being closed and
-  /// whose connection takes nothing more by itself. The client still reads of a drain, for one, before it reads of
-  /// the end. O(replies and notices).
+  /// Returns the waiting replies and notices of a client, without data, when the client is closed. So the client reads
+  /// a drain's notice, for example, before it reads the close. O(replies and notices).
   package func takeControl(from client: ClientID, into frames: inout [SharedBytes]) {
     guard let state = clients.anyState(of: client) else { return }
     while let item = state.queue.removeFirstControl() {

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What clients ask for, who they are, and what may come of it.
+/// Requests, authentication and their results.
 extension SubscriberHub {
   // MARK: Input
 
@@ -27,10 +27,10 @@ extension SubscriberHub {
     }
   }
 
-  /// Books what a client's input has cost before it was a message.
+  /// Records the cost of a client's input before it was a message.
   /// - Parameters:
-  ///   - bytes: read from it, and what they were inflated to.
-  ///   - frames: that they were in.
+  ///   - bytes: the bytes read, and their inflated size.
+  ///   - frames: the number of their frames.
   package func charge(bytes: Int, frames: Int, to client: ClientID, now: Timestamp) {
     guard let state = state(of: client) else { return }
     desk.charge(bytes + frames * ClientAllowance.frameWork, to: &state.requests, state.grant, now: now)
@@ -195,8 +195,8 @@ extension SubscriberHub {
 
   // MARK: Who a client is
 
-  // The hub knows grants only; whether a token is good is found out elsewhere: `HubAction.authenticate` asks,
-  // `authorize` and `refuse` answer.
+  // The hub knows only grants. Other code verifies tokens: `HubAction.authenticate` requests it, `authorize` and
+  // `refuse` answer.
 
   /// Gives a client a grant: in answer to `.authenticate`, or in place of the one that it has. Subscriptions that it
   /// does not allow end, with a notice.

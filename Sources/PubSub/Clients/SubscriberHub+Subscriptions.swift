@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Who subscribes to what, at which rate, and what becomes of clients that do not take it.
+/// Subscriptions and their rates, and the rules for slow clients.
 extension SubscriberHub {
   // MARK: Joining
 
@@ -33,7 +33,7 @@ extension SubscriberHub {
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
 
-  /// Asks a stream's publisher.
+  /// Sends a join to a stream's publisher.
   /// - Parameter from: the stream that it replaces; 0: none.
   private func join(
     _ key: StreamKey, wanted: UInt16, position: StreamPosition?, from: UInt32 = 0, reason: SnapshotReason? = nil,
@@ -139,15 +139,15 @@ extension SubscriberHub {
 
   // MARK: Snapshots
 
-  // Snapshots come in place of what was merged away, or had no room. They are asked for when there is room to send
-  // them, never ahead of it: one that waits gets old.
+  // Snapshots replace merged frames and frames that did not fit. They are requested only when there is space to send
+  // them, because a waiting snapshot gets old.
 
   /// Snapshots asked for at a time. Of a slow client's books and sparklines it is one: they are large, and its other
   /// streams, each of one short message, come round with every one of them.
   static let snapshotsAtATime = 16
 
-  /// Whether snapshots were asked for that have not come. What else waits should not be sent before them: they are on
-  /// their way, and when the last has come, or none will, the client is dirty again. O(1).
+  /// Whether requested snapshots have not arrived yet. Do not send other waiting frames before them. When the last has
+  /// arrived, or none will, the client is dirty again. O(1).
   package func isAwaitingSnapshots(_ client: ClientID) -> Bool {
     (clients.anyState(of: client)?.memberships.awaited ?? 0) > 0
   }
@@ -190,9 +190,8 @@ extension SubscriberHub {
     }
   }
 
-  /// Clients that have not made progress for a second, as far as is known here; the kernel may know better
-  /// (`noteProgress`). Of every `parts`th of them from the `part`th on, so that they need not all be asked about at
-  /// once. O(watched).
+  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of progress (`noteProgress`).
+  /// Returns every `parts`th of them from the `part`th on, so that the caller need not check all at once. O(watched).
   package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
     let now = steady(now)
     return watchList.slots.compactMap { slot in
@@ -271,8 +270,9 @@ extension SubscriberHub {
     }
   }
 
-  /// Holds a client in a rate class from its next look on, within 100 ms, until an operator lets it go; it may become
-  /// slower by itself. 0 lets it go: it gets back what it asked for at once, unless it is slow by itself.
+  /// Holds a client in a rate class from its next check on, within 100 ms, until an operator ends the hold. A slow
+  /// client may move to a slower class. 0 ends the hold: the client gets the requested rate back at once, unless it is
+  /// slow.
   package func hold(_ client: ClientID, in interval: UInt16) {
     guard let state = state(of: client), state.flow.held != interval else { return }
     let wasHeld = state.flow.degraded == state.flow.held
@@ -297,12 +297,12 @@ extension SubscriberHub {
   /// it was when it was last looked after. O(1).
   package var queuedBytes: Int { watchList.bytes }
 
-  /// Closes clients with 4108, those with the most waiting first, until `bytes` are let go of or nobody has anything
-  /// waiting.
+  /// Closes clients with 4108, those with the most queued bytes first, until `bytes` are released or no client has
+  /// queued bytes.
   /// - Parameters:
-  ///   - clients: how many are closed at the most.
-  ///   - limit: of the budget, for the reason that the clients get.
-  /// - Returns: how many were closed, and what waited for them. O(n log n) in the clients that have something waiting.
+  ///   - clients: the largest number of clients to close.
+  ///   - limit: the limit of the budget, for the close reason.
+  /// - Returns: the number of closed clients and their queued bytes. O(n log n) in the clients with queued bytes.
   package func shed(
     bytes: Int, clients most: Int, limit: Int, into actions: inout [HubAction]
   ) -> (clients: Int, bytes: Int) {

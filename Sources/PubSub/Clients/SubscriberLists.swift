@@ -1,13 +1,13 @@
 import MarketData
 
-/// Who subscribes to a stream on this loop, and what the hub knows of it.
+/// The subscribers of a stream on this loop, and the hub's state of the stream.
 struct SubscriberList {
   /// Slots of the clients that what is published is for, without gaps, in no order: a delivery runs through them.
   var slots: [UInt32] = []
-  /// Subscribers beside those: nothing is for them until they have room and ask for it, so that they cost nothing in
-  /// the meantime.
+  /// Further subscribers: they get no frames until they have space and request them, so they cost nothing in the
+  /// meantime.
   var away: UInt32 = 0
-  /// Of those the ones that will want what they miss: it is kept in `backlog`.
+  /// The further subscribers whose missed messages are kept in `backlog`.
   var behind: UInt32 = 0
   var backlog = ReplayRing()
   var key = StreamKey(channel: .status, symbol: "")
@@ -20,9 +20,9 @@ struct SubscriberList {
   var hasSubscribers: Bool { !slots.isEmpty || away > 0 }
 }
 
-/// The subscribers of each stream: who gets its messages, who is away, and one backlog a stream for all that are
-/// behind, in which each has a place, so that ten thousand clients that do not read cost no more for a message than
-/// one.
+/// The subscribers of each stream: those that get its messages, those that wait for a snapshot, and one backlog a
+/// stream for all that are behind. Each of these has a position in the backlog, so ten thousand clients that do not
+/// read cost no more per message than one.
 ///
 /// Stream numbers are dense per loop, so a list is found by index.
 struct SubscriberLists {

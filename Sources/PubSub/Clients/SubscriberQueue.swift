@@ -1,12 +1,13 @@
 import Bytes
 import MarketData
 
-/// What waits for one client beyond what the present turn has brought it (`TurnBundles`), which goes before all of it.
+/// One client's queue: the frames that wait from earlier turns. They go before the bundle of the present turn
+/// (`TurnBundles`).
 ///
-/// Three lanes, each in order: replies and notices, which go first; messages of state channels; messages of event
-/// channels. The latter two take turns by bytes, so that a long line of old trades does not keep the newest prices from
-/// a slow client, nor the reverse. No message depends on one of another stream, and what announces a stream goes before
-/// all data, so the order across lanes is free.
+/// It has three lanes, each in order: replies and notices, which go first; messages of state channels; messages of
+/// event channels. The latter two take turns by bytes, so that many old trades do not delay the newest prices for a
+/// slow client, nor the reverse. No message depends on a message of another stream, and the message that announces a
+/// stream goes before all data, so the order across lanes is free.
 ///
 /// Bounds: of a client that is blocked `ClientLimits.queuedStateBytes`, one message a stream; of events what the
 /// streams that it is behind with gave it at a time (`ClientQueues.refill`); and all of it together by

@@ -8,7 +8,8 @@ struct SubscriptionResolver {
   private static let nearMatchLimit = 3
   /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
   private static let nearSearchSymbols = 50_000
-  /// When to ask again for a symbol whose venue has no list yet. A list comes within a second of the start, as a rule.
+  /// When a client should retry a symbol whose venue has no list yet. A list usually arrives within a second of the
+  /// start.
   private static let listWaitMilliseconds: Int64 = 1_000
 
   /// Where a stream is published.
@@ -79,7 +80,7 @@ struct SubscriptionResolver {
       hint: "split the request, or use a wildcard: \"kraken:*\"")
   }
 
-  /// The class a subscription is in, given what it wants and what its client has been slowed down to.
+  /// The class of a subscription, from its requested class and the class to which its client was slowed down.
   static func effectiveInterval(_ wanted: UInt16, _ channel: ChannelName, degraded: UInt16) -> UInt16 {
     guard degraded > wanted, isDegradable(channel) else { return wanted }
     return RateClass.interval(for: channel, asked: Int(degraded))

@@ -20,24 +20,24 @@ package struct CompositePlace: Sendable, Hashable {
   }
 }
 
-/// The composite markets that somebody subscribes to: takes what their members show, and makes each composite once for
-/// all that changed, whatever the number of its streams and subscribers. Sans-IO; loop 0 has one.
+/// The composite markets that have subscribers. It collects the values of their members, and computes each composite
+/// once for all changes, for any number of streams and subscribers. Sans-IO; loop 0 has one.
 ///
-/// It holds what the owners of the markets last handed over. Whether a feed is live is judged when a composite is made,
-/// so that a venue leaves with the state that says it is not.
+/// It stores the last values from the owners of the markets. It checks whether a feed is live when it computes a
+/// composite, so a venue is excluded as soon as its state is not live.
 package struct CompositeBoard {
   /// Composites that one `advance` makes at most, of 5 µs each; the others follow in the order in which they changed.
   package static let atOnce = 200
 
   private struct Member {
     var place: CompositePlace
-    /// Whether its owner has said what it shows; nothing is shown of a composite before all have.
+    /// Whether its owner has reported its values; a composite is not shown before all owners have.
     var isKnown = false
     var part: QuotePart?
   }
 
   private struct Composite {
-    /// Of those that somebody subscribes to, what was last shown; empty before.
+    /// The document shown last, for channels with subscribers; empty before the first.
     var shown: [ChannelName: String] = [:]
     var members: [Member] = []
     var isDirty = false
@@ -60,18 +60,19 @@ package struct CompositeBoard {
   package var isEmpty: Bool { composites.isEmpty }
   /// Whether `advance` has something to make.
   package var isDirty: Bool { !dirty.isEmpty }
-  /// The symbols that somebody subscribes to, in order. O(n log n).
+  /// The symbols that have subscribers, in order. O(n log n).
   package var symbols: [String] { composites.keys.sorted() }
 
-  // MARK: Who asks
+  // MARK: Subscribers
 
-  /// Somebody subscribes to a channel of a composite, or another stream of it.
+  /// Adds a subscribed stream of a composite's channel.
   package mutating func want(_ channel: ChannelName, of symbol: String) {
     composites[symbol, default: Composite()].shown[channel] = ""
     touch(symbol)
   }
 
-  /// Nobody subscribes to it any longer. Returns the members that are not needed for it any more.
+  /// A channel has no subscribers any longer: removes it, and the composite with its last channel. Returns the members
+  /// that are no longer needed.
   package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
     composites[symbol]?.shown[channel] = nil
     guard let composite = composites[symbol], composite.shown.isEmpty else { return [] }
@@ -80,7 +81,7 @@ package struct CompositeBoard {
     return composite.members.map(\.place)
   }
 
-  /// Tells the members of a composite, as the directory has them. Returns who is new and who is no member any more.
+  /// Sets the members of a composite, from the directory. Returns the new members and the removed ones.
   package mutating func setMembers(
     _ entries: [DirectoryEntry], of symbol: String
   ) -> (added: [CompositePlace], removed: [CompositePlace]) {
@@ -99,7 +100,7 @@ package struct CompositeBoard {
 
   // MARK: What changed
 
-  /// What a market shows now, as its owner says; nil if it has none such. O(members of its composite).
+  /// Sets a market's present values, from its owner; nil if the market has none. O(members of its composite).
   package mutating func take(_ part: QuotePart?, of symbol: String) {
     let name = CompositeSymbol.prefix + symbol.drop { $0 != ":" }.dropFirst()
     guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }
@@ -119,7 +120,7 @@ package struct CompositeBoard {
     dirty.append(symbol)
   }
 
-  // MARK: What it comes to
+  // MARK: Results
 
   /// Makes what has changed, at most `atOnce` composites, and the pulses that are due.
   /// - Parameters:

@@ -1,7 +1,7 @@
 import MarketData
 
-/// The conversions that somebody subscribes to, worked out from a table of live markets that its owner brings about
-/// four times a second. Sans-IO; loop 0 has one.
+/// The conversions that have subscribers, computed from a table of live markets that its owner brings about four times
+/// a second. Sans-IO; loop 0 has one.
 package struct RateBoard {
   /// Conversions of one `advance` at most, of up to 30 µs each with 2,000 markets; the others follow, each in its turn.
   package static let atOnce = 48
@@ -13,7 +13,7 @@ package struct RateBoard {
   }
 
   private var rates: [String: Rate] = [:]
-  /// All of them, in the order in which they are worked out, and whose turn it is.
+  /// All of them, in the order in which they are computed, and whose turn it is.
   private var names: [String] = []
   private var next = 0
   /// How many still wait for the present table.
@@ -22,10 +22,10 @@ package struct RateBoard {
   package init() {}
 
   package var isEmpty: Bool { rates.isEmpty }
-  /// Whether all have been worked out with the present table, so that a newer one makes sense.
+  /// Whether all have been computed with the present table, so that a newer one makes sense.
   package var isDone: Bool { due == 0 }
 
-  /// Somebody subscribes to a conversion, or another stream of it; false for a text that names none.
+  /// Adds a subscribed stream of a conversion; false if the text names no conversion.
   @discardableResult
   package mutating func want(_ text: String) -> Bool {
     guard let name = RateName(text) else { return false }
@@ -41,7 +41,7 @@ package struct RateBoard {
     due = min(due, names.count)
   }
 
-  /// A new table is there: every conversion is worked out with it.
+  /// A new table is there: every conversion is computed with it.
   package mutating func begin() { due = names.count }
 
   /// Works out the next conversions.

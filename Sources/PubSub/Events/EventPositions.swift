@@ -1,14 +1,14 @@
 import Bytes
 
-/// How far a reader of server-sent events has come, as the id of its last event: what it sends in `Last-Event-ID` when
-/// it comes back. Sans-IO.
+/// The position of a client of server-sent events in its streams, as the id of its last event. The client sends it in
+/// `Last-Event-ID` when it reconnects. Sans-IO.
 ///
 ///     9f3c2a…|trades:kraken:BTC-USD;interval_ms=0@k7.4.91823|book:kraken:BTC-USD;depth=25;interval_ms=100@k7.2.1004
 ///
-/// The digest of what was asked for, then for each stream its element, epoch, number and the `seq` of its last message.
-/// Streams of event channels come first; those beyond `limit` begin with a snapshot when the reader comes back. One
-/// counts from the first of its messages that went out, never from a reply that names its `seq`: an id does not run
-/// ahead of what the reader has.
+/// It has the digest of the request, then for each stream its element, epoch, number and the `seq` of its last message.
+/// Streams of event channels come first; streams beyond `limit` begin with a snapshot after a reconnect. A stream has a
+/// position from its first sent message on, not from a reply that names its `seq`: an id never claims more than the
+/// client has received.
 package struct EventPositions: Sendable {
   /// Streams, and bytes of an id: it goes out up to four times a second, and comes back as a field of a request.
   package static let limit = 16
@@ -126,7 +126,7 @@ package struct EventPositions: Sendable {
     guard let stream, let epoch, !item.symbols.isEmpty, let text = item.text else { return }
     // It is listed again where it was resumed and then asked for.
     if places.contains(where: { $0.stream == stream }) { return }
-    // Where a stream goes on, what was missed follows, or nothing was.
+    // Where a stream continues, what was missed follows, or nothing was.
     let seq = isRecovered ? resumed.first { $0.stream == stream && $0.epoch == epoch }?.seq : nil
     let isEvent = ChannelName(rawValue: item.channel)?.isEvent ?? false
     if places.count >= Self.limit {

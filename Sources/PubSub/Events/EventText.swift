@@ -2,7 +2,7 @@ import Bytes
 
 /// Messages as server-sent events (HTML standard, "Server-sent events").
 package enum EventText {
-  /// What a stream of them begins with: how long a reader waits before it comes back, ms.
+  /// The beginning of a stream of events: how long a client waits before it reconnects, ms.
   package static let opening: StaticString = "retry: 2000\n\n"
   package static let prefix: StaticString = "data: "
   package static let end: StaticString = "\n\n"

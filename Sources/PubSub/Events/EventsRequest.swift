@@ -15,9 +15,9 @@ package struct EventsRequest: Sendable {
   /// - Parameters:
   ///   - streams: the values of `streams`.
   ///   - heartbeat: the value of `heartbeat_s`.
-  ///   - lastEventID: of the last event that came, if the client comes back. One that cannot be read, or is of other
-  ///     streams, counts as none: nobody who reconnects by itself could mend it.
-  /// - Throws: what a WebSocket client would be answered.
+  ///   - lastEventID: the id of the last received event, if the client reconnects. An id that is unreadable, or of
+  ///     other streams, is ignored: a client that reconnects by itself could not correct it.
+  /// - Throws: the error that a WebSocket client would get.
   package init(streams: [String], heartbeat: String? = nil, lastEventID: String? = nil) throws(ProtocolError) {
     guard !streams.isEmpty else {
       throw ProtocolError(.badRequest, "`streams` is missing", hint: "/v1/events?streams=pulse:kraken:BTC-USD")
@@ -65,7 +65,7 @@ package struct EventsRequest: Sendable {
     }
   }
 
-  /// Sixteen digits of what was asked for: positions in other streams say nothing.
+  /// Sixteen digits of a digest of the request: positions of other requests are not valid.
   private static func digest(of streams: [String]) -> String {
     var tag = ContentTag(run: "events")
     for text in streams { tag.add(text) }

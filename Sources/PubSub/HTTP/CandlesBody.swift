@@ -7,7 +7,7 @@ package struct CandlesBody {
   package var interval: CandleInterval
   /// In order of time, at the instrument's scales.
   package var candles: [Candle]
-  /// When nobody observed the market, in order of time.
+  /// The times in which the market was not observed, in order of time.
   package var gaps: [TimeSpan]
   /// Where the page before this one ends; nil if there is none.
   package var next: Timestamp?

@@ -1,11 +1,11 @@
 import Bytes
 import MarketData
 
-/// What an answer is made of, as a number: equal for equal content, so that a client that has it needs no text made to
-/// be told so.
+/// A number that identifies the content of an answer: equal for equal content. A client that has the content can be
+/// answered without making the text.
 ///
-/// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps where its text has 10,000 bytes.
-/// Counters that begin anew with the process go in with the name of its run.
+/// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps, while its text has 10,000
+/// bytes. Counters that restart with the process are hashed together with the name of its run.
 package struct ContentTag: Sendable, Equatable {
   package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

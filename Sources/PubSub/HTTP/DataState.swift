@@ -1,16 +1,16 @@
 import Bytes
 import MarketData
 
-/// What an answer says of the data it carries: whether its feed is alive, and whether the prices are a venue's own.
+/// The state of the data in an answer: whether its feed is alive, and whether the prices are a venue's own.
 ///
-/// Nothing in it moves while a feed is live, or while it stays dead, so that answers keep their entity tags. The age,
-/// which moves always, goes beside the body (`Tidegate-Feeds`).
+/// It does not change while a feed stays live, or stays dead, so answers keep their entity tags. The age, which always
+/// changes, is outside the body (`Tidegate-Feeds`).
 package struct DataState: Sendable, Equatable {
   package var venue: String
   package var state: FeedState
   /// Since when the feed is in this state; nil before it has one.
   package var since: Timestamp?
-  /// When anything last came from the venue; nil if nothing ever did.
+  /// The time of the venue's last message; nil if there was none.
   package var lastMessage: Timestamp?
   package var source: DataSource
   /// Why the venue refuses the symbol, or its book fails again and again; nil if neither.
@@ -72,8 +72,8 @@ package struct SymbolLookup {
 }
 
 extension SubscriberHub {
-  /// Why the directory has no such symbol: its venue has not told its markets yet, or there is none; the same as on the
-  /// stream. For the first few symbols O(symbols × length²).
+  /// Why the directory has no such symbol: its venue's list of markets has not arrived yet, or the symbol does not
+  /// exist; the same as on the stream. For the first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
     if let early = listNotReady(of: symbol) { return early }
     lookup.nearMatches += 1

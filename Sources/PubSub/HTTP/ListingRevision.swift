@@ -16,7 +16,7 @@ extension SubscriberHub {
 }
 
 extension FeedStatus {
-  /// Whether answers say the same of it: when the last message came, they say only where none come.
+  /// Whether answers about it are equal: they contain the time of the last message only if the venue sends none.
   func isShownAs(_ other: FeedStatus) -> Bool {
     state.indicator == "connected" ? !differsInMoreThanAge(from: other) : self == other
   }

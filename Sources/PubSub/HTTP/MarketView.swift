@@ -12,8 +12,8 @@ package enum MarketView: Sendable, Hashable {
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
-  /// What the text costs to make, in points of a sparkline (some 20 ns each). Nothing else depends on what a client
-  /// asks for. A sparkline's history is walked through for any number of points.
+  /// The cost of making the text, in points of a sparkline (some 20 ns each). Other parameters of a request do not
+  /// matter. A sparkline reads its whole history for any number of points.
   package var cost: Int {
     switch self {
     case .ticker: 16

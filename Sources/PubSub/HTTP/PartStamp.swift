@@ -1,7 +1,7 @@
 import MarketData
 
-/// What a view of an instrument was made of, and how to tell on any thread, without asking the instrument's owner,
-/// whether it would be made of the same again.
+/// Identifies the data that a view of an instrument was made from. Any thread can check, without a request to the
+/// instrument's owner, whether the view is still up to date.
 package struct PartStamp: Sendable {
   /// As `StreamPublisher.tag` says; nil if there is nothing to show.
   package let tag: UInt64?

@@ -13,11 +13,11 @@ package struct QuotePart: Sendable {
 }
 
 extension StreamPublisher {
-  /// What a market shows now; nil if there is no such market. Whether its feed is live is for the caller to say: here
-  /// it is whether its book is in sync. O(depth).
+  /// A market's present values; nil if there is no such market. The result says whether the book is in sync; the caller
+  /// adds whether the feed is live. O(depth).
   /// - Parameters:
   ///   - depth: levels a side, 0 for none.
-  ///   - hasFigures: whether the 24 h volumes are wanted.
+  ///   - hasFigures: whether to include the 24 h volumes.
   package func quotePart(at place: MarketPlace, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
     guard markets.indices.contains(place.market),
       let state = markets[place.market].instrument(place.instrument)?.state
@@ -68,7 +68,7 @@ package enum QuoteAnswer {
   /// Levels a side at most.
   package static let depthLimit = 100
 
-  /// The quote of one symbol or of all venues together: best bid and ask, last trade, 24 h volumes, and on request
+  /// The quote of one symbol, or of all venues combined: best bid and ask, last trade, 24 h volumes, and on request
   /// levels. Nil if no part is live.
   /// - Parameters:
   ///   - parts: those of a composite, or the one of the symbol.

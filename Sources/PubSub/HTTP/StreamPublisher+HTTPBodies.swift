@@ -3,8 +3,8 @@ import MarketData
 
 /// What HTTP shows of instruments, from the same encoders as the stream's messages.
 extension StreamPublisher {
-  /// How long at most a line of all days stands, µs: who wants it has its venue asked for days that are missing, each
-  /// time that the owner hears of it.
+  /// How long a sparkline of all days is reused, µs. Each new one tells the owner that a client requested it, and the
+  /// owner then requests missing days from the venue.
   private static let longest = Microseconds.minute
 
   /// The stamp of a view as it is now; nil if there is no such instrument. O(1), for trades O(limit).
@@ -156,7 +156,7 @@ extension ContentTag {
 }
 
 extension Sparkline {
-  /// The line with a gap that goes on cut to buckets that are over.
+  /// The line with a gap that continues cut to buckets that are over.
   fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
     var line = self
     line.gaps = gaps.cut(to: range, now: now)
@@ -165,7 +165,7 @@ extension Sparkline {
 }
 
 extension [TimeSpan] {
-  /// Gaps of which one that goes on is cut to buckets that are over, so that an answer does not change while nothing
+  /// Gaps of which one that continues is cut to buckets that are over, so that an answer does not change while nothing
   /// happens.
   fileprivate func cut(to range: ChartRange, now: Timestamp) -> [TimeSpan] {
     guard let last, last.to == now else { return self }

@@ -41,8 +41,7 @@ package struct PriceCard {
     }
   }
 
-  /// Points of the line: as many as a sparkline has where nobody says, so that both, and cards of all sizes, tell the
-  /// same change.
+  /// Points of the line: the default of a sparkline, so that both, and cards of all sizes, show the same change.
   package static let points = 96
 
   private static let padding: Double = 16
@@ -52,7 +51,7 @@ package struct PriceCard {
   let figures: CardFigures
   let state: DataState
   let size: Size
-  /// What the asset is called: `Zcash`; its code where nobody says.
+  /// The name of the asset: `Zcash`; its code if no name is known.
   let name: String
   let now: Timestamp
 

@@ -14,7 +14,7 @@ package final class PortfolioSubject: Sendable, Hashable {
   package let source: Source
   /// Of the report; nil: the portfolio's own.
   package let currency: String?
-  /// The rules of those who may see no more than their markets; none: everything.
+  /// The rules of clients that may see only the allowed markets; empty: all markets.
   package let scope: [SymbolRules]
   private let digest: Int
 
@@ -71,7 +71,7 @@ package struct PortfolioRequestItem: Sendable, Equatable {
 }
 
 extension PortfolioRequestItem {
-  /// What the item asks for on behalf of a grant's holder.
+  /// The subject of an item, for a grant's holder.
   /// - Parameter exists: whether an owner has a portfolio of an id.
   func subject(
     for grant: Grant, exists: (_ id: String, _ owner: String) -> Bool

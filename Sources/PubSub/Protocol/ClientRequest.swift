@@ -1,6 +1,6 @@
 import MarketData
 
-/// What a client asks for.
+/// A client's request.
 enum ClientRequest: Equatable {
   struct Hello: Equatable {
     var token: String?
@@ -9,7 +9,7 @@ enum ClientRequest: Equatable {
     var resume: Resume?
   }
 
-  /// What a client that comes back wants to go on with.
+  /// The session and streams that a returning client wants to resume.
   struct Resume: Equatable {
     /// The token of its last `welcome`.
     var session: String?

@@ -24,7 +24,7 @@ extension Replies {
 
   // MARK: Welcome
 
-  /// What a `welcome` says of the session, the node and the limits.
+  /// The part of a `welcome` about the session, the node and the limits.
   struct Welcome {
     var session: String
     var identity: SubscriberHub.Identity
@@ -70,7 +70,7 @@ extension Replies {
 
   // MARK: Subscriptions
 
-  /// What came of a request that publishers were asked about.
+  /// The result of a request that needed publishers.
   struct Outcome {
     var request: PendingRequest
     /// The client's subscriptions.
@@ -173,7 +173,7 @@ extension Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// - Parameter time: that the client said; nil: none.
+  /// - Parameter time: the client's time; nil: it sent none.
   static func appendPong(_ time: Int64?, id: String?, now: Timestamp, to out: inout ByteBuffer) {
     begin("pong", id: id, to: &out)
     if let time {

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What the server says that belongs to no stream.
+/// The gateway's messages that belong to no stream.
 enum Replies {
   /// `{"type":"…"` and the echoed `id`.
   static func begin(_ type: StaticString, id: String?, to out: inout ByteBuffer) {
@@ -36,7 +36,7 @@ enum Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// What a `lost` item stands for. `count` counts messages, `events` what they carried.
+  /// The notice for a `lost` item. `count` is the number of lost messages, `events` the number of events in them.
   static func appendLost(_ item: QueuedItem, to out: inout ByteBuffer) {
     out.append("{\"type\":\"notice\",\"code\":\"lost\",\"stream\":")
     out.append(integer: UInt64(item.stream))
@@ -70,7 +70,7 @@ enum Replies {
     var state: String
     /// The stream that it replaces; 0: none.
     var from: UInt32
-    /// Whether it goes on where the client stopped; nil where it did not say.
+    /// Whether it continues where the client stopped; nil where it did not say.
     var isRecovered: Bool?
   }
 

@@ -38,8 +38,7 @@ enum RequestParser {
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
 
-  /// The error of a field that nobody reads: it is a mistake of writing, and what it should have done would not be
-  /// done.
+  /// The error of an unknown field: it is a spelling mistake, and its intended effect would be missing.
   private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
     let list = known.isEmpty ? "there are none" : "there are: \(known.joined(separator: ", "))"
@@ -452,7 +451,7 @@ enum RequestParser {
           continue
         }
         let known = itemFields + (hasPosition ? positionFields : [])
-        // A request may repeat what a reply said of its stream.
+        // A request may repeat the fields of a reply about its stream.
         if !known.contains(name) {
           item.error = item.error ?? unknownField(name, in: "\(list)[\(place)].", among: known)
         }

@@ -13,7 +13,7 @@ package enum WireDescription {
   package struct ChannelData: Sendable {
     package var snapshot: [String]
     package var update: [String]
-    /// What a subscription may say beside `channel`, `symbols` and `interval_ms`.
+    /// The fields of a subscription beside `channel`, `symbols` and `interval_ms`.
     package var parameters: [String]
 
     init(_ snapshot: [String], update: [String]? = nil, parameters: [String] = []) {

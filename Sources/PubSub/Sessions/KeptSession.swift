@@ -3,7 +3,7 @@ import MarketData
 /// A session without a connection, as the next run of the gateway takes it up.
 package struct KeptSession: Sendable, Equatable {
   package var token: String
-  /// Whose it is; nil where nobody had to say.
+  /// The owner's identity; nil if the gateway required no token.
   package var subject: String?
   package var isPaused: Bool
   /// Until when it can be resumed.

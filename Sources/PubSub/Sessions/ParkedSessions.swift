@@ -1,13 +1,13 @@
 import MarketData
 
-/// Sessions whose clients are gone and may come back, and streams that are kept running for them.
+/// Sessions of clients that have left and may return, and the streams that run for them.
 ///
 /// Bounded by `limit`; past it the oldest is given up. All times are the hub's steady time.
 struct ParkedSessions {
   struct Session {
     var subject: String?
     var isPaused: Bool
-    /// Event streams whose past it may want.
+    /// Event streams whose missed messages it may request.
     var streams: [UInt32]
     var expires: Timestamp
   }

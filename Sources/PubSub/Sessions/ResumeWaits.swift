@@ -1,7 +1,7 @@
 import MarketData
 
-/// Clients that came back soon after a restart, before what they had was there again: their streams are joined when it
-/// is, at the latest at `end`.
+/// Clients that returned soon after a restart, before their streams existed again. Their streams are joined when they
+/// exist, at `end` at the latest.
 struct ResumeWaits {
   /// How long after the start clients wait at most, µs.
   static let time = 5 * Microseconds.second
@@ -14,9 +14,9 @@ struct ResumeWaits {
     var wanted: Set<String>
   }
 
-  /// Steady; nobody waits after it.
+  /// In steady time; no client waits longer.
   var end = Timestamp.distantPast
-  /// Symbols whose streams go on when they come.
+  /// Symbols whose streams continue when they come.
   var expected: Set<String> = []
   var entries: [Entry] = []
 }
@@ -54,7 +54,7 @@ extension SubscriberHub {
     return wanted
   }
 
-  /// Joins for those whose streams are there now, or who have waited long enough. O(waiting).
+  /// Joins for clients whose streams exist now, or that have waited long enough. O(waiting).
   func joinWaiting(now: Timestamp, into actions: inout [HubAction]) {
     guard !departures.waits.entries.isEmpty else { return }
     let isOver = steady(now) >= departures.waits.end

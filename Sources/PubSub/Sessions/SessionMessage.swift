@@ -11,10 +11,10 @@ package struct StreamPosition: Sendable, Equatable {
   }
 }
 
-/// A client of one loop that wants to go on with a session that another loop may have made.
+/// A client of one loop that wants to continue with a session that another loop may have made.
 package struct SessionClaim: Sendable {
   package var token: String
-  /// Who asks; a session is given to nobody else.
+  /// The requester's identity; a session is given only to the identity that it was issued to.
   package var subject: String?
   package var loop: Int
   package var client: ClientID
@@ -32,14 +32,14 @@ package enum SessionMessage: Sendable {
 
 /// The name of a session: random text, then where to look for it: loop, slot and generation of its client.
 enum SessionToken {
-  /// Bytes of a token; longer ones are nobody's.
+  /// The length of a token in bytes; a longer one matches no session.
   static let limit = 128
 
   static func make(_ random: String, loop: Int, client: ClientID) -> String {
     random + ".\(loop)." + String(client.slot, radix: 16) + "." + String(client.generation, radix: 16)
   }
 
-  /// Where the token says that it comes from; nil if it is no token of a session.
+  /// The origin that the token names; nil if it is not a session token.
   static func origin(of token: String) -> (loop: Int, client: ClientID)? {
     guard token.utf8.count <= limit else { return nil }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)

@@ -35,8 +35,7 @@ package struct StreamFrame: Sendable {
   }
 }
 
-/// What a publisher wants carried to the loops that have clients. FIFO per loop, which is what makes snapshots and
-/// updates link.
+/// A publisher's output for the loops with clients. FIFO per loop, so that snapshots and updates link.
 package enum Delivery: Sendable {
   /// To every subscriber of the stream on the loops of the bit mask (bit n: loop n).
   case frame(StreamFrame, loops: UInt64)
@@ -60,7 +59,7 @@ package struct MissedFrames: Sendable, Equatable {
   package var events: UInt64
 }
 
-/// What a hub wants from the loop that publishes a stream.
+/// A hub's command to the loop that publishes a stream.
 package enum PublisherCommand: Sendable {
   case join(JoinRequest)
   /// The loop has no subscriber of the stream left.
@@ -75,7 +74,7 @@ package enum SnapshotReason: String, Sendable {
   case subscribe
   /// The client paused and resumed, or came back to a stream that had gone on too far.
   case resume
-  /// The publisher started the stream's state anew: a book that is in sync again, or too many changes for one update.
+  /// The publisher started the stream's state again: a book that is in sync again, or too many changes for one update.
   case resync
   /// Messages were merged away because the client was slow.
   case slow
@@ -88,7 +87,7 @@ package struct JoinRequest: Sendable {
   /// The slot of the market in the publisher; ignored for `status`.
   package var market: Int
   package var instrument: InstrumentID
-  /// Who asks.
+  /// The requester.
   package var loop: Int
   package var client: ClientID
   /// The client's request and the item in it, echoed in the result.
@@ -125,7 +124,7 @@ package struct JoinResult: Sendable {
   package var item: UInt32
   /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
   package var snapshot: StreamFrame?
-  /// Whether the stream goes on where the client stopped: then there is no snapshot, but what it missed. Nil if it is
+  /// Whether the stream continues where the client stopped: then there is no snapshot, but what it missed. Nil if it is
   /// new to it.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []

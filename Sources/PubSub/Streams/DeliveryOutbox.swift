@@ -1,12 +1,12 @@
 import Bytes
 
-/// What one loop has to deliver to another, until that one's mailbox takes it. Sans-IO.
+/// The deliveries of one loop for another, until the other loop's mailbox takes them. Sans-IO.
 ///
-/// Where the mailbox is full, the frames are merged: of each stream one `.missed` is kept in their place, which tells
-/// the receiver what is not there. Answers to single clients are kept, each in its order among what is of its stream;
-/// they are bounded by those who asked. So what a loop that stands still costs does not depend on how long it does.
+/// If the mailbox is full, the frames are merged: one `.missed` per stream replaces them and tells the receiver that
+/// frames are missing. Answers to single clients are kept, in order with their stream; the number of requesters bounds
+/// them. So the cost of a blocked loop does not grow with time.
 package struct DeliveryOutbox {
-  /// What is to be delivered, in order.
+  /// The deliveries, in order.
   package private(set) var deliveries: [Delivery] = []
   /// Of the frames among it.
   package private(set) var bytes = 0
@@ -16,7 +16,7 @@ package struct DeliveryOutbox {
   private var fresh = 0
   private let loop: Int
 
-  /// - Parameter loop: whose outbox this is.
+  /// - Parameter loop: the loop that owns this outbox.
   package init(to loop: Int) { self.loop = loop }
 
   package var isEmpty: Bool { deliveries.isEmpty }
@@ -36,7 +36,7 @@ package struct DeliveryOutbox {
   /// Nothing was taken: merges the frames that came since the last time. O(deliveries).
   package mutating func merge() {
     guard fresh < deliveries.count else { return }
-    /// Where the run of a stream stands, if nothing of the stream comes behind it.
+    /// The index of a stream's run, if no other item of the stream follows it.
     var runs: [StreamID: Int] = [:]
     var kept: [Delivery] = []
     kept.reserveCapacity(deliveries.count)

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// A stream of trades as the next run of the gateway goes on with it: its place in the numbering, and the messages that
-/// a client which comes back may have missed.
+/// A stream of trades as the next run of the gateway continues with it: its place in the numbering, and the messages
+/// that a client which comes back may have missed.
 package struct KeptStream: Sendable {
   package struct Message: Sendable {
     package var prev: UInt64
@@ -47,7 +47,7 @@ package struct KeptStream: Sendable {
   }
 }
 
-/// Where the numbering of an epoch goes on after a run that has ended in order.
+/// Where the numbering of an epoch continues after a run that has ended in order.
 package struct KeptNumbering: Sendable {
   package var epoch: String
   /// No message of the epoch has a higher `seq`.

@@ -1,7 +1,6 @@
 import MarketData
 
-/// A market whose changes a publisher publishes, with what the publisher keeps of each instrument beside the market's
-/// own state.
+/// A market of a publisher, with the publisher's own state for each instrument.
 final class PublishedMarket {
   let market: Market
   let venue: String

@@ -11,7 +11,7 @@ final class PublishedStream {
   var seq: UInt64
   /// Bit n: loop n has subscribers. A stream without any publishes nothing, unless it is held.
   var loops: UInt64 = 0
-  /// Whether it goes on without subscribers, for those of an earlier run that may come back.
+  /// Whether it continues without subscribers, for those of an earlier run that may come back.
   var isHeld = false
   /// Whether what happens is published on it.
   var isRunning: Bool { loops != 0 || isHeld }

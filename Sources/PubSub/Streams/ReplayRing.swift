@@ -92,7 +92,7 @@ struct ReplayRing {
     return items[min(max(known, near), items.count - 1)...]
   }
 
-  /// The first item for which `isThere` holds, if it holds for all behind it.
+  /// The first item for which `isThere` is true. Precondition: it is then true for all later items.
   private func firstIndex(where isThere: (Item) -> Bool) -> Int {
     var low = head
     var high = items.count

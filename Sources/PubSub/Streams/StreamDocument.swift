@@ -19,7 +19,7 @@ package struct StreamDocument: Sendable {
 
   package var head: String
   package var tail: String
-  /// When the oldest of what it shows was made: its age stands before the tail, as `,"age_ms":120`. Nil: it has none.
+  /// The time of the oldest data in the document. Its age is written before the tail, as `,"age_ms":120`. Nil: no age.
   package var oldest: Timestamp?
   /// In the order of their keys.
   package private(set) var entries: [Entry]

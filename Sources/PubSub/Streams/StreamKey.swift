@@ -47,9 +47,9 @@ package struct StreamKey: Sendable, Hashable {
   package var candle: CandleInterval
   /// 0 (every update), 100, 250, 1000 or 5000 ms.
   package var intervalMilliseconds: UInt16
-  /// Of `status`: the rules of those who may see no more than this; none: everything.
+  /// For `status`: the rules of clients that may see only a part; empty: everything.
   package var scope: [SymbolRules] = []
-  /// Of `alerts`: whose rules.
+  /// For `alerts`: the owner of the rules.
   package var owner: String?
   /// Of `portfolio`: what is valued.
   package var portfolio: PortfolioSubject?
@@ -104,7 +104,7 @@ package enum RateClass {
 
   static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
 
-  /// What a subscription gets that asks for `milliseconds`, or for nothing. A pulse's natural rate is 100 ms; a
+  /// The class of a subscription that requests `milliseconds`, or nothing. A pulse's natural rate is 100 ms; a
   /// sparkline, a candle and a ticker move so little that their rate-limited classes start at 1 s.
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {

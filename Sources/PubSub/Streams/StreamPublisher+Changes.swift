@@ -80,7 +80,7 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Trades may be missing before what follows: a snapshot says so, and shows none from before that.
+  /// Trades may be missing before the next ones: a snapshot says so, and has no earlier trades.
   private func begin(
     _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -90,8 +90,8 @@ extension StreamPublisher {
     for stream in instrument.trades { republish(stream, now: now, into: &out) }
   }
 
-  /// Tells the subscribers of a book, or of a quote that was read from it, that what they hold is out of sync: at once,
-  /// whatever their rate. The next that they get is a snapshot.
+  /// Notifies the subscribers of a book, or of a quote derived from it, that it is out of sync: at once in every rate
+  /// class. Their next message is a snapshot.
   func loseSync(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
     guard stream.isShown else { return }
     update(stream, events: 0, now: now, into: &out) {
@@ -118,7 +118,7 @@ extension StreamPublisher {
     touched.append(stream)
   }
 
-  /// Every price is now written another way: what has been shown is shown anew.
+  /// Every price is now written another way: what has been shown is shown again.
   func rescaled(_ instrument: PublishedInstrument, now: Timestamp) {
     for stream in instrument.books + instrument.sparklines + instrument.candles where stream.isShown {
       stream.isShown = false
@@ -179,7 +179,7 @@ extension StreamPublisher {
     }
   }
 
-  /// Publishes what the stream owes its subscribers, if anything.
+  /// Publishes the pending changes of the stream, if any.
   func flush(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     guard stream.isRunning else { return }
     if stream.key.channel == .status {

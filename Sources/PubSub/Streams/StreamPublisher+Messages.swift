@@ -33,9 +33,9 @@ extension StreamPublisher {
     if stream.loops != 0 { out.append(.frame(made, loops: stream.loops)) }
   }
 
-  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. What was shown may be gone (a
-  /// quote, when the book that it was read from is out of sync): then the stream's next message is a snapshot, since
-  /// a client that asked for this one has nothing that an update could follow.
+  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. There may be nothing to show any
+  /// more (a quote whose book is out of sync). Then the stream's next message is a snapshot, because a client that
+  /// requested this one has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
     // Ages are those of the moment, whatever the `seq`.
@@ -172,8 +172,8 @@ extension StreamPublisher {
     stream.ring.removeAll()
   }
 
-  /// What a client with this position is owed: nothing, or the messages since; nil if only a snapshot will do. Call
-  /// before a stream that slept is woken.
+  /// The missed messages of a client with this position, possibly none; nil if it needs a snapshot. Call it before an
+  /// idle stream is woken.
   func replay(from position: StreamPosition, of stream: PublishedStream, now: Timestamp) -> [StreamFrame]? {
     guard position.epoch == epoch, stream.isRunning, stream.isShown, position.seq <= stream.seq,
       position.stream ?? stream.id.rawValue == stream.id.rawValue

@@ -2,10 +2,10 @@ import MarketData
 
 /// What a publisher takes over from an earlier run, and leaves to the next.
 ///
-/// Streams of trades go on where the earlier run ended, under their numbers and its epoch. Every other stream begins
+/// Streams of trades continue where the earlier run ended, under their numbers and its epoch. Every other stream begins
 /// above all numbers that the epoch has seen: its clients get a snapshot, whatever position they come with.
 extension StreamPublisher {
-  /// Shows trades from before this run to those who join, unless there have been others since.
+  /// Shows trades from before this run to new subscribers, unless there are newer ones.
   /// - Parameter trades: of one instrument, oldest first.
   package func restore(_ trades: [Trade], market: Int) {
     guard let first = trades.first, market >= 0, market < markets.count,
@@ -26,7 +26,7 @@ extension StreamPublisher {
     return instrument.recentTrades.appended
   }
 
-  /// Whether somebody subscribes to a stream of an instrument.
+  /// Whether a stream of an instrument has subscribers.
   package func hasSubscribers(of id: InstrumentID, market: Int) -> Bool {
     guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return false }
     return instrument.hasStreams
@@ -99,7 +99,8 @@ extension StreamPublisher {
   /// Whether a stream of an earlier run may still be taken up: its instrument has not come yet.
   package func isAwaited(_ number: UInt32) -> Bool { reserved.contains(number) }
 
-  /// Ends the streams that were held for clients of an earlier run and have nobody. Once a second. O(held) at most.
+  /// Ends the streams that were held for clients of an earlier run and have no subscribers. Once a second. O(held) at
+  /// most.
   package func releaseHeld(now: Timestamp) {
     guard let first = held.first, first.until <= steady(now) else { return }
     held.removeAll { stream, until in

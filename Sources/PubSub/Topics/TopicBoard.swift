@@ -13,11 +13,10 @@ package enum TopicError: Error, Sendable, Equatable {
   case tooMany(limit: Int)
 }
 
-/// Documents that operators publish under a name: a supply, a shielded pool, the state of a risk desk, the posts of a
-/// feed.
+/// Documents published under a name: a supply, a shielded pool, the state of a risk desk, the posts of a feed.
 ///
-/// Each topic numbers its documents from 1 and keeps the newest of them, so that a reader who comes later has them,
-/// and one who comes back asks for what followed. Numbers belong to an epoch, which readers compare.
+/// Each topic numbers its documents from 1 and keeps the newest ones. A new reader gets these; a reader that returns
+/// requests the documents after its last number. Numbers belong to an epoch, which readers compare.
 package struct TopicBoard: Sendable {
   package struct Limits: Sendable {
     /// Topics at a time; one that is published to stays.

@@ -12,12 +12,12 @@ package struct TopicSchemaError: Error, Sendable, Equatable {
   }
 }
 
-/// What the documents of a topic must be: a part of JSON Schema (2020-12).
+/// The schema of a topic's documents: a part of JSON Schema (2020-12).
 ///
 /// Keywords: `type` `enum` `const` `properties` `required` `additionalProperties` `items` `minItems` `maxItems`
 /// `minLength` `maxLength` `minimum` `maximum` `exclusiveMinimum` `exclusiveMaximum`; without effect `$schema` `$id`
 /// `$comment` `title` `description` `default` `examples`. A schema with any other is refused when it is read, so that
-/// none is taken for a check that is not made. Every value of a document meets one schema at the most, and no keyword
+/// none is taken for a check that is not made. Every value of a document meets one schema at most, and no keyword
 /// compares with more than scalars: a check costs O(bytes of the document).
 package struct TopicSchema: Sendable, Equatable {
   package struct Limits: Sendable {

@@ -51,17 +51,17 @@ public struct AlertRequest: Sendable, Hashable {
     return out.description
   }
 
-  /// Makes an alert.
+  /// Creates an alert.
   /// - Parameters:
   ///   - rule: JSON text, as the gateway's guide Alerts describes it.
-  ///   - key: of the app's choice: a request that is sent twice makes one alert.
+  ///   - key: chosen by the app; two requests with the same key create one alert.
   public static func create(name: String, rule: String, key: String) -> AlertRequest {
     guard let body = body(name: name, rule: rule) else { return AlertRequest() }
     return AlertRequest("create", key: key, body: body)
   }
 
   /// Changes its name, its rule, or both.
-  /// - Parameter revision: only if it is still that; nil: in any case.
+  /// - Parameter revision: the request fails if the alert has another revision; nil: any revision.
   public static func change(
     _ id: String, name: String? = nil, rule: String? = nil, revision: Int64? = nil
   )
@@ -72,40 +72,40 @@ public struct AlertRequest: Sendable, Hashable {
   }
 
   /// Deletes it.
-  /// - Parameter revision: only if it is still that; nil: in any case.
+  /// - Parameter revision: the request fails if the alert has another revision; nil: any revision.
   public static func delete(_ id: String, revision: Int64? = nil) -> AlertRequest {
     AlertRequest("delete", id, revision: revision, body: nil)
   }
 
   /// Acknowledges its firings: it no longer rings.
-  /// - Parameter firing: the newest that was seen; nil: all.
+  /// - Parameter firing: the number of the newest firing to acknowledge; nil: all.
   public static func acknowledge(_ id: String, through firing: Int64? = nil) -> AlertRequest {
     AlertRequest("ack", id, body: firing.map { "{\"through\":\($0)}" })
   }
 
-  /// Lets it ring again later, in a second to a day.
+  /// Silences it; it rings again after a second to a day.
   public static func snooze(_ id: String, for time: Duration) -> AlertRequest {
     AlertRequest("snooze", id, body: "{\"for_s\":\(max(1, min(time.nanoseconds / 1_000_000_000, 86_400)))}")
   }
 
   /// Stops watching, or counting down, until ``resume(_:)``.
   public static func pause(_ id: String) -> AlertRequest { AlertRequest("pause", id, body: nil) }
-  /// Goes on after ``pause(_:)``.
+  /// Continues after ``pause(_:)``.
   public static func resume(_ id: String) -> AlertRequest { AlertRequest("resume", id, body: nil) }
-  /// Watches again.
+  /// Starts the rule again from its beginning.
   public static func enable(_ id: String) -> AlertRequest { AlertRequest("enable", id, body: nil) }
-  /// Watches no more.
+  /// Stops the rule.
   public static func disable(_ id: String) -> AlertRequest { AlertRequest("disable", id, body: nil) }
 }
 
-/// Why a request was not carried out.
+/// Why a request was not executed.
 public enum RequestFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The gateway refuses it: why, and what to do.
+  /// The gateway refuses it, with the reason and the remedy.
   case refused(Refusal)
-  /// There was no connection for as long as a reply may take, or it broke before the answer. Whether the request was
-  /// carried out is not known then: look at the alerts when there is one.
+  /// There was no connection within the time of a reply, or it broke before the answer. In the second case it is
+  /// unknown whether the request was executed: check the alerts after the reconnection.
   case notConnected
-  /// The rule is no JSON, or longer than the gateway takes.
+  /// The rule is not JSON, or too long for the gateway.
   case invalid
   /// The task was cancelled.
   case cancelled

@@ -1,4 +1,4 @@
-/// What kind of data a stream carries.
+/// The kind of data of a stream.
 public enum Channel: String, Sendable, Hashable, CaseIterable {
   /// Every trade.
   case trades
@@ -6,17 +6,17 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   case quote
   /// Last price and the last 24 hours.
   case ticker
-  /// Which way the price moves, at most ten times a second.
+  /// The direction of the price, at most ten times a second.
   case pulse
   /// The order book.
   case book
-  /// The price of a span of time in a few points.
+  /// The price over a span of time, in a few points.
   case sparkline
   /// Open, high, low and close of each interval.
   case candles
-  /// What one unit of an asset is worth in another.
+  /// The value of one unit of an asset in another.
   case rate
-  /// What the gateway's operator publishes.
+  /// Documents that are published to a topic.
   case topic
   /// The card of the day of a deck.
   case deck
@@ -24,11 +24,11 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   case status
   /// The rules of the owner whose token the client shows. Takes no symbols.
   case alerts
-  /// What holdings and positions are worth. Takes no symbols.
+  /// The value of holdings and positions. Takes no symbols.
   case portfolio
 
   /// Whether only the latest value matters, so that older ones may be merged into it. Trades and documents are events:
-  /// each counts.
+  /// every one matters.
   public var isState: Bool { self != .trades && self != .topic }
 
   /// Whether its updates are changes, which mean nothing without the snapshot before them.
@@ -38,7 +38,8 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   var isNameless: Bool { self == .status || self == .alerts || self == .portfolio }
 }
 
-/// One (channel, symbol or pattern) with its parameters: what a subscription wants, and with a symbol what a stream is.
+/// A channel and a symbol or pattern, with parameters: an item of a subscription. With a symbol, it identifies a
+/// stream.
 struct StreamItem: Hashable, Sendable {
   var channel: Channel
   /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, `ZEC-USD` of a rate, the name of a topic or deck; empty for a channel

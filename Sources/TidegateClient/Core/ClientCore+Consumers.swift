@@ -1,4 +1,4 @@
-/// Those who read: subscriptions come and go while the connection lives.
+/// Consumers: subscriptions that begin and end while the connection lives.
 extension ClientCore {
   // MARK: Coming and going
 
@@ -29,7 +29,7 @@ extension ClientCore {
     return id
   }
 
-  /// Ends a subscription. Streams that nobody else wants are unsubscribed from.
+  /// Ends a subscription, and unsubscribes from streams without another consumer.
   package mutating func cancel(_ id: Int, now: UInt64, into actions: inout [ClientAction]) {
     listeners[id] = nil
     guard let subscriber = subscribers.removeValue(forKey: id) else { return }

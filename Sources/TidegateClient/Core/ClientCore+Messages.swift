@@ -61,7 +61,7 @@ extension ClientCore {
     sendAsked(now: now, into: &actions)
     let items = AskedItems(resuming.values.map(\.self))
     resumed(ok, into: &actions)
-    // What is not there yet was subscribed to beside `hello`, and is asked for again from there.
+    // What is not there yet was subscribed to beside `hello`, and is requested again from there.
     for failure in failed where failure.retryAfterMilliseconds == nil {
       for item in items.matching(failure.channel, failure.symbol) { refuse(item, Refusal(failure), into: &actions) }
     }
@@ -126,7 +126,7 @@ extension ClientCore {
     return answer
   }
 
-  /// Nobody waits for the answer any more.
+  /// No caller waits for the answer any more.
   mutating func forget(_ id: Int) { asked[id] = nil }
 
   mutating func answered(

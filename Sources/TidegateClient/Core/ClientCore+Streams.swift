@@ -43,7 +43,7 @@ extension ClientCore {
     }
   }
 
-  /// Begins streams anew.
+  /// Begins streams again.
   mutating func subscribeAgain(_ keys: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
     guard !keys.isEmpty else { return }
     var left: [Int64] = []
@@ -151,7 +151,7 @@ extension ClientCore {
     if !again.isEmpty { retryLater(again.filter(isWanted), afterMilliseconds: wait, now: now) }
   }
 
-  /// Tells those who want an item that the gateway refuses it, or one of the symbols that it stands for.
+  /// Reports to the subscriptions of an item that the gateway refuses the item, or one of its symbols.
   mutating func refuse(_ item: StreamItem, _ refusal: Refusal, into actions: inout [ClientAction]) {
     if item.symbol == refusal.symbol { wants[item]?.phase = .refused }
     var ids = wants[item]?.subscribers ?? []
@@ -233,8 +233,8 @@ extension ClientCore {
     return Array(sorted.prefix(Self.resumeLimit))
   }
 
-  /// The gateway's answer to what was to be resumed. What it could not go on with begins anew, here or with the
-  /// subscription that was sent beside.
+  /// Handles the gateway's reply to `resume`. Streams that could not be resumed begin with new values, either here or
+  /// with the subscription that was sent at the same time.
   mutating func resumed(_ accepted: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
     var asked = resuming
     resuming.removeAll()

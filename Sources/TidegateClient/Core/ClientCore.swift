@@ -14,9 +14,9 @@ package struct ClientCore: Sendable {
     case hello
     /// Of each channel one set of parameters, so that an answer's channel and symbol tell the item.
     case subscribe([StreamItem])
-    /// One whose answer somebody waits for.
+    /// A request whose caller waits for the answer.
     case ask(Int)
-    /// One whose answer says no more than that it was done.
+    /// A request whose reply only confirms it.
     case other
   }
 
@@ -51,7 +51,7 @@ package struct ClientCore: Sendable {
   static let retryAfterLimit: UInt64 = 600_000_000_000
 
   var options: ClientOptions
-  /// Whether there is somebody to get a fresh token from.
+  /// Whether there is a source of new tokens.
   let refreshesToken: Bool
   /// A fresh token has been asked for and is not there yet.
   var awaitsToken = false
@@ -73,7 +73,7 @@ package struct ClientCore: Sendable {
   var nextSerial = 1
 
   var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
-  /// The answers of requests that somebody waits for; nil: not there yet.
+  /// The answers of requests with a waiting caller; nil: not received yet.
   var asked: [Int: Result<AlertAnswer, RequestFailure>?] = [:]
   /// What of them waits for a connection.
   var unsent: [(id: Int, fields: String, deadline: UInt64)] = []
@@ -181,8 +181,8 @@ package struct ClientCore: Sendable {
     disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
   }
 
-  /// The server refused the opening handshake. Whether it is asked again is for `isFinal` to say; then not before
-  /// `retryAfter`, of which at most ten minutes are believed.
+  /// The server refused the opening handshake. `isFinal` decides whether the client tries again, not before
+  /// `retryAfter`, limited to ten minutes.
   package mutating func refused(
     status: Int, retryAfter: Duration?, reason: String, now: UInt64, into actions: inout [ClientAction]
   ) {
@@ -197,7 +197,7 @@ package struct ClientCore: Sendable {
     }
     if Self.isFinal(status: status) { return finish(failure, into: &actions) }
     let least = min(retryAfter?.nanoseconds ?? 0, Self.retryAfterLimit)
-    // The jitter on top, so that those who were told the same do not come together.
+    // Added jitter, so that clients with the same `Retry-After` do not reconnect together.
     wait(least + backOff(), failure, now: now, into: &actions)
   }
 
@@ -283,7 +283,7 @@ package struct ClientCore: Sendable {
     received = 0
   }
 
-  /// Forgets the connection, and tells those whose streams are old now.
+  /// Forgets the connection, and reports to the consumers that their streams are stale.
   private mutating func leave(into actions: inout [ClientAction]) {
     reset()
     failAsked(into: &actions)

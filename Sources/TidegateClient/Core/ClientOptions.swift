@@ -1,12 +1,13 @@
-/// How a client behaves. The defaults suit an app.
+/// The options of a client. The defaults suit an app.
 public struct ClientOptions: Sendable, Equatable {
   /// Names this client to the gateway: `ios/2.3`.
   public var clientName = "tidegate-swift/0.2"
-  /// A key or token, sent in `hello` where the gateway asks for one. Also see ``GatewayClient/TokenSource``.
+  /// A key or token, sent in `hello`, for a gateway that requires one. Also see ``GatewayClient/TokenSource``.
   public var token: String?
-  /// The time between heartbeats to ask for, in whole seconds from 1 to 60.
+  /// The requested time between heartbeats, whole seconds, 1…60.
   public var heartbeatInterval: Duration = .seconds(5)
-  /// The bounds of the back-off: each wait is drawn from zero to a cap that doubles from the first to the second.
+  /// The bounds of the back-off: each wait is random, from zero to a limit that doubles from the first bound to the
+  /// second.
   public var backOff: ClosedRange<Duration> = .milliseconds(250)...(.seconds(30))
   /// How long a connection attempt, `welcome` included, and every reply may take.
   public var replyTimeout: Duration = .seconds(10)
@@ -15,7 +16,7 @@ public struct ClientOptions: Sendable, Equatable {
   /// Unread trades and notices that are kept for each slow consumer, 1…100,000; past it the oldest are dropped and
   /// counted. Everything else is merged and needs no bound but the number of streams.
   public var bufferLimit = 5_000
-  /// Also hands out every message as it came (``ConnectionEvent/frame(_:)``).
+  /// Whether every received message is also an event (``ConnectionEvent/frame(_:)``).
   public var includesFrames = false
 
   /// The defaults.

@@ -7,7 +7,7 @@ struct ClientStream: Sendable {
     case stale(StaleReason)
   }
 
-  /// What a message changed for those who read the stream.
+  /// The change that a message made for the stream's consumers.
   enum Change {
     case nothing
     /// The state, or whether it is right.
@@ -26,7 +26,7 @@ struct ClientStream: Sendable {
   var subscribers: Set<Int> = []
   /// The gateway's number of it on this connection; nil: not subscribed to.
   var number: Int64?
-  /// The number on the connection before, where it can go on from `seq`.
+  /// The number on the connection before, where it can continue from `seq`.
   var numberToResume: Int64?
   var priceIncrement: ExactDecimal?
   /// Of the numbering that `seq` belongs to.
@@ -78,7 +78,7 @@ struct ClientStream: Sendable {
     }
   }
 
-  /// Whether a session may go on with it.
+  /// Whether a session may continue with it.
   var isResumable: Bool {
     guard seq != nil, epoch != nil, gapDeadline == nil else { return false }
     return !item.channel.isState || item.channel.isIncremental && hasSnapshot
@@ -226,7 +226,7 @@ struct ClientStream: Sendable {
       documents = (documents ?? []) + all
       return .events(.topic(all), isGap: !links, missing: nil)
     }
-    // Another numbering: the gateway has begun anew.
+    // Another numbering: the gateway has started again.
     if newest < last, message.isSnapshot {
       documents = all
       return .events(.topic(all), isGap: true, missing: nil)

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What happens to the client's one connection.
+/// An event of the client's one connection.
 public enum ConnectionEvent: Sendable, Equatable {
   /// The gateway answered. Subscriptions have been sent, again after a reconnection; their values follow.
   case connected(Welcome)
-  /// The connection is gone or could not be made. `retryIn` is nil if there will be no other attempt.
+  /// The connection ended or could not be opened. `retryIn` is nil if the client will not try again.
   case disconnected(ConnectionFailure, retryIn: Duration?)
-  /// The gateway and its feeds are being watched: comes at a fixed pace. Only the latest is kept for a slow consumer.
+  /// The gateway's report about its feeds, at a fixed interval. Only the latest is kept for a slow consumer.
   case heartbeat(Heartbeat)
-  /// The gateway says something about the connection.
+  /// A notice of the gateway about the connection.
   case notice(Notice)
-  /// A message as it came, if ``ClientOptions/includesFrames`` is set.
+  /// A message as it was received, if ``ClientOptions/includesFrames`` is set.
   case frame(String)
-  /// This consumer was too slow: so many of its oldest unread events were dropped.
+  /// This consumer was too slow: this number of its oldest unread events were dropped.
   case dropped(count: Int)
 }
 
-/// What a gateway says of itself.
+/// A gateway's description of itself.
 public struct Welcome: Sendable, Hashable {
   /// The name of this session.
   public var session: String
@@ -24,15 +24,15 @@ public struct Welcome: Sendable, Hashable {
   public var node: String
   /// Its version.
   public var version: String
-  /// The time between heartbeats, brought into 0.1 s to an hour.
+  /// The time between heartbeats, limited to 0.1 s…1 h.
   public var heartbeatInterval: Duration
-  /// Whether it goes on with the session of the connection before.
+  /// Whether it continues the session of the previous connection.
   public var isResumed = false
   /// Whether any feed's prices are simulated: not for trading.
   public var isSimulated = false
 }
 
-/// The report that the data is alive.
+/// The gateway's report about whether the data is alive.
 public struct Heartbeat: Sendable, Hashable {
   /// When the gateway sent it.
   public var time: Date?
@@ -42,25 +42,25 @@ public struct Heartbeat: Sendable, Hashable {
   public var feeds: [FeedReport]
 }
 
-/// What a gateway says about the connection.
+/// A gateway's notice about the connection.
 public enum Notice: Sendable, Hashable {
-  /// The client is too slow: updates now come so far apart, where the gateway says it.
+  /// The client is too slow: the new interval of updates, if the gateway names it.
   case slowedDown(to: Duration?)
-  /// The client is no longer slow: rates are what they were.
+  /// The client is no longer slow: it has its former rates again.
   case restored
-  /// The gateway shuts down, at the latest at `deadline`; the client comes back by itself in so long.
+  /// The gateway stops, at `deadline` at the latest. The client reconnects by itself after the given time.
   case draining(reconnectIn: Duration, deadline: Date?)
-  /// A request that was no subscription was refused.
+  /// The gateway refused a request other than a subscription.
   case refused(Refusal)
-  /// Something that this version does not know.
+  /// A notice that this version does not know.
   case unknown(String)
 }
 
-/// Why there is no connection: whose fault it is, and what to do.
+/// Why there is no connection: the side at fault, and the remedy.
 public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Could not be made, or broke: the reason in words.
+  /// The connection could not be opened, or broke, with the reason in words.
   case network(String)
-  /// The server answered the opening handshake with this HTTP status and opened no stream: the reason in words.
+  /// The server answered the opening handshake with this HTTP status and opened no stream, with the reason in words.
   case refused(status: Int, reason: String)
   /// The gateway closed it with this code.
   case closed(code: UInt16, reason: String)
@@ -68,14 +68,14 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
   case noHeartbeat
   /// No answer to a request or to the connection attempt in time.
   case noAnswer
-  /// The gateway is being shut down and asked to come again.
+  /// The gateway stops, and asked the client to reconnect.
   case draining
-  /// The gateway sent something that is not the protocol.
+  /// The gateway violated the protocol.
   case badMessage(String)
   /// The token source has no token.
   case noToken
 
-  /// Who can put it right.
+  /// The side that can correct it.
   public var fault: Fault {
     switch self {
     case .network, .noHeartbeat, .noAnswer: .network
@@ -86,7 +86,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// What to do. The client comes back by itself wherever that can help.
+  /// The remedy. The client reconnects by itself wherever that can help.
   public var advice: String {
     switch fault {
     case .credentials: "sign in again, or ask the gateway's operator for access"
@@ -96,7 +96,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// For people: what happened.
+  /// A description, for people.
   public var description: String {
     switch self {
     case .network(let reason), .refused(_, let reason): reason

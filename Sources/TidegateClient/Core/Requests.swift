@@ -3,7 +3,7 @@ import Bytes
 /// The requests of `tidegate.v1` as text.
 enum Requests {
   /// - Parameters:
-  ///   - session: the token of the session to go on with.
+  ///   - session: the token of the session to continue with.
   ///   - streams: what of it, and where each stopped.
   static func hello(
     id: Int64, options: ClientOptions, session: String?, streams: [(number: Int64, stream: ClientStream)],

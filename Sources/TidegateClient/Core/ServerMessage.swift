@@ -21,7 +21,7 @@ enum ServerMessage {
     var from: Int64?
     var epoch: String?
     var priceIncrement: ExactDecimal?
-    /// Whether a stream that was resumed goes on where it stopped.
+    /// Whether a stream that was resumed continues where it stopped.
     var isRecovered: Bool?
   }
 
@@ -32,7 +32,7 @@ enum ServerMessage {
     var code = ""
     var message = ""
     var hint = ""
-    /// When it can be asked for again.
+    /// When it can be requested again.
     var retryAfterMilliseconds: Int64?
   }
 
@@ -131,7 +131,7 @@ private struct Fields {
     case "message": message = try json.word()
     case "hint": hint = try json.word()
     case "action": action = try json.word()
-    // Ids are integers here, as this client sends them; a string is somebody else's.
+    // This client's ids are integers; a string belongs to another client.
     case "id": if json.peek() == .number { id = try json.int64() } else { try json.skipValue() }
     case "stream": stream = try json.int64()
     case "time": time = try json.int64()

@@ -27,7 +27,7 @@ extension JSONScanner {
     }
   }
 
-  /// A field that only composites have, or one that nobody knows.
+  /// A field that only composites have, or an unknown one.
   mutating func compositePart(_ key: String, _ fields: inout CompositeFields) throws {
     switch key {
     case "venues": fields.venues = try words(limit: Composite.limit)

@@ -1,20 +1,19 @@
-/// What a subscription tells.
+/// An event of a subscription.
 ///
-/// Of every channel but `trades` and `topic` only the latest is kept for a consumer that is slow: it reads a value or
-/// `.stale`, whichever is true now. Of trades and documents every one counts, and a missing one is reported in its
-/// place.
+/// For a slow consumer, only the latest state is kept, except for `trades` and `topic`: the consumer reads a value or
+/// `.stale`, whichever is true now. Trades and documents are all kept, and a missing one is reported in its place.
 public enum StreamEvent<Value: Sendable>: Sendable {
-  /// The state of a stream, whole; or trades or documents, each once. What was stale is right again with it.
+  /// The whole state of a stream; or trades or documents, each once. It ends `.stale`.
   case value(Value, StreamInfo)
-  /// What the stream has shown is old until its next value. The client has asked for that already.
+  /// The last value is old until the next one. The client has already requested the next one.
   case stale(StreamInfo, StaleReason)
-  /// Trades or documents are missing here, for good: how many, where that is known.
+  /// Trades or documents are permanently missing here, with their number if it is known.
   case gap(StreamInfo, missing: Int?)
-  /// After a reconnection trades or documents go on where they stopped: nothing is missing.
+  /// After a reconnection trades or documents continue where they stopped: nothing is missing.
   case resumed(StreamInfo)
-  /// The gateway refuses a symbol; the others are unharmed.
+  /// The gateway refuses a symbol; others are not affected.
   case refused(Refusal)
-  /// This consumer was too slow: so many of its oldest unread events and notices were dropped.
+  /// This consumer was too slow: this number of its oldest unread events and notices were dropped.
   case dropped(count: Int)
 
   func map<Other>(_ read: (Value) -> Other?) -> StreamEvent<Other>? {
@@ -31,13 +30,13 @@ public enum StreamEvent<Value: Sendable>: Sendable {
 
 extension StreamEvent: Equatable where Value: Equatable {}
 
-/// Which stream something belongs to.
+/// The stream of an event.
 public struct StreamInfo: Sendable, Hashable {
   /// The kind of data.
   public var channel: Channel
   /// `kraken:BTC-USD`; empty for a channel without symbols.
   public var symbol: String
-  /// The least step between two prices, as the gateway tells it: `0.01`. What ``ExactDecimal/trimmed(to:)`` wants.
+  /// The smallest step between two prices, from the gateway: `0.01`. Pass it to ``ExactDecimal/trimmed(to:)``.
   public var priceIncrement: ExactDecimal?
 
   init(channel: Channel, symbol: String, priceIncrement: ExactDecimal? = nil) {
@@ -47,13 +46,13 @@ public struct StreamInfo: Sendable, Hashable {
   }
 }
 
-/// Why what is shown is old.
+/// The reason why a value is old.
 public enum StaleReason: Sendable, Hashable, CustomStringConvertible {
   /// There is no connection to the gateway.
   case disconnected
   /// A message of the stream is missing.
   case gap
-  /// The gateway's book does not fit the exchange's: why, in the gateway's words (`checksum mismatch`).
+  /// The gateway's book is out of sync with the exchange's, with the gateway's reason (`checksum mismatch`).
   case outOfSync(String)
 
   /// For people.
@@ -114,20 +113,21 @@ public enum Payload: Sendable, Hashable {
   }
 }
 
-/// What a gateway refused, and what to do about it.
+/// A refusal of the gateway, with the remedy.
 public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The channel as asked for; nil if no subscription was refused, or of a channel that this version does not know.
+  /// The requested channel; nil if the refusal is not about a subscription, or if this version does not know the
+  /// channel.
   public var channel: Channel?
-  /// The symbol as asked for; empty if no symbol was refused.
+  /// The requested symbol; empty if the refusal is not about a symbol.
   public var symbol: String
-  /// What is wrong, in one word.
+  /// The error code.
   public var code: RefusalCode
-  /// What is wrong, for people.
+  /// The error message, for people.
   public var message: String
-  /// What to do; empty if the gateway says nothing.
+  /// The remedy; empty if the gateway names none.
   public var hint: String
 
-  /// Who can put it right.
+  /// The side that can correct it.
   public var fault: Fault {
     switch code {
     case .unauthorized, .forbidden: .credentials
@@ -144,14 +144,14 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Who can put an error right.
+/// The side that can correct an error.
 public enum Fault: Sendable, Hashable {
-  /// The app: it asked for something that does not exist.
+  /// The app: it requested something that does not exist.
   case request
   /// The person or the app: a token is missing, expired, or does not allow this.
   case credentials
-  /// Nobody here; the network.
+  /// Neither side; the network failed.
   case network
-  /// The gateway or who runs it.
+  /// The gateway or its operator.
   case gateway
 }

@@ -1,12 +1,12 @@
-/// What to subscribe to, and the type of value that comes of it.
+/// A request for streams, and the type of their values.
 ///
 ///     client.subscribe(.book("kraken:BTC-USD", depth: .levels25))
 ///     client.subscribe(.pulse("kraken:BTC-USD", "coinbase:ETH-USD", every: .seconds(1)))
 ///
-/// A symbol is `kraken:BTC-USD`; `kraken:*` and `*:BTC-USD` stand for all that there are when the gateway is asked.
-/// `composite:BTC-USD` is all spot markets of a pair as one: it has quotes, tickers and pulses.
-/// `every` is the least time between two updates of a stream, up to a minute, for which the gateway takes the nearest
-/// of its rates; nil: as the gateway prefers.
+/// A symbol is `kraken:BTC-USD`. `kraken:*` and `*:BTC-USD` stand for all symbols that match when the gateway receives
+/// the request. `composite:BTC-USD` combines all spot markets of a pair: it has quotes, tickers and pulses. `every` is
+/// the shortest time between two updates of a stream, up to a minute; the gateway uses the nearest of its rates. Nil:
+/// the gateway's default.
 public struct StreamRequest<Value: Sendable>: Sendable {
   let items: [StreamItem]
   let read: @Sendable (Payload) -> Value?
@@ -32,7 +32,7 @@ public struct StreamRequest<Value: Sendable>: Sendable {
   public var untyped: StreamRequest<Payload> { StreamRequest<Payload>(items: items) { $0 } }
 }
 
-/// The least time between two updates, as the protocol has it.
+/// The shortest time between two updates, as in the protocol.
 enum Cadence {
   static func milliseconds(_ duration: Duration) -> Int {
     Int(min(max(duration.nanoseconds / 1_000_000, 0), 60_000))
@@ -52,10 +52,10 @@ extension StreamRequest where Value == OrderBook {
 }
 
 extension StreamRequest where Value == [Trade] {
-  /// Trades, oldest first. The first value of a stream has the latest that the gateway remembers, at most 50.
+  /// Trades, oldest first. The first value of a stream has the latest trades, at most 50.
   public static func trades(_ symbols: String..., every: Duration? = nil) -> Self { trades(symbols, every: every) }
 
-  /// Trades, oldest first. The first value of a stream has the latest that the gateway remembers, at most 50.
+  /// Trades, oldest first. The first value of a stream has the latest trades, at most 50.
   public static func trades(_ symbols: [String], every: Duration? = nil) -> Self {
     Self(.trades, symbols, every: every, { if case .trades(let trades) = $0 { trades } else { nil } })
   }
@@ -82,17 +82,17 @@ extension StreamRequest where Value == Ticker {
 }
 
 extension StreamRequest where Value == Pulse {
-  /// Which way the price moves.
+  /// The direction of the price.
   public static func pulse(_ symbols: String..., every: Duration? = nil) -> Self { pulse(symbols, every: every) }
 
-  /// Which way the price moves.
+  /// The direction of the price.
   public static func pulse(_ symbols: [String], every: Duration? = nil) -> Self {
     Self(.pulse, symbols, every: every, { if case .pulse(let pulse) = $0 { pulse } else { nil } })
   }
 }
 
 extension StreamRequest where Value == Sparkline {
-  /// The price of a span of time.
+  /// The price over a span of time.
   /// - Parameter points: 2…1440.
   public static func sparkline(
     _ symbols: String..., range: SparklineRange = .day, points: Int = 96, every: Duration? = nil
@@ -100,7 +100,7 @@ extension StreamRequest where Value == Sparkline {
     sparkline(symbols, range: range, points: points, every: every)
   }
 
-  /// The price of a span of time.
+  /// The price over a span of time.
   /// - Parameter points: 2…1440.
   public static func sparkline(
     _ symbols: [String], range: SparklineRange = .day, points: Int = 96, every: Duration? = nil

@@ -20,7 +20,7 @@ public protocol ClientTransportConnection: Sendable {
   func close(code: UInt16, reason: String)
 }
 
-/// What happens on a connection of a `ClientTransport`.
+/// An event of a connection of a `ClientTransport`.
 public enum ClientTransportEvent: Sendable {
   /// The opening handshake succeeded.
   case opened
@@ -33,6 +33,6 @@ public enum ClientTransportEvent: Sendable {
   ///   - retryAfter: the `Retry-After` field, if there was one.
   ///   - reason: for people.
   case refused(status: Int, retryAfter: Duration?, reason: String)
-  /// The connection is gone: the code of the close frame, nil if there was none, and the reason in words.
+  /// The connection ended, with the code of the close frame, nil if there was none, and the reason in words.
   case closed(code: UInt16?, reason: String)
 }

@@ -10,7 +10,7 @@ public struct GatewayURL: Sendable, Hashable, CustomStringConvertible {
   public let target: String
 
   /// Reads a `ws` or `wss` URL.
-  /// - Throws: what is wrong with it.
+  /// - Throws: the mistake in it.
   public init(_ text: String) throws(InvalidURL) {
     guard let url = GatewayURL(reading: text) else { throw InvalidURL(text: text) }
     self = url
@@ -58,12 +58,12 @@ public struct GatewayURL: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
 }
 
-/// A text that is no URL of a gateway: the app's mistake.
+/// A text that is not a URL of a gateway: the app's mistake.
 public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
   /// The text.
   public let text: String
 
-  /// What is wrong and what to give instead.
+  /// The mistake, and what to write instead.
   public var description: String {
     "\"\(text)\" is not a gateway's URL; give one like ws://127.0.0.1:8080/v1/stream or wss://host/v1/stream"
   }

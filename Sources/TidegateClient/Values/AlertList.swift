@@ -4,24 +4,24 @@ import Foundation
 public struct AlertList: Sendable, Hashable {
   /// In the order in which the gateway named them.
   public private(set) var alerts: [Alert] = []
-  /// Whether the gateway keeps them; false where they end with its process.
+  /// Whether the gateway stores them; false: they are lost when its process ends.
   public private(set) var isKept = true
-  /// Where each stands in `alerts`.
+  /// The index of each in `alerts`.
   private var places: [String: Int] = [:]
 
-  /// The most rules that an owner may have here.
+  /// The largest number of rules of an owner here.
   static let limit = 100_000
 
   init(isKept: Bool) { self.isKept = isKept }
 
-  /// Those that ring: they have fired and nobody has acknowledged it.
+  /// The ringing alerts: fired and not acknowledged.
   public var ringing: [Alert] { alerts.filter { $0.state == .alerting } }
 
   /// The alert of an id. O(1).
   public subscript(id: String) -> Alert? { places[id].map { alerts[$0] } }
 
-  /// Puts each in place of the one with its id. O(1) each, and O(alerts) where some are removed. False if there would
-  /// be too many.
+  /// Replaces the alert with the same id. O(1) each, and O(alerts) where some are removed. False if there would be too
+  /// many.
   mutating func apply(_ changed: [Alert], removed: [String]) -> Bool {
     for alert in changed {
       if let place = places[alert.id] {
@@ -40,23 +40,23 @@ public struct AlertList: Sendable, Hashable {
   }
 }
 
-/// A rule that the gateway watches, and what it has done.
+/// A rule that the gateway watches, with its state and firings.
 public struct Alert: Sendable, Hashable, Identifiable {
-  /// That a rule has fired.
+  /// A firing of a rule.
   public struct Firing: Sendable, Hashable {
     /// Counts the rule's firings from 1.
     public var number: Int64
     /// When.
     public var time: Date?
-    /// The market that it was about; nil for clocks.
+    /// The market of the firing; nil for clocks.
     public var symbol: String?
-    /// What was reached: a price, a percentage, a size.
+    /// The value that was reached: a price, a percentage, a size.
     public var value: ExactDecimal?
-    /// At most so long ago the price crossed, while the gateway could not see it; nil: it saw it.
+    /// The longest time since the price crossed while the gateway could not see it; nil: the gateway saw it.
     public var lateBy: Duration?
     /// Whether it rings again after a snooze.
     public var isReminder = false
-    /// Times of a clock alarm that passed unrung.
+    /// The number of times at which a clock alarm should have rung and did not.
     public var missed = 0
   }
 
@@ -64,7 +64,7 @@ public struct Alert: Sendable, Hashable, Identifiable {
   public var id: String
   /// Its owner's name for it.
   public var name: String?
-  /// What it does now.
+  /// Its present state.
   public var state: AlertState
   /// The rule, as JSON text, as the guide Alerts describes it.
   public var rule: String
@@ -80,14 +80,14 @@ public struct Alert: Sendable, Hashable, Identifiable {
   public var firing: Firing?
 }
 
-/// What an alert does.
+/// The state of an alert.
 public enum AlertState: OpenState {
   /// Waits for its time.
   case scheduled
   /// Watches, or counts down.
   case running
   case paused
-  /// Has fired, and nobody has acknowledged it.
+  /// Has fired, and is not acknowledged.
   case alerting
   case disabled
   case unknown(String)

@@ -2,7 +2,7 @@ import Foundation
 
 /// The candles of one market at one interval, oldest first: the gateway's snapshot and what has changed since.
 public struct CandleSeries: Sendable, Hashable {
-  /// What happened in one interval.
+  /// The trades of one interval.
   public struct Candle: Sendable, Hashable {
     /// When the interval begins.
     public var time: Date { Date(microseconds: start) }
@@ -16,7 +16,7 @@ public struct CandleSeries: Sendable, Hashable {
     public internal(set) var isClosed: Bool
     /// Grows when a closed candle is corrected.
     public internal(set) var revision: Int
-    /// Who saw its trades.
+    /// The source of the candle.
     public internal(set) var source: CandleSource
     /// Microseconds since 1970, UTC.
     var start: Int64
@@ -29,7 +29,7 @@ public struct CandleSeries: Sendable, Hashable {
   /// Oldest first; a time that was not observed has none.
   public internal(set) var candles: [Candle] = []
 
-  /// The newest that are kept. A snapshot has a hundred.
+  /// The number of newest candles that are kept. A snapshot has a hundred.
   public static let limit = 1_000
 
   init(symbol: String, interval: CandleInterval) {
@@ -40,8 +40,8 @@ public struct CandleSeries: Sendable, Hashable {
   /// The open candle; nil if the newest is closed.
   public var current: Candle? { candles.last.flatMap { $0.isClosed ? nil : $0 } }
 
-  /// Puts each candle in place of the one with its time, unless that is a later revision. O(log n) for each, O(n) for
-  /// one that is new and not the newest.
+  /// Replaces the candle with the same time, unless that one has a later revision. O(log n) for each, O(n) for one that
+  /// is new and not the newest.
   mutating func merge(_ changes: [Candle]) {
     for candle in changes {
       var low = 0

@@ -1,23 +1,23 @@
-/// Which markets a composite is made of: what `composite:BTC-USD` says beside its prices.
+/// The venues of a composite such as `composite:BTC-USD`.
 public struct Composite: Sendable, Hashable {
-  /// A venue that does not take part.
+  /// An excluded venue.
   public struct Absence: Sendable, Hashable {
     /// The venue: `bitstamp`.
     public var venue: String
-    /// Why not: `stale`, `reconnecting`, `sequence gap`, `no price yet`.
+    /// The reason: `stale`, `reconnecting`, `sequence gap`, `no price yet`.
     public var reason: String
   }
 
   /// Whether there are prices, and of how many venues.
   public var state: CompositeState
-  /// The venues that take part.
+  /// The included venues.
   public var venues: [String] = []
-  /// Those that do not.
+  /// The excluded venues.
   public var absent: [Absence] = []
   /// Whether any price is simulated, or that of a recording: not for trading.
   public var isSimulated = false
 
-  /// The most venues that are read.
+  /// The largest number of venues that the client reads.
   static let limit = 1_000
 }
 
@@ -25,7 +25,7 @@ public struct Composite: Sendable, Hashable {
 public enum CompositeState: OpenState {
   /// Several.
   case live
-  /// One is all there is.
+  /// One.
   case single
   /// None: there are no prices.
   case unavailable

@@ -1,24 +1,24 @@
 import Foundation
 
-/// The card that a deck shows on a day, the same to everybody who has that day.
+/// The card that a deck shows on a day, the same to everybody.
 public struct DeckDay: Sendable, Hashable {
   /// One card.
   public struct Card: Sendable, Hashable {
-    /// Its place in the deck, from 1.
+    /// Its number in the deck, from 1.
     public var number = 0
-    /// What it says, and what it asks for.
+    /// The quote, and the suggested action.
     public var quote = "", action = ""
-    /// How long that takes; nil if it does not say.
+    /// The duration of the action; nil if the card has none.
     public var minutes: Int?
-    /// What it is about.
+    /// The domain of the card.
     public var domain = DeckDomain.unknown("")
-    /// Whose words they are; nil if it does not say.
+    /// The source of the quote; nil if the card has none.
     public var source: String?
   }
 
   /// The deck's name.
   public var deck = ""
-  /// The time zone whose day it is: `Europe/Berlin`.
+  /// The time zone of the day: `Europe/Berlin`.
   public var zone = ""
   /// Whether there is such a deck.
   public var state = DeckState.removed
@@ -30,14 +30,14 @@ public struct DeckDay: Sendable, Hashable {
   public var turnsAt: Date?
   /// How many cards the deck has.
   public var cards = 0
-  /// The day's card; nil of a deck that is gone.
+  /// The day's card; nil if the deck was removed.
   public var card: Card?
 }
 
 /// Whether there is a deck.
 public enum DeckState: OpenState {
   case live
-  /// It is gone; it is shown again if it comes back.
+  /// The deck was removed; if it is added again, its card is shown again.
   case removed
   case unknown(String)
 

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ExactDecimal {
-  /// A `Decimal` is exact; nil for what is no number.
+  /// Converts a `Decimal` exactly; nil if it is not a number.
   public init?(_ value: Decimal) { self.init(value.description) }
 
   /// The same number as a `Decimal`; nil if it has more than 38 digits or is out of that type's range.

@@ -1,10 +1,10 @@
-/// A decimal number, exact: nothing is rounded on the way from the exchange to here, nor by `+`, `-` and `*`.
+/// An exact decimal number: neither the way from the exchange to the app nor `+`, `-` and `*` round it.
 ///
-/// Numbers are equal, ordered and hashed by value: `1.0 == 1.00`. Each prints with as many digits after the point as it
-/// was sent with; an exponent is written out.
+/// Numbers are equal, ordered and hashed by value: `1.0 == 1.00`. A number prints with the same digits after the point
+/// as it was sent with, without an exponent.
 public struct ExactDecimal: Sendable {
   enum Storage: Sendable {
-    /// `mantissa` × 10^-`scale`, `scale` at most 18: all that markets need.
+    /// `mantissa` × 10^-`scale`, `scale` at most 18: enough for markets.
     case small(mantissa: Int64, scale: UInt8)
     indirect case wide(WideNumber)
   }
@@ -129,9 +129,8 @@ public struct ExactDecimal: Sendable {
     return wide.digits.isEmpty
   }
 
-  /// The text without the zeros at its end that are finer than `increment`, a market's price increment: `169.45000000`
-  /// is `169.45` with `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as
-  /// sent.
+  /// The text without trailing zeros finer than `increment`, a market's price increment: `169.45000000` is `169.45`
+  /// with `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as sent.
   public func trimmed(to increment: ExactDecimal?) -> String {
     guard let increment, case .small(var step, var places) = increment.storage else { return description }
     while places > 0, step % 10 == 0 {

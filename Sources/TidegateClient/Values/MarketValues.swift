@@ -1,6 +1,6 @@
 import Foundation
 
-/// The best bid and ask. What the exchange has not sent is nil.
+/// The best bid and ask. Values that the exchange has not sent are nil.
 public struct Quote: Sendable, Hashable {
   /// Price and size of the best bid.
   public var bid: ExactDecimal?, bidSize: ExactDecimal?
@@ -8,9 +8,9 @@ public struct Quote: Sendable, Hashable {
   public var ask: ExactDecimal?, askSize: ExactDecimal?
   /// When the exchange, or the gateway, saw it.
   public var time: Date?
-  /// Of a composite: whose bid and whose ask they are. The best bid may then be at or above the best ask.
+  /// For a composite: the venues of the bid and of the ask. The best bid may then be at or above the best ask.
   public var bidVenue: String?, askVenue: String?
-  /// Of a composite: which venues take part; nil of a market.
+  /// For a composite: the included venues; nil for a market.
   public var composite: Composite?
 
   /// `ask` minus `bid`, exact; nil if a side is missing.
@@ -22,7 +22,7 @@ public struct Quote: Sendable, Hashable {
 
 /// One trade.
 public struct Trade: Sendable, Hashable {
-  /// Who took liquidity.
+  /// The side of the taker.
   public enum Side: String, Sendable { case buy, sell }
   /// The exchange's number of the trade; empty if it gives none.
   public var id: String
@@ -36,7 +36,7 @@ public struct Trade: Sendable, Hashable {
   public var time: Date?
 }
 
-/// The last price and the last 24 hours. What is not known is nil.
+/// The last price and the figures of the last 24 hours. Unknown values are nil.
 public struct Ticker: Sendable, Hashable {
   /// The price of the last trade.
   public var last: ExactDecimal?
@@ -44,29 +44,29 @@ public struct Ticker: Sendable, Hashable {
   public var bid: ExactDecimal?, ask: ExactDecimal?
   /// First, highest and lowest price of the last 24 hours.
   public var open24h: ExactDecimal?, high24h: ExactDecimal?, low24h: ExactDecimal?
-  /// What was traded in 24 hours, in the base and the quote currency.
+  /// The volume of 24 hours, in the base and the quote currency.
   public var volume24h: ExactDecimal?, quoteVolume24h: ExactDecimal?
   /// The volume-weighted average price of 24 hours.
   public var vwap24h: ExactDecimal?
-  /// How the price changed in 24 hours, absolutely and in per cent.
+  /// The change of the price in 24 hours, absolute and in per cent.
   public var change24h: ExactDecimal?, changePercent24h: ExactDecimal?
   /// Trades in 24 hours.
   public var trades24h: Int?
-  /// Whose figures they are; nil if the gateway does not say.
+  /// The source of the figures; nil if the gateway does not send it.
   public var source: TickerSource?
-  /// Where the source is `.mixed`: the fields that the gateway filled, by their names on the wire.
+  /// If the source is `.mixed`: the fields that the gateway filled, by their names on the wire.
   public var own: [String] = []
   /// Since when the gateway's own figures count; nil if they cover the whole day, or are the exchange's.
   public var coveredFrom: Date?
-  /// When it was so.
+  /// The time of these figures.
   public var time: Date?
-  /// Of a composite: where the last trade was.
+  /// For a composite: the venue of the last trade.
   public var lastVenue: String?
-  /// Of a composite: which venues take part; nil of a market.
+  /// For a composite: the included venues; nil for a market.
   public var composite: Composite?
 }
 
-/// Which way the price moves.
+/// The direction of the price.
 public struct Pulse: Sendable, Hashable {
   /// Up, down, or neither.
   public enum Direction: String, Sendable { case up, down, flat }
@@ -78,7 +78,7 @@ public struct Pulse: Sendable, Hashable {
   public var previous: ExactDecimal?
   /// From `previous` to `price`, and over 24 hours, in per cent.
   public var changePercent: ExactDecimal?, changePercent24h: ExactDecimal?
-  /// Price changes that this pulse stands for.
+  /// The number of price changes merged into this pulse.
   public var merged: Int
   /// When the price was this.
   public var time: Date?
@@ -92,15 +92,15 @@ public struct FeedReport: Sendable, Hashable {
   public var state: FeedState
   /// The state in three colours: what a status dot shows.
   public var indicator: FeedIndicator
-  /// How long ago anything came from the exchange, when the message was made; nil if nothing ever did.
+  /// The age of the exchange's last message when the gateway made this report; nil if there was none.
   public var age: Duration?
-  /// Why it is in this state, for people.
+  /// The reason for the state, for people.
   public var reason: String?
   /// Since when.
   public var since: Date?
   /// The number of the reconnection attempt.
   public var attempt: Int?
-  /// Symbols whose book is being put in order, with the reason; only in `status`.
+  /// Symbols whose book is out of sync, with the reason; only in `status`.
   public var syncing: [String: String] = [:]
   /// Symbols that the exchange refused, with the reason; only in `status`.
   public var failed: [String: String] = [:]

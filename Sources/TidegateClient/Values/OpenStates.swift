@@ -1,4 +1,4 @@
-/// A word of the gateway's that later versions may add to: a word that is not known is `.unknown`, with its text.
+/// A word of the protocol. Later versions may add words; an unknown word is `.unknown`, with its text.
 public protocol OpenState: Sendable, Hashable, RawRepresentable, CustomStringConvertible where RawValue == String {
   /// The words that this version knows.
   static var known: [Self] { get }
@@ -11,7 +11,7 @@ public protocol OpenState: Sendable, Hashable, RawRepresentable, CustomStringCon
 }
 
 extension OpenState {
-  /// Reads a word; one that is not known is `.unknown`.
+  /// Reads a word; an unknown one is `.unknown`.
   public init(rawValue: String) { self = Self.known.first { $0.rawValue == rawValue } ?? .unknown(rawValue) }
 
   /// The word on the wire.
@@ -24,7 +24,7 @@ extension OpenState {
   public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
-/// What a feed is doing.
+/// The state of a feed.
 public enum FeedState: OpenState {
   case connecting, syncing, live, stale, reconnecting, disconnected, maintenance
   case unknown(String)
@@ -49,7 +49,7 @@ public enum FeedState: OpenState {
   }
 }
 
-/// What a status dot shows: green, yellow, red. Draw one that is not known as `.reconnecting`.
+/// The colour of a status dot: green, yellow, red. Draw an unknown one as `.reconnecting`.
 public enum FeedIndicator: OpenState {
   case connected, reconnecting, disconnected
   case unknown(String)
@@ -68,7 +68,7 @@ public enum FeedIndicator: OpenState {
   }
 }
 
-/// Whose 24-hour figures a ticker has.
+/// The source of a ticker's 24-hour figures.
 public enum TickerSource: OpenState {
   /// The exchange's.
   case venue
@@ -95,7 +95,7 @@ public enum TickerSource: OpenState {
   }
 }
 
-/// Who saw the trades of a candle.
+/// The source of a candle.
 public enum CandleSource: OpenState {
   /// The gateway, of the whole interval.
   case own
@@ -123,7 +123,7 @@ public enum CandleSource: OpenState {
 public enum RefusalCode: OpenState {
   case badRequest, unknownChannel, unknownSymbol, outOfRange, tooManySubscriptions, messageTooLarge, rateLimited
   case unauthorized, forbidden, notReady
-  /// Of requests about alerts, portfolios and decks.
+  /// For requests about alerts, portfolios and decks.
   case unknownAlert, invalidAlert, tooManyAlerts, changed, keyReused, unavailable, unknownPortfolio, unknownDeck
   case unknown(String)
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The order book of one market, put together from the gateway's snapshot and updates: always whole.
+/// The order book of one market, merged from the gateway's snapshot and updates: always whole.
 ///
-/// Levels stand best first. The client changes it in place: O(log n) to find a level and O(n) to insert one.
+/// Levels are sorted, the best first. The client changes it in place: O(log n) to find a level and O(n) to insert one.
 public struct OrderBook: Sendable, Hashable {
-  /// All of one price.
+  /// A level: the total size at one price.
   public struct Level: Sendable, Hashable {
     /// The price of the level.
     public var price: ExactDecimal
@@ -85,8 +85,8 @@ public struct OrderBook: Sendable, Hashable {
     time = levels.time
   }
 
-  /// Changed levels of a side beyond which the side is merged as a whole: a level put in its place moves all below it,
-  /// and a gateway may send any number of them.
+  /// With more changed levels of a side than this, the whole side is merged: an inserted level moves all levels after
+  /// it, and a gateway may send any number of them.
   private static let placedLimit = 64
 
   /// Applies changed levels. O(n) for each of a few, O(n log n) for many.
@@ -101,13 +101,13 @@ public struct OrderBook: Sendable, Hashable {
       for level in changes { set(level, in: &side, sign: sign) }
       return
     }
-    // Of each price the latest.
+    // The latest level of each price.
     var latest: [ExactDecimal: Level] = [:]
     for level in changes { latest[level.price] = level }
     side = ordered(side.filter { latest[$0.price] == nil } + latest.values, sign: sign)
   }
 
-  /// Best first, each price once, without levels that have no size.
+  /// Sorted, the best first, each price once, without levels of size zero.
   private static func ordered(_ levels: [Level], sign: Int) -> [Level] {
     var side: [Level] = []
     side.reserveCapacity(levels.count)

@@ -1,85 +1,85 @@
 import Foundation
 
-/// What holdings and positions are worth: whole in every value. Sums are exact and rounded to 8 digits, percentages to
-/// 4. What is not known is nil.
+/// The value of holdings and positions. Every value is whole. Sums are exact, then rounded to 8 digits; percentages are
+/// rounded to 4. Unknown values are nil.
 public struct Portfolio: Sendable, Hashable {
   /// An asset that is held.
   public struct Holding: Sendable, Hashable {
     /// The asset: `BTC`.
     public var asset = ""
-    /// Whether its price is the present one.
+    /// The state of its price.
     public var state = PriceState.missing
-    /// When the price was made, where that is not now.
+    /// The time of the price, if it is not the present one.
     public var priceTime: Date?
     /// How much of it.
     public var quantity: ExactDecimal?
-    /// Of one, and of all of it, in the currency of the report.
+    /// The price of one unit and the value of all, in the currency of the report.
     public var price: ExactDecimal?, value: ExactDecimal?
-    /// Of the whole, in per cent.
+    /// The share of the whole, in per cent.
     public var sharePercent: ExactDecimal?
-    /// What it has made in 24 hours, absolutely and in per cent.
+    /// The profit of 24 hours, absolute and in per cent.
     public var dayProfit: ExactDecimal?, dayPercent: ExactDecimal?
-    /// What was paid for it.
+    /// Its cost.
     public var cost: ExactDecimal?
-    /// What it has made since, by prices and by sales, and together.
+    /// Its profit: unrealised, realised, and the sum.
     public var unrealised: ExactDecimal?, realised: ExactDecimal?, profit: ExactDecimal?
   }
 
   /// An open position.
   public struct Position: Sendable, Hashable {
-    /// Which way it gains.
+    /// Long or short.
     public enum Side: String, Sendable, Codable { case long, short }
     /// The market: `deribit:BTC-PERPETUAL`.
     public var symbol = ""
-    /// Whether its mark is the present price.
+    /// The state of its mark.
     public var state = PriceState.missing
-    /// When the price was made, where that is not now.
+    /// The time of the price, if it is not the present one.
     public var priceTime: Date?
-    /// Which way it gains; nil for a word that this version does not know.
+    /// Long or short; nil if this version does not know the word.
     public var side: Side?
-    /// How much, and how many times its margin.
+    /// The size, and the leverage.
     public var size: ExactDecimal?, leverage: ExactDecimal?
-    /// The price at which it was opened, and the price now.
+    /// The entry price, and the present price.
     public var entry: ExactDecimal?, mark: ExactDecimal?
-    /// What it has made, in the currency of the report, and in per cent of its margin.
+    /// The unrealised profit, in the currency of the report, and in per cent of the margin.
     public var unrealised: ExactDecimal?, unrealisedPercent: ExactDecimal?
   }
 
-  /// Of a portfolio that the gateway keeps.
+  /// For a portfolio that the gateway stores.
   public var id: String?, name: String?
   /// Grows with each change of its contents.
   public var revision: Int64?
-  /// What the report is in; nil of one that is deleted.
+  /// The currency of the report; nil if the portfolio was deleted.
   public var currency: String?
   /// The worst state of its prices.
   public var state = PriceState.missing
-  /// Holdings, and what open positions have made.
+  /// The value of holdings plus the unrealised profit of open positions.
   public var value: ExactDecimal?
-  /// In 24 hours, absolutely and in per cent.
+  /// The profit of 24 hours, absolute and in per cent.
   public var dayProfit: ExactDecimal?, dayPercent: ExactDecimal?
-  /// What was paid for the holdings.
+  /// The cost of the holdings.
   public var cost: ExactDecimal?
-  /// What all of it has made, by prices and by sales, and together.
+  /// The total profit: unrealised, realised, and the sum.
   public var unrealised: ExactDecimal?, realised: ExactDecimal?, profit: ExactDecimal?
-  /// In the order in which they were sent.
+  /// In the order of the gateway's message.
   public var holdings: [Holding] = []
-  /// In the order in which they were sent.
+  /// In the order of the gateway's message.
   public var positions: [Position] = []
   /// Whether a price is simulated, or that of a recording: not for trading.
   public var isSimulated = false
 
-  /// The most holdings, or positions, that are read.
+  /// The largest number of holdings, or positions, that the client reads.
   static let limit = 1_000
 }
 
-/// Whether a price can be taken for the present one.
+/// The state of a price.
 public enum PriceState: OpenState {
   case live
-  /// Its market says nothing new.
+  /// Its market is not live: the last known price is used.
   case stale
-  /// No market leads there: there is no value, and the total lacks it.
+  /// No market gives a price: there is no value, and the total does not include it.
   case missing
-  /// The portfolio is gone.
+  /// The portfolio was deleted.
   case deleted
   case unknown(String)
 
@@ -108,7 +108,7 @@ public struct PortfolioContents: Sendable, Hashable {
 
     /// - Parameters:
     ///   - asset: `BTC`; each asset once.
-    ///   - cost: what was paid for all of it, in the currency of the report; nil: not known.
+    ///   - cost: the cost of all units, in the currency of the report; nil: unknown.
     public init(_ asset: String, quantity: ExactDecimal, cost: ExactDecimal? = nil) {
       (self.asset, self.quantity, self.cost) = (asset, quantity, cost)
     }
@@ -133,14 +133,14 @@ public struct PortfolioContents: Sendable, Hashable {
     }
   }
 
-  /// What costs and the report are in: `EUR`.
+  /// The currency of costs and of the report: `EUR`.
   public var currency: String
   /// At most 100.
   public var holdings: [Holding]
   /// At most 50.
   public var positions: [Position]
 
-  /// What is to be valued, in `currency`.
+  /// Creates contents to be valued in `currency`.
   public init(currency: String, holdings: [Holding] = [], positions: [Position] = []) {
     (self.currency, self.holdings, self.positions) = (currency, holdings, positions)
   }

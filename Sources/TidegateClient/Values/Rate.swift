@@ -1,23 +1,23 @@
-/// What one unit of an asset is worth in another, through live spot markets.
+/// The value of one unit of an asset in another asset, through live spot markets.
 public struct Rate: Sendable, Hashable {
-  /// What is converted: `ZEC`.
+  /// The converted asset: `ZEC`.
   public var base: String
-  /// Into what: `USD`.
+  /// The asset of the result: `USD`.
   public var quote: String
-  /// Units of `quote` for one of `base`; nil while no live market leads there.
+  /// Units of `quote` for one of `base`; nil while no path of live markets connects them.
   public var value: ExactDecimal?
-  /// The markets on the way, at most three: `kraken:ZEC-BTC`, `coinbase:BTC-USD`.
+  /// The markets on the path, at most three: `kraken:ZEC-BTC`, `coinbase:BTC-USD`.
   public var path: [String] = []
   /// Whether there is a rate.
   public var state: RateState
   /// Why there is none, for people.
   public var reason: String?
-  /// The age of the oldest price on the way, when the message was made.
+  /// The age of the oldest price on the path, when the gateway made the message.
   public var age: Duration?
-  /// Whether a price on the way is simulated, or that of a recording: not for trading.
+  /// Whether a price on the path is simulated, or that of a recording: not for trading.
   public var isSimulated = false
 
-  /// The most markets that are read.
+  /// The largest number of markets that the client reads.
   static let pathLimit = 100
 }
 

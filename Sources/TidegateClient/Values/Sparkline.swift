@@ -1,22 +1,22 @@
 import Foundation
 
-/// The price of a span of time in evenly spaced points: always whole, as the client applies the gateway's changes.
+/// The price over a span of time, in evenly spaced points. Always whole: the client applies the gateway's changes.
 public struct Sparkline: Sendable, Hashable {
   /// `kraken:BTC-USD`.
   public let symbol: String
   /// The span.
   public internal(set) var range: SparklineRange
-  /// Prices, oldest first; nil where nothing was known yet.
+  /// Prices, oldest first; nil if no price was known yet.
   public internal(set) var points: [ExactDecimal?] = []
   /// When the gateway began to observe the market, within the line; nil if it observed nothing of it. Points before it
-  /// are known prices, with trades between them that may not be.
+  /// are known prices, but trades between them may be missing.
   public internal(set) var coveredFrom: Date?
   /// Times that were not observed: points in them repeat the price before. Do not draw them as observed.
   public internal(set) var gaps: [Range<Date>] = []
   /// As on the wire: microseconds since 1970, and seconds.
   var start: Int64 = 0, stepSeconds: Int64 = 0
 
-  /// As many points as a line may have, as the protocol says.
+  /// The largest number of points, as the protocol says.
   static let pointsLimit = 1440
 
   init(symbol: String, range: SparklineRange) {
@@ -26,12 +26,12 @@ public struct Sparkline: Sendable, Hashable {
 
   /// The time of the first point.
   public var from: Date { Date(microseconds: start) }
-  /// From point to point.
+  /// The time between two points.
   public var step: Duration { .seconds(stepSeconds) }
 
-  /// The first and the last price that are known.
+  /// The first known price.
   public var first: ExactDecimal? { points.lazy.compactMap(\.self).first }
-  /// The last price that is known.
+  /// The last known price.
   public var last: ExactDecimal? { points.reversed().lazy.compactMap(\.self).first }
 
   /// From `first` to `last`, exact; nil for an empty line.
@@ -52,7 +52,7 @@ public struct Sparkline: Sendable, Hashable {
     guard let last = points.last, (0..<Int64(Self.pointsLimit)).contains(index) else { return false }
     var moved = 0
     if let newStart, newStart != start {
-      // Where the span does not divide evenly, a step is up to a second longer than it says.
+      // If the span does not divide evenly, a step is up to a second longer than `step`.
       let (step, isStepOver) = stepSeconds.multipliedReportingOverflow(by: 1_000_000)
       let (distance, isOver) = newStart.subtractingReportingOverflow(start)
       guard !isStepOver, !isOver, step > 0, distance > 0 else { return false }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A document that the gateway's operator published to a topic.
 public struct TopicDocument: Sendable, Hashable {
-  /// Counts the topic's documents from 1: what one is missing shows.
+  /// The document's number in the topic, from 1; a hole in the numbers shows a missing document.
   public var number: Int64
   /// When it was published.
   public var time: Date?

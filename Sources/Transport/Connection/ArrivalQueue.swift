@@ -1,9 +1,9 @@
-/// Connections of one loop in the order they came, for finding the one that has waited longest. They are not held;
-/// those that are gone, or not of interest any more, are left out when they are met. A place holds 16 bytes.
+/// Connections of one loop in the order of arrival, to find the one that has waited longest. The queue does not retain
+/// them, and skips those that have ended or no longer matter. An entry has 16 bytes.
 package struct ArrivalQueue {
   private struct Entry {
-    /// Of the loop's table: it finds nobody once the connection is gone. A weak reference would give every connection a
-    /// side table for its life.
+    /// The slot in the loop's table; it is empty after the connection has ended. A weak reference would give every
+    /// connection a side table for its life.
     let token: UInt64
     let came: UInt64
   }
@@ -25,8 +25,8 @@ package struct ArrivalQueue {
 
   package init() {}
 
-  /// Adds a connection that came at `time` (ns, at least that of the one before). `isOfInterest` is asked of the others
-  /// now and then. O(1) amortised.
+  /// Adds a connection that arrived at `time` (ns, not before the previous one). Sometimes calls `isOfInterest` for the
+  /// others. O(1) amortised.
   package mutating func append(_ connection: Connection, at time: UInt64, isOfInterest: (Connection) -> Bool) {
     loop = connection.loop
     if entries.count >= sweepsAt {
@@ -41,8 +41,8 @@ package struct ArrivalQueue {
     entries.append(Entry(token: token, came: time))
   }
 
-  /// The first connection to be taken of those that came until `time`; it is forgotten. O(1) amortised, plus those that
-  /// are kept.
+  /// Removes and returns the first connection that arrived until `time` and that is to be taken. O(1) amortised, plus
+  /// the connections that are kept.
   package mutating func popFirst(until time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
   {
     var index = first

@@ -2,8 +2,8 @@ import Glibc
 
 /// From the kernel's hands to the handler's.
 extension Connection {
-  /// Takes what the kernel has, up to `Limits.readBytes` a turn. `toEnd`: until it says that there is no more;
-  /// otherwise a read that does not fill what it was given is known to have taken everything.
+  /// Reads the bytes that the kernel has, up to `Limits.readBytes` a turn. `toEnd`: reads until the kernel reports that
+  /// there are no more. Otherwise, a read that does not fill its buffer has taken everything.
   func read(toEnd: Bool) {
     guard state == .open || state == .closing else { return }
     if isPaused && state == .open {
@@ -52,7 +52,7 @@ extension Connection {
     loop.markUnfinished(self)
   }
 
-  /// The peer will send no more. What is queued is still sent: it may only have ended its own direction.
+  /// The peer will send no more. Queued bytes are still sent, because the peer may have ended only its own direction.
   private func peerEnded() {
     peerHasEnded = true
     if state == .open, unsent.count > 0 {

@@ -1,33 +1,34 @@
 import Bytes
 import Glibc
 
-/// From the owner's hands to the kernel's.
+/// Writing: from the owner to the kernel.
 extension Connection {
-  /// Whether nothing is waiting for the kernel: what is written now goes out this turn, if the socket takes it.
+  /// Whether no bytes wait for the kernel: bytes written now are sent in this turn, if the socket takes them.
   package var isWritable: Bool { state == .open && !isBlocked }
-  /// Bytes that were written and that the kernel has not taken.
+  /// Written bytes that the kernel has not taken.
   package var queuedBytes: Int { unsent.count }
-  /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil where it does not say.
+  /// Bytes the kernel has taken and the peer has not acknowledged (`SIOCOUTQ`, tcp(7)); nil if the kernel does not
+  /// report it.
   package var kernelQueuedBytes: Int? {
     let count = loop.kernel.queuedBytes(descriptor)
     return count >= 0 ? count : nil
   }
 
-  /// Queues bytes that are shared with other connections; they are retained, not copied (in the clear). Dropped when
-  /// not open.
+  /// Queues bytes that are shared with other connections; they are retained, not copied (without TLS). Dropped when not
+  /// open.
   package func write(_ bytes: SharedBytes) {
     loop.assertOnLoop()
     if admit(bytes.count) { unsent.append(bytes, on: loop) }
   }
 
-  /// Queues what of `bytes` comes after the first `sent` bytes.
+  /// Queues `bytes` without the first `sent` bytes.
   package func write(_ bytes: SharedBytes, from sent: Int) {
     loop.assertOnLoop()
     if admit(bytes.count &- sent) { unsent.append(bytes, from: sent, on: loop) }
   }
 
-  /// Sends `bytes` now where nothing waits before them and nothing encrypts them, without keeping them. Returns how
-  /// many the kernel has taken; the rest is for `write`.
+  /// Sends `bytes` now, without keeping them, if no other bytes wait and the connection has no TLS. Returns the number
+  /// of bytes that the kernel has taken; pass the rest to `write`.
   package func sendDirect(_ bytes: UnsafeRawBufferPointer) -> Int {
     loop.assertOnLoop()
     guard state == .open, !isBlocked, unsent.count == 0, tls == nil else { return 0 }
@@ -58,7 +59,7 @@ extension Connection {
     if admit(bytes.byteCount) { unsent.append(bytes, on: loop) }
   }
 
-  /// Sees to it that bytes that are about to be queued are sent. False if they are not to be queued.
+  /// Schedules a flush for bytes that the caller is about to queue. False if they must not be queued.
   @inline(__always)
   private func admit(_ count: Int) -> Bool {
     guard state == .open, count > 0 else { return false }
@@ -73,7 +74,7 @@ extension Connection {
     return true
   }
 
-  /// Sends now what is queued rather than at the end of the turn.
+  /// Sends the queued bytes now, and not at the end of the turn.
   package func flush() {
     loop.assertOnLoop()
     if !isBlocked { sendQueued() }
@@ -87,7 +88,7 @@ extension Connection {
     if unsent.count == 0, state == .open { handler?.connectionDidDrain(self) }
   }
 
-  /// Sends as much as the kernel takes. In a closing connection, ends it when all is gone.
+  /// Sends as much as the kernel takes. Ends a closing connection when everything is sent.
   func sendQueued() {
     guard state == .open || state == .closing else { return }
     if unsent.count > 0 {
@@ -108,7 +109,7 @@ extension Connection {
     if state == .closing { endStream() }
   }
 
-  /// Several items: small ones side by side in one send, large ones in place. True if nothing is left.
+  /// Sends several items: joins small ones into one send, and sends large ones in place. True if nothing is left.
   private func sendGathered() -> Bool {
     while unsent.count > 0 {
       let sent: Int
@@ -130,10 +131,10 @@ extension Connection {
     return true
   }
 
-  /// Pieces handed to one `sendmsg`.
+  /// Pieces passed to one `sendmsg`.
   private static let vectorLimit = 64
 
-  /// Books the result of a send: drops what is sent, fails on an error.
+  /// Applies the result of a send: drops the sent bytes, and fails on an error.
   private func took(_ sent: Int) {
     guard sent >= 0 else {
       let error = Int32(truncatingIfNeeded: -sent)

@@ -10,25 +10,26 @@ package enum CloseReason: Sendable {
 /// The reader of a connection. Called on the connection's loop only, never from inside one of the connection's own
 /// methods.
 package protocol ConnectionHandler: AnyObject {
-  /// Bytes arrived. They stand in a buffer of the loop that may be changed in place and is gone after the call.
+  /// Bytes arrived. They are in a buffer of the loop, which the handler may change in place, and which is not valid
+  /// after the call.
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer)
-  /// All that was unsent after a full socket buffer has now been taken by the kernel.
+  /// After a full socket buffer, the kernel has now taken all unsent bytes.
   func connectionDidDrain(_ connection: Connection)
-  /// The connection is gone; the last call.
+  /// The connection has ended; the last call.
   func connectionDidClose(_ connection: Connection, reason: CloseReason)
 }
 
-/// Held by a connection that was let in; when it goes, the connection's descriptor is closed.
+/// Retained by an accepted connection. Its release means that the connection's descriptor is closed.
 package protocol ConnectionPermit: AnyObject, Sendable {}
 
-/// A TCP connection, in the clear or under TLS. Owned by one loop and used only there.
+/// A TCP connection, with or without TLS. Owned by one loop and used only there.
 ///
-/// Writes are queued and go out at the end of the turn in one gathered send. What the kernel does not take stays
-/// queued, up to `Limits.queuedBytes`; the owner of the data sees `isWritable` fall and keeps what can still be merged
-/// on its own side.
+/// Writes are queued and sent at the end of the turn in one gathered send. Bytes that the kernel does not take stay
+/// queued, up to `Limits.queuedBytes`. The owner of the data then sees `isWritable` become false, and keeps data that
+/// it can still merge.
 ///
-/// The loop holds an open connection, and the connection holds its handler until `connectionDidClose` has been called,
-/// so neither has to be kept by anyone else.
+/// The loop retains an open connection, and the connection retains its handler until `connectionDidClose` has been
+/// called. No other code needs to retain either.
 package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
     /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
@@ -39,12 +40,13 @@ package final class Connection: PolledDescriptor {
     /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its
     /// own overhead (socket(7)).
     package var kernelBytes: Int
-    /// Bytes taken from the peer in one turn of the loop, and handed over at a time; at most the loop's buffer, 256
-    /// KiB. What the handler cannot deal with at once it has to keep, so a port for strangers takes little.
+    /// Bytes read from the peer in one turn of the loop, and passed to the handler at a time; at most the loop's
+    /// buffer, 256 KiB. The handler must keep the bytes that it cannot process at once, so a port for unknown peers
+    /// reads little.
     package var readBytes: Int
     /// `SO_RCVBUF`: bytes the kernel takes from the peer before they are read; it doubles the value for its own
-    /// overhead. Nil: the kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). Each connection of a stranger who
-    /// sends and sends can cost as much memory, and the time to copy it.
+    /// overhead. Nil: the kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). An unknown peer that sends all the
+    /// time can cost this memory for each connection, and the time to copy it.
     package var kernelReceivedBytes: Int?
     /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
     package init(
@@ -66,8 +68,9 @@ package final class Connection: PolledDescriptor {
     case open
     /// `close` was called, or the peer has ended its stream; what is queued is still being sent.
     case closing
-    /// Everything is sent and the handler knows. The descriptor waits for the peer's end, because closing one with
-    /// unread bytes resets the connection, and the reset would destroy what the peer has not read yet (RFC 9112 §9.6).
+    /// Everything is sent, and the handler has been notified. The descriptor waits for the peer's end, because closing
+    /// one with unread bytes resets the connection, and the reset would destroy what the peer has not read yet (RFC
+    /// 9112 §9.6).
     case lingering
     case closed
   }
@@ -77,13 +80,13 @@ package final class Connection: PolledDescriptor {
   package let peer: SocketAddress
   /// Held until `connectionDidClose` has been called.
   package var handler: (any ConnectionHandler)?
-  /// Of an accepted connection: what the listener's gate gave. Let go of when the descriptor is closed.
+  /// For an accepted connection: the permit of the listener's gate. Released when the descriptor is closed.
   package var permit: (any ConnectionPermit)?
 
-  // `@exclusivity(unchecked)`: confined to the loop, and every delivery passes here.
+  // `@exclusivity(unchecked)`: confined to the loop; every delivery uses it.
   @exclusivity(unchecked) var state: State
   @exclusivity(unchecked) var tls: TLSSession?
-  /// Of the handshake, or of the end.
+  /// The timer of the handshake, or of the end.
   var timer: LoopTimer?
 
   // Writing
@@ -120,19 +123,19 @@ package final class Connection: PolledDescriptor {
     if descriptor >= 0 { loop.kernel.close(descriptor) }
   }
 
-  /// Whether it can still be written to.
+  /// Whether the connection still accepts writes.
   package var isOpen: Bool { state == .open }
-  /// `TLSv1.3`, or nil in the clear.
+  /// `TLSv1.3`, or nil without TLS.
   package var isTLS: Bool { tls != nil }
   package var tlsVersion: String? { tls?.version }
-  /// Whether TLS went on from an earlier session.
+  /// Whether TLS continued from an earlier session.
   package var tlsIsResumed: Bool { tls?.isResumed ?? false }
   /// Of an accepted connection: the name that the client asked for, printable ASCII.
   package var tlsServerName: String? { tls?.serverName }
-  /// The name on the peer's certificate, which was found good; nil where it showed none.
+  /// The name on the peer's verified certificate; nil if it sent none.
   package var tlsPeerSubject: String? { tls?.peerSubject }
 
-  // MARK: - What the loop tells it
+  // MARK: - Events from the loop
 
   override func ready(_ readiness: Readiness) {
     switch state {

@@ -1,10 +1,10 @@
 import Bytes
 import Glibc
 
-/// What a connection was given to send and the kernel has not taken, in order.
+/// Bytes of a connection that the kernel has not taken yet, in order.
 ///
-/// The first item stands by itself: one shared frame is what most turns owe most clients. What comes after it is in a
-/// queue that is borrowed from the loop for as long as there is any.
+/// The first item has its own property, because most clients get one shared frame in most turns. Further items go into
+/// a queue, which the connection borrows from the loop while it has any.
 struct UnsentBytes: ~Copyable {
   private(set) var count = 0
   private var first: SharedBytes?

@@ -49,8 +49,8 @@ package struct TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension TLSFailure {
-  /// What the error queue of this thread says about `session`; the queue is emptied. Words of OpenSSL, of alerts, and
-  /// public parts of certificates; never other data.
+  /// The errors of this thread's queue about `session`; empties the queue. Words of OpenSSL, of alerts, and public
+  /// parts of certificates; never other data.
   static func drain(_ session: OpaquePointer, isClient: Bool, isHandshake: Bool) -> TLSFailure {
     var first: TLSFailure?
     while true {

@@ -12,7 +12,7 @@ package enum TLSClientAuthentication: String, Sendable, CaseIterable {
 
 /// How a server speaks TLS.
 package struct TLSServerConfiguration: Sendable, Equatable {
-  /// By the name that a client asks for (SNI): an exact name before a wildcard, the first for everything else.
+  /// Selected by the name that a client requests (SNI): an exact name before a wildcard, the first for all other names.
   /// Certificates for the same names with keys of different types stand side by side; the client's algorithms decide.
   package var certificates: [TLSCertificateFiles]
   /// PEM file of the roots that issue clients' certificates.
@@ -23,7 +23,7 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so
   /// that a crowd that comes back at once waits in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While somebody waits there, a handshake that has been under way for so long gives its place up, the oldest
+  /// While a connection waits there, a handshake that has been under way for so long gives its place up, the oldest
   /// first. A crowd of a thousand takes half a second of one core.
   package var crowdedHandshakeTime: Duration = .seconds(2)
   /// The same for one listener.
@@ -105,9 +105,9 @@ package final class TLSServerContext: Sendable {
     current = Mutex(try ServerGeneration(loaded, configuration))
   }
 
-  /// Reads all files again. Handshakes from now on use what they hold; connections that are there are not touched.
-  /// Blocks on the disk: not for a loop.
-  /// - Throws: `.certificateFile` for the first file that cannot be used; what was in use stays in use.
+  /// Reads all files again. New handshakes use them; present connections are not affected. Blocks on the disk: do not
+  /// call it on a loop.
+  /// - Throws: `.certificateFile` for the first file that cannot be used; the old files stay in use.
   package func reload() throws(TransportError) {
     guard !configuration.certificates.isEmpty else { return }
     do {
@@ -213,8 +213,8 @@ final class ServerGeneration: Sendable {
     self.certificates = loaded.map(\.info)
   }
 
-  /// The context for a name that a client asks for; nil where no certificate has it. A wildcard stands for one label
-  /// (RFC 6125 §6.4.3). O(length).
+  /// The context for a name that a client requests; nil if no certificate has it. A wildcard matches one label (RFC
+  /// 6125 §6.4.3). O(length).
   func context(for name: String) -> ContextReference? {
     let name = name.lowercased()
     if let index = exact[name] { return contexts[index] }
@@ -229,7 +229,7 @@ final class ServerGeneration: Sendable {
     let context = reference.pointer
     // Tickets carry the session (RFC 5077, RFC 8446 §2.2), so nothing is kept here for clients that may return.
     _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
-    // What a client sends early all the same is skipped, up to the default bound of 16 KiB (RFC 8446 §4.2.10).
+    // Early data that a client nevertheless sends is skipped, up to the default bound of 16 KiB (RFC 8446 §4.2.10).
     _ = SSL_CTX_set_max_early_data(context, 0)
     if configuration.ticketCount == 0 { copenssl_no_tickets(context) }
     _ = SSL_CTX_set_num_tickets(context, configuration.ticketCount)

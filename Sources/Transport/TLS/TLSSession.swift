@@ -33,11 +33,11 @@ final class TLSSession {
   /// A write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
   private(set) var writeWaitsForRead = false
   private(set) var readWaitsForWrite = false
-  /// The last `read` has heard from the kernel that there is no more.
+  /// In the last `read`, the kernel reported that there are no more bytes.
   private(set) var isDrained = false
   private(set) var hasFailed = false
   private var isReady = false
-  /// What was to be resumed, to be told from what came of it; not dereferenced.
+  /// Identifies the session that the handshake offered to resume, for comparison with the result; never dereferenced.
   private var offered: OpaquePointer?
   /// What was found wrong with the peer's certificate.
   private var verification: TLSFailure?
@@ -89,8 +89,8 @@ final class TLSSession {
   /// Frees the session. What is left of its connection is only the descriptor.
   func discard() {
     if let session {
-      // OpenSSL would make the session of a stream that was cut off worthless, and that is the one a reconnect wants.
-      // After an error of TLS itself it is to be worthless (RFC 5246 §7.2.2).
+      // OpenSSL would invalidate the session of a truncated stream, which a reconnect needs. After an error of TLS
+      // itself, the session must be invalidated (RFC 5246 §7.2.2).
       if isReady, !hasFailed { SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
       SSL_free(session)
     }
@@ -110,10 +110,10 @@ final class TLSSession {
   /// `TLSv1.2` or `TLSv1.3`, once the handshake is done.
   var version: String? { session.map { String(cString: SSL_get_version($0)) } }
 
-  /// Whether the handshake went on from an earlier session.
+  /// Whether the handshake continued from an earlier session.
   var isResumed: Bool { session.map { SSL_session_reused($0) == 1 } ?? false }
 
-  /// The name that the client asked for (RFC 6066 §3), printable; nil where it named none.
+  /// The name that the client requested (RFC 6066 §3), printable; nil if it named none.
   var serverName: String? {
     guard let session, let name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name) else { return nil }
     return CertificateDetails.printable(String(cString: name).utf8)

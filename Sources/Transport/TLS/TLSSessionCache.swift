@@ -4,7 +4,8 @@ import Synchronization
 
 /// A session of OpenSSL's that is held.
 struct TLSSessionReference: @unchecked Sendable {
-  // `@unchecked`: an `SSL_SESSION` counts its references atomically, and nobody changes one that is handed on.
+  // `@unchecked`: an `SSL_SESSION` counts its references atomically, and no code changes a session after it was passed
+  // on.
   let pointer: OpaquePointer
 }
 

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The keys that session tickets are sealed with (RFC 5077 §4), the same on all loops and over reloads of certificates.
 ///
-/// A key is used for one period and understood for another, so a ticket works for at least a period, and who steals the
-/// keys of a running process reads back no further than two (RFC 9325 §7.3 asks for regular rotation). They never leave
-/// the process.
+/// A key seals tickets for one period and opens them for another, so a ticket works for at least a period, and who
+/// steals the keys of a running process reads back no further than two (RFC 9325 §7.3 asks for regular rotation). They
+/// never leave the process.
 final class TLSTicketKeys: Sendable {
   /// One key: a name that goes with the ticket, an AES-256 key and a key for HMAC-SHA-256.
   final class Key: @unchecked Sendable {
@@ -79,8 +79,8 @@ final class TLSTicketKeys: Sendable {
     keys.madeAt = now
   }
 
-  /// OpenSSL asks for a key (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)): 1 where it is there, 2 where the ticket is to be
-  /// replaced, 0 for none, −1 for a failure.
+  /// OpenSSL requests a key (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). Returns 1 if the key exists, 2 if the ticket
+  /// should be replaced, 0 if there is no key, −1 for a failure.
   func seal(
     _ session: OpaquePointer?, name: UnsafeMutablePointer<UInt8>, vector: UnsafeMutablePointer<UInt8>,
     cipher: OpaquePointer?, mac: OpaquePointer?, isSealing: Bool

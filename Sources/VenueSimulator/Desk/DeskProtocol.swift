@@ -7,7 +7,7 @@ struct SimulatedFacts {
   let name: String
   /// How it prints numbers.
   var spelling = Spelling.quoted
-  /// The paths that a connection can have, the one that clients are told first.
+  /// The paths that a connection can have; answers to clients name the first.
   var paths = ["/"]
   /// See `VenueProtocol.special`.
   var special: Set<Fault.Kind> = []

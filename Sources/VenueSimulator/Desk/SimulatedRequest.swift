@@ -10,7 +10,7 @@ struct SimulatedRequest {
 
   func integer(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
-  /// A moment as a number since 1970; nil if it is not there or is none. Kept between 1970 and 2242.
+  /// A moment as a number since 1970; nil if it is missing or no number. Kept between 1970 and 2242.
   func seconds(_ name: String) -> Timestamp? { integer(name).map { Self.time($0, Microseconds.second) } }
   func milliseconds(_ name: String) -> Timestamp? { integer(name).map { Self.time($0, Microseconds.millisecond) } }
   static func time(_ number: Int64, _ unit: Int64) -> Timestamp {

@@ -158,8 +158,9 @@ final class FaultInjector {
     }
   }
 
-  /// The frame with the first number of its lists that has a point made into none; nil if it has none. Times are in
-  /// quotes with more than digits, or have no point, and levels are in lists: Deribit's `"jsonrpc":"2.0"` is not.
+  /// The frame with a minus sign put into the first number of its lists that has a point; nil if there is no such
+  /// number. Levels are in lists and begin with their price; before the first list stands, for example, Deribit's
+  /// `"jsonrpc":"2.0"`. Times are in quotes with other characters, or have no point.
   private static func unreadable(_ payload: SharedBytes) -> SharedBytes? {
     var bytes = Array(payload.unsafeBytes)
     func isPart(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || byte == UInt8(ascii: ".") }

@@ -78,12 +78,25 @@ extension Binance {
 
   // MARK: Any order, any spelling
 
-  /// The values of an event by their one-letter names.
-  struct Fields: ~Copyable {
+  private enum Event { case depth, trade, aggregate, ticker, quote, shutdown, other }
+
+  /// The values of an event by their one-letter names, but for what has been read.
+  private struct Fields: ~Copyable {
     /// Names `A`…`z`.
     private var slices = InlineArray<58, FieldSlice?>(repeating: nil)
     /// `pu`, on futures: the last number of the update before.
     var previous: FieldSlice?
+    /// `e`
+    var event: Event?
+    /// `s`, and its place; -1 if it has none.
+    var symbol: JSONSlice?
+    var place = -1
+    /// Whether the levels of an update have been read, which stand behind `mark`.
+    var hasBids = false
+    var hasAsks = false
+    let mark: BatchMark
+
+    init(_ batch: borrowing EventBatch) { mark = BatchMark(batch) }
 
     subscript(_ name: Unicode.Scalar) -> FieldSlice? { slices[Int(name.value) - 65] }
 
@@ -93,12 +106,49 @@ extension Binance {
     }
   }
 
+  /// Takes the value of `key` if it may be an event's. Levels are read where they stand behind `e` and `s`, as they do;
+  /// else they wait.
+  private func take(
+    _ key: JSONSlice, of reader: inout FieldReader, _ instruments: inout InstrumentTable, into fields: inout Fields,
+    _ batch: inout EventBatch
+  ) throws(FeedError) -> Bool {
+    guard key.count == 1, !key.isEscaped else {
+      guard reader.equals(key, "pu") else { return false }
+      fields.previous = try reader.rawValue("pu")
+      return true
+    }
+    let name = reader.text(key).unsafeLoad(as: UInt8.self)
+    switch name {
+    case UInt8(ascii: "e"): fields.event = Self.event(try reader.string("e"), reader)
+    case UInt8(ascii: "s") where reader.peek() == .string:
+      let symbol = try reader.string("s")
+      (fields.symbol, fields.place) = (symbol, instruments.names.find(reader.text(symbol)))
+    case UInt8(ascii: "b") where fields.event == .depth && fields.place >= 0:
+      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch.bids)
+      fields.hasBids = true
+    case UInt8(ascii: "a") where fields.event == .depth && fields.place >= 0:
+      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch.asks)
+      fields.hasAsks = true
+    default: fields.set(name, try reader.rawValue("event"))
+    }
+    return true
+  }
+
+  private static func event(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Event {
+    if reader.equals(name, "depthUpdate") { return .depth }
+    if reader.equals(name, "trade") { return .trade }
+    if reader.equals(name, "aggTrade") { return .aggregate }
+    if reader.equals(name, "24hrTicker") { return .ticker }
+    if reader.equals(name, "bookTicker") { return .quote }
+    return reader.equals(name, "serverShutdown") ? .shutdown : .other
+  }
+
   private func readAny(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
-    var fields = Fields()
-    var data: FieldSlice?
+    var fields = Fields(batch)
+    var (isWrapped, isList) = (false, false)
     var result = false
     var failure: FieldSlice?
     var id: Int?
@@ -106,13 +156,18 @@ extension Binance {
     var text: String?
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if key.count == 1, !key.isEscaped {
-        let name = reader.text(key).unsafeLoad(as: UInt8.self)
-        fields.set(name, try reader.rawValue("event"))
-      } else if reader.equals(key, "pu") {
-        fields.previous = try reader.rawValue("pu")
-      } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+      if try take(key, of: &reader, &instruments, into: &fields, &batch) { continue }
+      if reader.equals(key, "data") {
+        isWrapped = true
+        isList = reader.peek() != .object
+        if isList {
+          try reader.skipValue()
+          continue
+        }
+        try reader.objectStart()
+        while let key = try reader.nextKey() {
+          if try !take(key, of: &reader, &instruments, into: &fields, &batch) { try reader.skipValue() }
+        }
       } else if reader.equals(key, "result") {
         result = true
         try reader.skipValue()
@@ -129,27 +184,12 @@ extension Binance {
       }
     }
     try reader.end()
-    if let data {
-      var event = reader.reader(data)
-      guard event.peek() == .object else {
-        // Streams of several symbols come as arrays; none is subscribed.
-        hearing.ignored += 1
-        return
-      }
-      var inner = Fields()
-      try event.objectStart()
-      while let key = try event.nextKey() {
-        if key.count == 1, !key.isEscaped {
-          let name = event.text(key).unsafeLoad(as: UInt8.self)
-          inner.set(name, try event.rawValue("event"))
-        } else if event.equals(key, "pu") {
-          inner.previous = try event.rawValue("pu")
-        } else {
-          try event.skipValue()
-        }
-      }
-      return try readEvent(inner, event, &instruments, &hearing, into: &batch)
+    if isList {
+      // Streams of several symbols come as arrays; none is subscribed.
+      hearing.ignored += 1
+      return
     }
+    if isWrapped { return try readEvent(fields, reader, &instruments, &hearing, into: &batch) }
     if let failure {
       var nested = reader.reader(failure)
       let error = try FieldObject(&nested, "error")
@@ -178,32 +218,23 @@ extension Binance {
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let type = fields["e"] else {
-      guard fields["u"] != nil, fields["s"] != nil, fields["b"] != nil, fields["B"] != nil, fields["a"] != nil,
+    switch fields.event {
+    case .depth: try readDepth(fields, reader, &instruments, &hearing, into: &batch)
+    case .trade: try readTrade(fields, reader, id: "t", isAggregate: false, &instruments, &hearing, into: &batch)
+    case .aggregate: try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &hearing, into: &batch)
+    case .ticker: try readTicker(fields, reader, &instruments, &hearing, into: &batch)
+    case .quote: try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
+    case .shutdown: hearing.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
+    case .other: hearing.ignored += 1
+    case nil:
+      guard fields["u"] != nil, fields.symbol != nil, fields["b"] != nil, fields["B"] != nil, fields["a"] != nil,
         fields["A"] != nil
       else {
         // Partial depth has neither type nor symbol, and is not subscribed.
         hearing.ignored += 1
         return
       }
-      return try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
-    }
-    var value = reader.reader(type)
-    let name = try value.string("e")
-    if value.equals(name, "depthUpdate") {
-      try readDepth(fields, reader, &instruments, &hearing, into: &batch)
-    } else if value.equals(name, "trade") {
-      try readTrade(fields, reader, id: "t", isAggregate: false, &instruments, &hearing, into: &batch)
-    } else if value.equals(name, "aggTrade") {
-      try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &hearing, into: &batch)
-    } else if value.equals(name, "24hrTicker") {
-      try readTicker(fields, reader, &instruments, &hearing, into: &batch)
-    } else if value.equals(name, "bookTicker") {
       try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
-    } else if value.equals(name, "serverShutdown") {
-      hearing.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
-    } else {
-      hearing.ignored += 1
     }
   }
 
@@ -211,10 +242,8 @@ extension Binance {
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable,
     _ what: StaticString
   ) throws(FeedError) -> Int {
-    guard let slice = fields["s"] else { throw FeedError.missing("s", in: what) }
-    var value = reader.reader(slice)
-    let symbol = try value.string("s")
-    return try instruments.place(value.text(symbol))
+    guard let symbol = fields.symbol else { throw FeedError.missing("s", in: what) }
+    return fields.place >= 0 ? fields.place : try instruments.place(reader.text(symbol))
   }
 
   private func integer(
@@ -251,11 +280,16 @@ extension Binance {
     } else if market.part != "spot" {
       throw FeedError.missing("pu", in: "depthUpdate")
     }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields["b"], fields["a"], of: reader, place, Self.bookFormat, into: &batch)
+    if !fields.hasBids {
+      try instruments.readLevels(fields["b"], of: reader, place, isBid: true, Self.bookFormat, into: &batch)
+    }
+    if !fields.hasAsks {
+      try instruments.readLevels(fields["a"], of: reader, place, isBid: false, Self.bookFormat, into: &batch)
+    }
     let time = try time(fields, reader, "E", "E", now: hearing.now)
     append(
-      place, UpdateNumbers(first: first, last: last, previous: previous), since: mark, time, &hearing, into: &batch)
+      place, UpdateNumbers(first: first, last: last, previous: previous), since: fields.mark, time, &hearing,
+      into: &batch)
   }
 
   private static let quoteFormat = QuoteFormat(

@@ -10,7 +10,10 @@ extension Bitget {
     var reader = FieldReader(message)
     var subject = Subject()
     var isSnapshot = false
+    var hasAction = false
     var data: FieldSlice?
+    var isRead = false
+    let first = batch.events.count
     var reply: BitgetReply?
     var code: Int64 = 0
     var text = ""
@@ -20,9 +23,17 @@ extension Bitget {
       if reader.equals(key, "arg"), reader.peek() == .object {
         subject = try readSubject(&reader)
       } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+        // What it is of stands before it as a rule; if not, it waits.
+        if hasAction, subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
+          let place = try instruments.place(reader.text(symbol))
+          try readData(&reader, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
+          isRead = true
+        } else {
+          data = try reader.rawValue("data")
+        }
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
+        hasAction = true
       } else if reader.equals(key, "event") {
         reply = BitgetReply(event: try reader.decodedString("event"))
       } else if reader.equals(key, "code") {
@@ -53,15 +64,36 @@ extension Bitget {
       hearing.ignored += 1
       return
     }
-    guard let data else { throw FeedError.missing("data", in: "message") }
     let place = try instruments.place(reader.text(symbol))
-    var entries = reader.reader(data)
+    if !isRead {
+      guard let data else { throw FeedError.missing("data", in: "message") }
+      var entries = reader.reader(data)
+      try readData(&entries, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
+    }
+    // All of the text could be read: nothing fails from here on.
+    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, &batch.events) }
+  }
+
+  private func readData(
+    _ entries: inout FieldReader, _ channel: Channel, _ place: Int, _ isSnapshot: Bool,
+    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
-    switch subject.channel {
+    switch channel {
     case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
-    case .quote: try readQuotes(&entries, place, &instruments, now: hearing.now, into: &batch)
-    case .trades: try readTrades(&entries, place, isBacklog: isSnapshot, &instruments, &hearing, into: &batch)
+    case .quote:
+      while try entries.nextElement() {
+        let quote = try instruments.readQuote(
+          &entries, place, Self.updateFormat, Self.bookFormat, now: hearing.now, &batch)
+        batch.events.append(.quote(quote))
+      }
+    case .trades:
+      while try entries.nextElement() {
+        let trade = try instruments.readTrade(
+          &entries, Self.tradeFormat, place, now: hearing.now, isBacklog: isSnapshot)
+        batch.events.append(.trade(trade))
+      }
     case .ticker:
       while try entries.nextElement() {
         var ticker = Ticker(instrument: InstrumentID(place), time: hearing.now)
@@ -118,30 +150,25 @@ extension Bitget {
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
-    var fields = UpdateFields()
     var checksum: UInt32?
-    try entries.objectStart()
-    while let key = try entries.nextKey() {
-      if try instruments.take(key, of: &entries, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
-      if entries.equals(key, "checksum") {
-        // Signed, in 32 bits; 0 stands for none.
-        let value = try entries.int64("checksum")
-        checksum = value == 0 ? nil : UInt32(truncatingIfNeeded: value)
-      } else {
-        try entries.skipValue()
-      }
+    let fields = try instruments.readUpdate(&entries, of: place, Self.updateFormat, Self.bookFormat, into: &batch) {
+      (key, reader) throws(FeedError) in
+      guard reader.equals(key, "checksum") else { return false }
+      // Signed, in 32 bits; 0 stands for none.
+      let value = try reader.int64("checksum")
+      checksum = value == 0 ? nil : UInt32(truncatingIfNeeded: value)
+      return true
     }
     guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
     let isLinked = fields.last != nil && (isSnapshot || fields.previous != nil)
     guard isLinked || checksum != nil else { throw FeedError.missing("seq or pseq", in: "books") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: entries, place, Self.bookFormat, into: &batch)
     if isSnapshot {
+      let mark = fields.mark
       let levels = Self.window(bids: batch.bids.count - mark.bids, asks: batch.asks.count - mark.asks)
       batch.events.append(.bookDepth(InstrumentID(place), levels: levels))
     }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: mark, time: fields.time ?? hearing.now, checksum: checksum)
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now, checksum: checksum)
     guard isLinked, let number = fields.last else { return }
     hearing.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
   }
@@ -155,19 +182,6 @@ extension Bitget {
     return longest <= depth ? depth : max(1_000, longest)
   }
 
-  /// `books1`: the best level of each side, whole each time; none where there are no orders.
-  private func readQuotes(
-    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
-    into batch: inout EventBatch
-  ) throws(FeedError) {
-    while try entries.nextElement() {
-      let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
-      let quote = try instruments.readQuote(
-        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time ?? now)
-      batch.events.append(.quote(quote))
-    }
-  }
-
   // MARK: Trades
 
   private static let tradeFormat = TradeFormat(
@@ -175,27 +189,20 @@ extension Bitget {
 
   /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
   /// nothing promises. A subscription begins with trades of which some may have come before.
-  private func readTrades(
-    _ entries: inout FieldReader, _ place: Int, isBacklog: Bool, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    let first = batch.events.count
-    while try entries.nextElement() {
-      let trade = try instruments.readTrade(
-        &entries, Self.tradeFormat, place, now: hearing.now, isBacklog: isBacklog)
-      batch.events.append(.trade(trade))
-    }
-    Self.putInOrder(&batch.events, from: first)
+  private func dropSeenTrades(
+    from first: Int, _ place: Int, _ hearing: inout Hearing, _ events: inout [MarketEvent]
+  ) {
+    Self.putInOrder(&events, from: first)
     while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
     var kept = first
-    for index in first..<batch.events.count {
-      guard case .trade(let trade) = batch.events[index] else { continue }
+    for index in first..<events.count {
+      guard case .trade(let trade) = events[index] else { continue }
       if let number = trade.id.number, !seenTrades[place].insert(number) { continue }
-      batch.events[kept] = .trade(trade)
+      events[kept] = .trade(trade)
       kept += 1
     }
     if kept == first { hearing.ignored += 1 }
-    batch.events.removeSubrange(kept...)
+    events.removeSubrange(kept...)
   }
 
   /// The oldest first. Those of one message come the other way round as a rule: nothing is allocated then.

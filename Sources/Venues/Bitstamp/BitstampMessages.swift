@@ -106,34 +106,21 @@ extension Bitstamp {
   }
 
   private static let bookFormat = BookFormat(title: "book")
+  private static let updateFormat = UpdateFormat(last: "microtimestamp")
 
   /// The time of a book, µs; its levels are appended to the batch.
   static func readBookFields(
     _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
-    var time: Int64?
     var seconds: Int64?
-    var hasBids = false
-    var hasAsks = false
     reader.field = "data"
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "microtimestamp") {
-        time = try reader.int64("microtimestamp")
-      } else if reader.equals(key, "timestamp") {
-        seconds = try reader.int64("timestamp")
-      } else if reader.equals(key, "bids") {
-        try instruments.readLevels(&reader, place, "bids", isBid: true, bookFormat, into: &batch.bids)
-        hasBids = true
-      } else if reader.equals(key, "asks") {
-        try instruments.readLevels(&reader, place, "asks", isBid: false, bookFormat, into: &batch.asks)
-        hasAsks = true
-      } else {
-        try reader.skipValue()
-      }
+    let fields = try instruments.readUpdate(&reader, of: place, updateFormat, bookFormat, into: &batch) {
+      (key, reader) throws(FeedError) in
+      guard reader.equals(key, "timestamp") else { return false }
+      seconds = try reader.int64("timestamp")
+      return true
     }
-    guard hasBids else { throw FeedError.missing("bids", in: "book") }
-    guard hasAsks else { throw FeedError.missing("asks", in: "book") }
+    var time = fields.last
     // The beginning of its second is early enough: updates that are applied again change nothing in the end.
     if time == nil, let seconds, seconds > 0, seconds < 100_000_000_000 { time = seconds * 1_000_000 }
     guard let time else { throw FeedError.missing("microtimestamp", in: "book") }

@@ -10,6 +10,7 @@ extension Bybit {
     var channel: Channel?
     var isSnapshot = false
     var data: FieldSlice?
+    var update: UpdateFields?
     var time: Timestamp?
     var reply = BybitReply()
     var isReply = false
@@ -19,7 +20,12 @@ extension Bybit {
         let slice = try reader.string("topic")
         channel = Self.channel(of: reader.text(slice))
       } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+        if channel == .book || channel == .quote {
+          // The topic stands before the levels as a rule; if not, they wait.
+          update = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat, into: &batch)
+        } else {
+          data = try reader.rawValue("data")
+        }
       } else if reader.equals(key, "type"), reader.peek() == .string {
         isSnapshot = reader.equals(try reader.string("type"), "snapshot")
       } else if reader.equals(key, "ts") {
@@ -51,15 +57,28 @@ extension Bybit {
       hearing.ignored += 1
       return
     }
-    guard let data else { throw FeedError.missing("data", in: "message") }
-    var value = reader.reader(data)
     let at = time ?? hearing.now
-    switch channel {
-    case .book: try readBook(&value, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
-    case .quote: try readQuote(&value, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
-    case .trades: try readTrades(&value, &instruments, now: hearing.now, into: &batch)
-    case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, into: &batch)
-    case .other: break
+    if let data {
+      var value = reader.reader(data)
+      switch channel {
+      case .book, .quote:
+        update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
+      case .trades: try readTrades(&value, &instruments, now: hearing.now, into: &batch)
+      case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, into: &batch)
+      case .other: break
+      }
+    } else if update == nil {
+      throw FeedError.missing("data", in: "message")
+    }
+    guard let update else { return }
+    guard let place = update.place else { throw FeedError.missing("s", in: "orderbook") }
+    if channel == .quote {
+      take(quote: update, place, isSnapshot: isSnapshot, at, &hearing, into: &batch)
+    } else {
+      // A change with `u` = 1 replaces the book too: the service began anew. Others must follow by one.
+      guard let number = update.last else { throw FeedError.missing("u", in: "orderbook") }
+      batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, place, since: update.mark, time: at)
+      hearing.number(UpdateNumbers(first: number, last: number))
     }
   }
 
@@ -81,41 +100,20 @@ extension Bybit {
   /// `{"s":…,"b":[["price","size"],…],"a":[…],"u":…,"seq":…}`
   private static let updateFormat = UpdateFormat(symbol: "s", last: "u")
 
-  /// A snapshot, or a change with `u` = 1 (the service began anew), replaces the book; a change must follow by one.
-  private func readBook(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
-    guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook") }
-    guard let number = fields.last else { throw FeedError.missing("u", in: "orderbook") }
-    try instruments.append(
-      fields, isSnapshot || number == 1 ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: time,
-      into: &batch)
-    hearing.number(UpdateNumbers(first: number, last: number))
-  }
-
   /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once
   /// sent, keep the other side.)
-  private func readQuote(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ time: Timestamp, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
-    guard let place = fields.place else { throw FeedError.missing("s", in: "orderbook.1") }
+  private func take(
+    quote update: UpdateFields, _ place: Int, isSnapshot: Bool, _ time: Timestamp, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) {
     var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
     if !isSnapshot, place < quotes.count, let old = quotes[place] {
       quote = old
       quote.time = time
     }
-    if let level = try instruments.readBest(fields.bids, of: reader, place, "b", Self.bookFormat) {
-      quote.bid = level.size > 0 ? level.price : 0
-      quote.bidSize = level.size
-    }
-    if let level = try instruments.readBest(fields.asks, of: reader, place, "a", Self.bookFormat) {
-      quote.ask = level.size > 0 ? level.price : 0
-      quote.askSize = level.size
-    }
+    let (bid, ask) = batch.takeBest(since: update.mark)
+    if let bid { (quote.bid, quote.bidSize) = (bid.price, bid.size) }
+    if let ask { (quote.ask, quote.askSize) = (ask.price, ask.size) }
     while quotes.count <= place { quotes.append(nil) }
     quotes[place] = quote
     hearing.hear(Topic(place: place, channel: Channel.quote.rawValue))

@@ -28,6 +28,9 @@ extension Coinbase {
     var reader = FieldReader(message)
     var kind: Kind?
     var fields = Fields()
+    let mark = BatchMark(batch)
+    /// Whose changes have been read.
+    var changed: Int?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "type") {
@@ -36,6 +39,11 @@ extension Coinbase {
           hearing.ignored += 1
           return
         }
+      } else if kind == .l2update, fields.product != nil, reader.equals(key, "changes") {
+        // The product stands before them as a rule; if not, they wait.
+        let place = try place(fields, reader, instruments, "l2update")
+        try instruments.readChanges(&reader, place, "changes", Self.changeFormat, into: &batch)
+        changed = place
       } else {
         try readField(key, &fields, &reader)
       }
@@ -43,7 +51,9 @@ extension Coinbase {
     try reader.end()
     guard let kind else { throw FeedError.missing("type", in: "message") }
     switch kind {
-    case .l2update: try readUpdate(fields, reader, &instruments, &hearing, into: &batch)
+    case .l2update:
+      if changed == nil { changed = try readChanges(fields, reader, &instruments, into: &batch) }
+      if let changed { appendUpdate(of: changed, time(fields, reader), since: mark, &hearing, into: &batch) }
     case .snapshot: try readSnapshot(fields, reader, &instruments, &hearing, into: &batch)
     case .match: try readMatch(fields, reader, &instruments, isBacklog: false, now: hearing.now, into: &batch)
     case .lastMatch: try readMatch(fields, reader, &instruments, isBacklog: true, now: hearing.now, into: &batch)
@@ -128,7 +138,8 @@ extension Coinbase {
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "snapshot")
     let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.snapshotFormat, into: &batch)
+    try instruments.readLevels(fields.bids, of: reader, place, isBid: true, Self.snapshotFormat, into: &batch)
+    try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.snapshotFormat, into: &batch)
     let time = time(fields, reader)
     remember(time, place)
     batch.appendBook(.snapshot, place, since: mark, time: time ?? hearing.now)
@@ -137,16 +148,20 @@ extension Coinbase {
   }
 
   /// `{"type":"l2update","product_id":…,"changes":[["buy","price","size"],…],"time":…}`
-  private func readUpdate(
-    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+  private func readChanges(
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     into batch: inout EventBatch
-  ) throws(FeedError) {
+  ) throws(FeedError) -> Int {
     let place = try place(fields, reader, instruments, "l2update")
     guard let changes = fields.changes else { throw FeedError.missing("changes", in: "l2update") }
-    let mark = BatchMark(batch)
     var list = reader.reader(changes)
     try instruments.readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
-    let time = time(fields, reader)
+    return place
+  }
+
+  private func appendUpdate(
+    of place: Int, _ time: Timestamp?, since mark: BatchMark, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) {
     if let time { remember(time, place) }
     let last = place < bookTimes.count ? bookTimes[place] : nil
     batch.appendBook(.delta, place, since: mark, time: last ?? hearing.now)

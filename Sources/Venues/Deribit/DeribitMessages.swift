@@ -14,6 +14,8 @@ extension Deribit {
     var method = Method.none
     var kind: Kind?
     var data: FieldSlice?
+    var isRead = false
+    let first = batch.events.count
     var isTest = false
     var id: Int?
     var result: FieldSlice?
@@ -27,7 +29,13 @@ extension Deribit {
             let slice = try reader.string("channel")
             kind = Self.kind(reader.text(slice))
           } else if reader.equals(key, "data") {
-            data = try reader.rawValue("data")
+            // What it is of stands before it as a rule; if not, it waits.
+            if method == .subscription, let kind, kind == .book || kind == .quote || kind == .trades {
+              try readNotification(&reader, kind, &instruments, &hearing, into: &batch)
+              isRead = true
+            } else {
+              data = try reader.rawValue("data")
+            }
           } else if reader.equals(key, "type"), reader.peek() == .string {
             isTest = reader.equals(try reader.string("type"), "test_request")
           } else {
@@ -52,10 +60,14 @@ extension Deribit {
     try reader.end()
     switch method {
     case .subscription:
-      guard let kind else { throw FeedError.missing("channel", in: "subscription") }
-      guard let data else { throw FeedError.missing("data", in: "subscription") }
-      var value = reader.reader(data)
-      try readNotification(&value, kind, &instruments, &hearing, into: &batch)
+      if !isRead {
+        guard let kind else { throw FeedError.missing("channel", in: "subscription") }
+        guard let data else { throw FeedError.missing("data", in: "subscription") }
+        var value = reader.reader(data)
+        try readNotification(&value, kind, &instruments, &hearing, into: &batch)
+      }
+      // All of the text could be read: nothing fails from here on.
+      for event in batch.events[first...] { follow(event, now: hearing.now) }
     case .heartbeat:
       if isTest { hearing.report(.send(Self.testAnswer)) }
       batch.events.append(.heartbeat)
@@ -76,7 +88,8 @@ extension Deribit {
 
   /// By what stands before the first point.
   private static func kind(_ text: RawSpan) -> Kind {
-    if text.begins(with: "book.") { return .book }
+    // `book.BTC_USDC-PERPETUAL.100ms`. With more points it is a grouped book, whose levels are of another shape.
+    if text.begins(with: "book.") { return text.withUnsafeBytes { $0.count { $0 == 0x2E } } == 2 ? .book : .other }
     if text.begins(with: "trades.") { return .trades }
     if text.begins(with: "quote.") { return .quote }
     if text.begins(with: "ticker.") { return .ticker }
@@ -89,7 +102,8 @@ extension Deribit {
   ) throws(FeedError) {
     switch kind {
     case .book: try readBook(&reader, &instruments, &hearing, into: &batch)
-    case .quote: try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
+    case .quote:
+      batch.events.append(.quote(try instruments.readQuote(&reader, Self.quoteFormat, now: hearing.now)))
     case .trades: try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
     case .ticker: try readTicker(&reader, &instruments, now: hearing.now, into: &batch)
     case .platform: try readPlatform(&reader, &hearing)
@@ -114,17 +128,13 @@ extension Deribit {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var fields = UpdateFields()
     var isSnapshot: Bool?
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try instruments.take(key, of: &reader, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
-      if reader.equals(key, "type") {
-        let slice = try reader.string("type")
-        isSnapshot = reader.equals(slice, "snapshot") ? true : reader.equals(slice, "change") ? false : nil
-      } else {
-        try reader.skipValue()
-      }
+    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat, into: &batch) {
+      (key, reader) throws(FeedError) in
+      guard reader.equals(key, "type") else { return false }
+      let slice = try reader.string("type")
+      isSnapshot = reader.equals(slice, "snapshot") ? true : reader.equals(slice, "change") ? false : nil
+      return true
     }
     guard let place = fields.place else { throw FeedError.missing("instrument_name", in: "book") }
     guard let isSnapshot else {
@@ -133,12 +143,26 @@ extension Deribit {
     }
     guard let number = fields.last else { throw FeedError.missing("change_id", in: "book") }
     guard isSnapshot || fields.previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
-    try instruments.append(
-      fields, isSnapshot ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: fields.time ?? hearing.now,
-      into: &batch)
+    batch.appendBook(
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
     // What a snapshot says came before it is nothing that a change could repeat.
     hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
-    lines[line(place)].leading = nil
+  }
+
+  /// Whether quotes change ahead of the book.
+  private func follow(_ event: MarketEvent, now: Timestamp) {
+    switch event {
+    case .book(let book): lines[line(book.instrument.index)].leading = nil
+    case .quote(let quote):
+      let place = line(quote.instrument.index)
+      if let old = lines[place].quote, lines[place].leading == nil,
+        old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
+      {
+        lines[place].leading = now
+      }
+      lines[place].quote = quote
+    default: break
+    }
   }
 
   // MARK: Quotes, trades and statistics
@@ -149,20 +173,6 @@ extension Deribit {
 
   /// `{"timestamp":…,"instrument_name":…,"best_ask_price":92288.5,"best_bid_price":92288.0,"best_ask_amount":99470.0,"best_bid_amount":133440.0}`;
   /// a side without orders has an amount of 0, or null.
-  private func readQuote(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) {
-    let quote = try instruments.readQuote(&reader, Self.quoteFormat, now: now)
-    let place = line(quote.instrument.index)
-    if let old = lines[place].quote, lines[place].leading == nil,
-      old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
-    {
-      lines[place].leading = now
-    }
-    lines[place].quote = quote
-    batch.events.append(.quote(quote))
-  }
-
   private static let tradeFormat = TradeFormat(
     symbol: "instrument_name", price: "price", size: "amount", id: "trade_id", side: "direction", buy: "buy",
     sell: "sell",

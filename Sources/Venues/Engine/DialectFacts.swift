@@ -160,7 +160,8 @@ struct DialectFacts {
   enum Greeting {
     /// Nothing is awaited.
     case unanswered
-    /// It must be answered before `RequestDeadline.answer` has passed: the connection is of no use without.
+    /// It must be answered before `RequestDeadline.answer` has passed, and before any subscription is: the connection
+    /// is of no use without.
     case required
     /// A request like others, which is sent again until it is answered.
     case request

@@ -6,6 +6,7 @@ extension FeedEngine {
   func act(_ report: Hearing.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     switch report {
     case .acknowledged(let id, let place, let channel):
+      if greetingDue != nil { ungreeted("the venue answered a subscription before the greeting") }
       for topic in desk.acknowledged(id: id, place: place, channel: channel) {
         if !watches.isEmpty { watches[desk.code(topic)]?.subscribed(now: now) }
         if topic.channel == 0 { lines[topic.place].acknowledged = now }
@@ -33,6 +34,14 @@ extension FeedEngine {
       if batch.events.count > events { tick(now: now, into: &batch) }
     case .send(let text): send(text, now)
     }
+  }
+
+  /// The greeting that this connection needs never reached the venue, or its answer got lost: what is subscribed comes
+  /// in another form than was asked for.
+  func ungreeted(_ reason: String) {
+    greetingDue = nil
+    note(FeedError(.unanswered, reason), text: "")
+    actions.append(.reconnect(reason: reason))
   }
 
   private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {

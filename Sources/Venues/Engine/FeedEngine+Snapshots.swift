@@ -100,7 +100,9 @@ extension FeedEngine {
     isLinked: Bool = true, into batch: inout EventBatch
   ) -> Bool {
     let instrument = InstrumentID(place)
-    known.append(.snapshot, place, since: mark, time: time, into: &batch)
+    known.note(place, batch.bids[mark.bids...])
+    known.note(place, batch.asks[mark.asks...])
+    batch.appendBook(.snapshot, place, since: mark, time: time)
     var counts = seen[place]
     counts.snapshots += 1
     let whole = bridge.bridge(id) { verdict, update, updateBids, updateAsks in

@@ -269,11 +269,7 @@ package final class FeedEngine {
     if facts.streamedList == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
     pumpMarkets(now)
     guard isConnected else { return }
-    if let due = greetingDue, now >= due {
-      greetingDue = nil
-      note(FeedError(.unanswered, "the greeting was not answered, without which nothing is as it should be"), text: "")
-      return actions.append(.reconnect(reason: "the greeting was not answered"))
-    }
+    if let due = greetingDue, now >= due { return ungreeted("the greeting was not answered") }
     if inMaintenance, let limit = facts.maintenanceLimit {
       ping(now)
       guard now - maintenanceSince >= limit else { return }

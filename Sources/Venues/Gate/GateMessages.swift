@@ -22,20 +22,30 @@ extension Gate {
     var reader = FieldReader(message)
     var channel: JSONSlice?
     var result: FieldSlice?
+    var isRead = false
     var failure: FieldSlice?
     var time: Timestamp?
     var reply = GateReply()
-    var isReply = false
+    var kind = Kind.other
+    var (isReply, isUpdate) = (false, false)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
-        channel = try reader.string("channel")
+        let slice = try reader.string("channel")
+        (channel, kind) = (slice, Self.kind(reader.text(slice)))
       } else if reader.equals(key, "result") {
-        result = try reader.rawValue("result")
+        // What it is of stands before it as a rule; if not, it waits.
+        if isUpdate, let time, kind == .stream || kind == .updates {
+          try readBook(&reader, isStream: kind == .stream, time, &instruments, &hearing, into: &batch)
+          isRead = true
+        } else {
+          result = try reader.rawValue("result")
+        }
       } else if reader.equals(key, "event"), reader.peek() == .string {
         let event = try reader.string("event")
         reply.isEnd = reader.equals(event, "unsubscribe")
         isReply = reply.isEnd || reader.equals(event, "subscribe")
+        isUpdate = !isReply
       } else if reader.equals(key, "time_ms"), reader.peek() == .number {
         time = VenueTime.epoch(try reader.int64("time_ms"))
       } else if reader.equals(key, "id"), reader.peek() == .number {
@@ -60,7 +70,7 @@ extension Gate {
       reply.channel = reader.text(channel).withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
       return hearing.report(Self.report(reply))
     }
-    let kind = Self.kind(reader.text(channel))
+    if isRead { return }
     switch kind {
     case .pong:
       hearing.isAnswer = true
@@ -99,46 +109,27 @@ extension Gate {
 
   private static let bookFormat = BookFormat(title: "order book", bids: "b", asks: "a", needsBothSides: false)
 
-  private static let updateFormat = UpdateFormat(first: "U", last: "u", time: "t")
-
   /// `{"t":…,"full":true,"s":"ob.BTC_USDT.400","U":…,"u":…,"b":[["price","size"],…],"a":[…]}`; `U` is missing where
-  /// `full` is there, and a side, or both, where nothing changed. Nil if the stream is of another depth.
-  private func readBookFields(
-    _ reader: inout FieldReader, isStream: Bool, _ instruments: InstrumentTable
-  ) throws(FeedError) -> (UpdateFields, isFull: Bool)? {
-    var fields = UpdateFields()
-    var (isFull, isOther) = (false, false)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if try instruments.take(key, of: &reader, Self.updateFormat, Self.bookFormat, into: &fields) { continue }
-      if reader.equals(key, "s") {
-        let slice = try reader.string("s")
-        if isStream {
-          let text = reader.text(slice)
-          let names = instruments.names
-          let place: Int? = text.withUnsafeBytes { bytes in
-            Salvage.inner(bytes, prefix: "ob.", suffix: ".400").map { names.find($0) }
-          }
-          if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
-          fields.place = place
-          isOther = place == nil
-        } else {
-          fields.place = try instruments.place(reader.text(slice))
-        }
-      } else if reader.equals(key, "full"), reader.peek() == .bool {
-        isFull = try reader.bool("full")
-      } else {
-        try reader.skipValue()
-      }
-    }
-    return isOther ? nil : (fields, isFull)
-  }
+  /// `full` is there, and a side, or both, where nothing changed.
+  private static let streamFormat = UpdateFormat(
+    symbol: "s", prefix: "ob.", suffix: ".400", first: "U", last: "u", time: "t")
+  /// `{"t":…,"s":"BTC_USDT","U":…,"u":…,"b":[…],"a":[…]}`
+  private static let updateFormat = UpdateFormat(symbol: "s", first: "U", last: "u", time: "t")
 
   private func readBook(
     _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp?, _ instruments: inout InstrumentTable,
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let (fields, isFull) = try readBookFields(&reader, isStream: isStream, instruments) else {
+    var isFull = false
+    let format = isStream ? Self.streamFormat : Self.updateFormat
+    let fields = try instruments.readUpdate(&reader, format, Self.bookFormat, into: &batch) {
+      (key, reader) throws(FeedError) in
+      guard reader.equals(key, "full"), reader.peek() == .bool else { return false }
+      isFull = try reader.bool("full")
+      return true
+    }
+    guard !fields.isOther else {
+      // A stream of another depth.
       hearing.ignored += 1
       return
     }
@@ -147,9 +138,8 @@ extension Gate {
     guard isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
     let first = isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
-    try instruments.append(
-      fields, isFull ? .snapshot : .delta, of: reader, place, Self.bookFormat,
-      time: fields.time ?? time ?? hearing.now, into: &batch)
+    batch.appendBook(
+      isFull ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? time ?? hearing.now)
     hearing.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
   }
 

@@ -13,8 +13,11 @@ extension Gemini {
     var time: Timestamp?
     var first: Int64?
     var last: Int64?
+    /// The best prices, or the levels where they stand before the symbol or `e`.
     var bids: FieldSlice?
     var asks: FieldSlice?
+    var hasBids = false
+    var hasAsks = false
     var bidSize: FieldSlice?
     var askSize: FieldSlice?
     var price: FieldSlice?
@@ -29,11 +32,12 @@ extension Gemini {
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = Fields()
+    let mark = BatchMark(batch)
     var reader = FieldReader(message)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if key.count == 1 {
-        try readField(reader.text(key).unsafeLoad(as: UInt8.self), &fields, &reader, instruments)
+        try readField(reader.text(key).unsafeLoad(as: UInt8.self), &fields, &reader, &instruments, into: &batch)
       } else if reader.equals(key, "status") {
         fields.isReply = true
         fields.reply.status = try reader.int64("status")
@@ -57,7 +61,7 @@ extension Gemini {
       guard let report = report(fields.reply, instruments) else { return batch.events.append(.heartbeat) }
       return hearing.report(report)
     }
-    if fields.isBook { return try readBook(fields, reader, &instruments, &hearing, into: &batch) }
+    if fields.isBook { return try readBook(fields, since: mark, reader, &instruments, &hearing, into: &batch) }
     if !fields.isOther, fields.trade != nil {
       return try readTrade(fields, reader, &instruments, now: hearing.now, into: &batch)
     }
@@ -68,7 +72,8 @@ extension Gemini {
   }
 
   private func readField(
-    _ key: UInt8, _ fields: inout Fields, _ reader: inout FieldReader, _ instruments: InstrumentTable
+    _ key: UInt8, _ fields: inout Fields, _ reader: inout FieldReader, _ instruments: inout InstrumentTable,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     switch key {
     case UInt8(ascii: "e"):
@@ -81,6 +86,13 @@ extension Gemini {
     case UInt8(ascii: "E"): fields.time = try reader.time("E", .nanoseconds)
     case UInt8(ascii: "U"): fields.first = try reader.int64("U")
     case UInt8(ascii: "u"): fields.last = try reader.int64("u")
+    // Levels are read where they stand behind `e` and the symbol, as they do; else they wait.
+    case UInt8(ascii: "b") where fields.isBook && fields.place >= 0:
+      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch.bids)
+      fields.hasBids = true
+    case UInt8(ascii: "a") where fields.isBook && fields.place >= 0:
+      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch.asks)
+      fields.hasAsks = true
     case UInt8(ascii: "b"): fields.bids = try reader.rawValue("b")
     case UInt8(ascii: "a"): fields.asks = try reader.rawValue("a")
     case UInt8(ascii: "B"): fields.bidSize = try reader.rawValue("B")
@@ -112,14 +124,18 @@ extension Gemini {
 
   /// `{"e":"depthUpdate","E":…,"s":…,"U":…,"u":…,"b":[["price","size"],…],"a":[…]}`
   private func readBook(
-    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
-    into batch: inout EventBatch
+    _ fields: Fields, since mark: BatchMark, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, "depthUpdate")
     guard let first = fields.first else { throw FeedError.missing("U", in: "depthUpdate") }
     guard let last = fields.last else { throw FeedError.missing("u", in: "depthUpdate") }
-    let mark = BatchMark(batch)
-    try instruments.readSides(fields.bids, fields.asks, of: reader, place, Self.bookFormat, into: &batch)
+    if !fields.hasBids {
+      try instruments.readLevels(fields.bids, of: reader, place, isBid: true, Self.bookFormat, into: &batch)
+    }
+    if !fields.hasAsks {
+      try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.bookFormat, into: &batch)
+    }
     batch.appendBook(.delta, place, since: mark, time: fields.time ?? hearing.now)
     hearing.number(UpdateNumbers(first: first, last: last))
   }

@@ -11,12 +11,20 @@ extension Hyperliquid {
     var reader = FieldReader(message)
     var kind: Kind?
     var data: FieldSlice?
+    var isRead = false
+    let first = batch.events.count
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
         kind = Self.kind(try reader.string("channel"), reader)
       } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+        // What it is of stands before it as a rule; if not, it waits.
+        if let kind, kind == .book || kind == .quote || kind == .trades || kind == .context {
+          try readData(&reader, kind, &instruments, &hearing, into: &batch)
+          isRead = true
+        } else {
+          data = try reader.rawValue("data")
+        }
       } else {
         try reader.skipValue()
       }
@@ -24,21 +32,32 @@ extension Hyperliquid {
     try reader.end()
     guard let kind else { throw FeedError.missing("channel", in: "message") }
     hearing.isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
-    if kind == .pong { return batch.events.append(.heartbeat) }
-    guard kind != .other else {
-      hearing.ignored += 1
-      return
-    }
-    guard let data else { throw FeedError.missing("data", in: "message") }
-    var value = reader.reader(data)
     switch kind {
-    case .book: try readBook(&value, &instruments, now: hearing.now, into: &batch)
-    case .quote: try readQuote(&value, &instruments, now: hearing.now, into: &batch)
-    case .trades: try readTrades(&value, &instruments, &hearing, into: &batch)
-    case .context: try readContext(&value, &instruments, &hearing, into: &batch)
-    case .reply: try readReply(&value, instruments, &hearing)
-    case .error: try readError(&value, instruments, &hearing)
-    case .post: try readPost(&value, &instruments, &hearing, into: &batch)
+    case .pong: return batch.events.append(.heartbeat)
+    case .other: return hearing.ignored += 1
+    default: break
+    }
+    if !isRead {
+      guard let data else { throw FeedError.missing("data", in: "message") }
+      var value = reader.reader(data)
+      try readData(&value, kind, &instruments, &hearing, into: &batch)
+    }
+    // All of the text could be read: nothing fails from here on.
+    if kind == .trades { dropKnownTrades(from: first, instruments, &hearing, &batch.events) }
+  }
+
+  private func readData(
+    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    switch kind {
+    case .book: try readBook(&reader, &instruments, now: hearing.now, into: &batch)
+    case .quote: try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
+    case .trades: try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
+    case .context: try readContext(&reader, &instruments, &hearing, into: &batch)
+    case .reply: try readReply(&reader, instruments, &hearing)
+    case .error: try readError(&reader, instruments, &hearing)
+    case .post: try readPost(&reader, &instruments, &hearing, into: &batch)
     case .pong, .other: break
     }
   }
@@ -69,21 +88,17 @@ extension Hyperliquid {
 
   private static let bookFormat = BookFormat(title: "l2Book", level: .object(price: "px", size: "sz"))
 
-  /// What `l2Book`, `bbo` and `activeAssetCtx` have in common.
-  private struct Entry {
-    var place: Int
-    var time: Timestamp
-    var content: FieldSlice
-  }
-
-  /// `{"coin":"BTC","time":…,"…":…}`
+  /// What `l2Book`, `bbo` and `activeAssetCtx` have in common: `{"coin":"BTC","time":…,"…":…}`. The value of `field` is
+  /// read where it stands once the coin is known; else it waits.
   private func readEntry(
-    _ reader: inout FieldReader, _ title: StaticString, _ field: StaticString, _ instruments: borrowing InstrumentTable,
-    now: Timestamp
-  ) throws(FeedError) -> Entry {
+    _ reader: inout FieldReader, _ title: StaticString, _ field: StaticString, _ instruments: inout InstrumentTable,
+    now: Timestamp,
+    _ read: (inout FieldReader, _ place: Int, inout InstrumentTable) throws(FeedError) -> Void
+  ) throws(FeedError) -> (place: Int, time: Timestamp) {
     var place: Int?
     var time = now
     var content: FieldSlice?
+    var isRead = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "coin") {
@@ -92,14 +107,24 @@ extension Hyperliquid {
       } else if reader.equals(key, "time") {
         time = try reader.time("time", .epoch) ?? now
       } else if reader.equals(key, field) {
-        content = try reader.rawValue(field)
+        reader.field = field
+        if let place {
+          try read(&reader, place, &instruments)
+          isRead = true
+        } else {
+          content = try reader.rawValue(field)
+        }
       } else {
         try reader.skipValue()
       }
     }
     guard let place else { throw FeedError.missing("coin", in: title) }
+    if isRead { return (place, time) }
     guard let content else { throw FeedError.missing(field, in: title) }
-    return Entry(place: place, time: time, content: content)
+    var value = reader.reader(content)
+    value.field = field
+    try read(&value, place, &instruments)
+    return (place, time)
   }
 
   /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks,
@@ -107,43 +132,43 @@ extension Hyperliquid {
   private func readBook(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let entry = try readEntry(&reader, "l2Book", "levels", instruments, now: now)
     let mark = BatchMark(batch)
-    var sides = reader.reader(entry.content)
-    sides.field = "levels"
-    try sides.arrayStart()
-    guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
-    try instruments.readLevels(&sides, entry.place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
-    guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
-    try instruments.readLevels(&sides, entry.place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
-    guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
-    instruments.append(.snapshot, entry.place, since: mark, time: entry.time, into: &batch)
+    let (place, time) = try readEntry(&reader, "l2Book", "levels", &instruments, now: now) {
+      (sides, place, instruments) throws(FeedError) in
+      try sides.arrayStart()
+      guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
+      try instruments.readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
+      guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
+      try instruments.readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
+      guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
+    }
+    batch.appendBook(.snapshot, place, since: mark, time: time)
   }
 
   /// `{"coin":"BTC","time":…,"bbo":[{…},{…}]}`: bid and ask; one without orders is null, or not there.
   private func readQuote(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let entry = try readEntry(&reader, "bbo", "bbo", instruments, now: now)
-    var quote = Quote(
-      instrument: InstrumentID(entry.place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: entry.time)
-    var sides = reader.reader(entry.content)
-    sides.field = "bbo"
-    try sides.arrayStart()
-    var side = 0
-    while try sides.nextElement() {
-      defer { side += 1 }
-      if try sides.null() { continue }
-      var word: JSONSlice?
-      let level = try instruments.readLevel(&sides, entry.place, "bbo", Self.bookFormat, &word)
-      guard level.size > 0, level.price < .max else { continue }
-      if side == 0 {
-        (quote.bid, quote.bidSize) = (level.price, level.size)
-      } else if side == 1 {
-        (quote.ask, quote.askSize) = (level.price, level.size)
+    var best = (bid: PriceLevel(price: 0, size: 0), ask: PriceLevel(price: 0, size: 0))
+    let (place, time) = try readEntry(&reader, "bbo", "bbo", &instruments, now: now) {
+      (sides, place, instruments) throws(FeedError) in
+      try sides.arrayStart()
+      var side = 0
+      while try sides.nextElement() {
+        defer { side += 1 }
+        if try sides.null() { continue }
+        var word: JSONSlice?
+        let level = try instruments.readLevel(&sides, place, "bbo", Self.bookFormat, &word)
+        guard level.size > 0, level.price < .max else { continue }
+        if side == 0 { best.bid = level } else if side == 1 { best.ask = level }
       }
     }
-    batch.events.append(.quote(quote))
+    let (bid, ask) = best
+    batch.events.append(
+      .quote(
+        Quote(
+          instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
+          time: time)))
   }
 
   // MARK: Trades and statistics
@@ -153,38 +178,40 @@ extension Hyperliquid {
 
   /// `[{"coin":…,"side":"A","px":…,"sz":…,"time":…,"hash":…,"tid":…},…]`; `side` is the taker's, `B` bought and `A`
   /// sold.
-  ///
-  /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
-  /// before the connection was lost and is known already.
   private func readTrades(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
-    into batch: inout EventBatch
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "data"
-    let start = batch.events.count
     try reader.arrayStart()
     while try reader.nextElement() {
-      let trade = try instruments.readTrade(&reader, Self.tradeFormat, now: hearing.now)
+      let trade = try instruments.readTrade(&reader, Self.tradeFormat, now: now)
       guard trade.id.number != nil else {
         throw FeedError(.decimal, "field tid before offset \(reader.offset): not a number of 64 bits")
       }
       batch.events.append(.trade(trade))
     }
+  }
+
+  /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
+  /// before the connection was lost and is known already.
+  private func dropKnownTrades(
+    from start: Int, _ instruments: borrowing InstrumentTable, _ hearing: inout Hearing, _ events: inout [MarketEvent]
+  ) {
     var kept = start
     var last = -1
-    for index in start..<batch.events.count {
-      guard case .trade(var trade) = batch.events[index], let id = trade.id.number else { continue }
+    for index in start..<events.count {
+      guard case .trade(var trade) = events[index], let id = trade.id.number else { continue }
       let place = trade.instrument.index
       if place != last { hearing.hear(Topic(place: place, channel: Channel.trades.rawValue)) }
       last = place
       guard classify(&trade, id, scale: instruments[place].priceScale, now: hearing.now) else { continue }
-      batch.events[kept] = .trade(trade)
+      events[kept] = .trade(trade)
       kept += 1
     }
-    for event in batch.events[start..<kept] {
+    for event in events[start..<kept] {
       if case .trade(let trade) = event { trades[trade.instrument.index].hasTraded = true }
     }
-    batch.events.removeSubrange(kept...)
+    events.removeSubrange(kept...)
   }
 
   /// Marks a trade that is from before its subscription; false for one that is known.
@@ -218,31 +245,35 @@ extension Hyperliquid {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let entry = try readEntry(&reader, "activeAssetCtx", "ctx", instruments, now: hearing.now)
-    let place = entry.place
-    var ticker = Ticker(instrument: InstrumentID(place), time: hearing.now)
-    ticker.last = lastPrice(place, instruments)
+    let now = hearing.now
+    var figures: Ticker?
     var middle: Decimal64?
     var before: Decimal64?
-    var fields = reader.reader(entry.content)
-    try fields.objectStart()
-    while let key = try fields.nextKey() {
-      if fields.equals(key, "prevDayPx") {
-        let slice = try fields.rawValue("prevDayPx")
-        var value = fields.reader(slice)
-        ticker.open = try instruments.statisticsPrice(&value, place, "prevDayPx")
-        value = fields.reader(slice)
-        before = try value.statistic("prevDayPx")
-      } else if fields.equals(key, "midPx") {
-        middle = try fields.statistic("midPx")
-      } else if fields.equals(key, "dayBaseVlm") {
-        ticker.volume = try readLongStatistic(&fields, "dayBaseVlm")
-      } else if fields.equals(key, "dayNtlVlm") {
-        ticker.quoteVolume = try readLongStatistic(&fields, "dayNtlVlm")
-      } else {
-        try fields.skipValue()
+    let (place, _) = try readEntry(&reader, "activeAssetCtx", "ctx", &instruments, now: now) {
+      (fields, place, instruments) throws(FeedError) in
+      var ticker = Ticker(instrument: InstrumentID(place), time: now)
+      ticker.last = lastPrice(place, instruments)
+      try fields.objectStart()
+      while let key = try fields.nextKey() {
+        if fields.equals(key, "prevDayPx") {
+          let slice = try fields.rawValue("prevDayPx")
+          var value = fields.reader(slice)
+          ticker.open = try instruments.statisticsPrice(&value, place, "prevDayPx")
+          value = fields.reader(slice)
+          before = try value.statistic("prevDayPx")
+        } else if fields.equals(key, "midPx") {
+          middle = try fields.statistic("midPx")
+        } else if fields.equals(key, "dayBaseVlm") {
+          ticker.volume = try readLongStatistic(&fields, "dayBaseVlm")
+        } else if fields.equals(key, "dayNtlVlm") {
+          ticker.quoteVolume = try readLongStatistic(&fields, "dayNtlVlm")
+        } else {
+          try fields.skipValue()
+        }
       }
+      figures = ticker
     }
+    guard var ticker = figures else { return }
     if let middle, let before { Self.setChange(&ticker, from: before, to: middle) }
     hearing.hear(Topic(place: place, channel: Channel.context.rawValue))
     batch.events.append(.ticker(ticker))

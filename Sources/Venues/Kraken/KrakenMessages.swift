@@ -10,8 +10,9 @@ extension Kraken {
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: Kind?
-    var isSnapshot = false
+    var isSnapshot: Bool?
     var data: FieldSlice?
+    var isRead = false
     var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -20,7 +21,13 @@ extension Kraken {
       } else if reader.equals(key, "type") {
         isSnapshot = reader.equals(try reader.string("type"), "snapshot")
       } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+        // What it is of stands before it as a rule; if not, it waits.
+        if let channel, channel != .other, let isSnapshot {
+          try readData(&reader, channel, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
+          isRead = true
+        } else {
+          data = try reader.rawValue("data")
+        }
       } else {
         if reader.equals(key, "method") || reader.equals(key, "error") { isReply = true }
         try reader.skipValue()
@@ -36,12 +43,20 @@ extension Kraken {
       batch.events.append(.heartbeat)
       return
     }
+    if isRead { return }
     if channel == .other {
       hearing.ignored += 1
       return
     }
     guard let data else { throw FeedError.missing("data", in: "message") }
     var entries = reader.reader(data)
+    try readData(&entries, channel, isSnapshot: isSnapshot ?? false, &instruments, &hearing, into: &batch)
+  }
+
+  private func readData(
+    _ entries: inout FieldReader, _ channel: Kind, isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     if channel == .instrument {
       return try readInstruments(&entries, isSnapshot: isSnapshot, &hearing)
     }
@@ -70,71 +85,32 @@ extension Kraken {
     return .other
   }
 
-  private static let bookFormat = BookFormat(title: "book", level: .object(price: "price", size: "qty"))
-  private static let unlistedBookFormat = bookFormat.learning(.all)
-
-  /// Kraken's checksum is over the digits, so they are the scales: those of its list, or those that a pair's books are
+  /// The checksum is over the digits, so they are the scales: those of the list, or those that a pair's books are
   /// printed with where the list says nothing of it (one that was made for a recording without).
-  private static func format(of instrument: Instrument) -> BookFormat {
-    instrument.priceIncrement == nil && instrument.sizeIncrement == nil
-      ? unlistedBookFormat : bookFormat
-  }
+  private static let bookFormat = BookFormat(
+    title: "book", needsBothSides: false, level: .object(price: "price", size: "qty"), learns: .unlisted)
 
   /// `{"symbol":…,"bids":[{"price":…,"qty":…}],"asks":[…],"checksum":…,"timestamp":…}`
+  private static let updateFormat = UpdateFormat(symbol: "symbol", time: "timestamp", clock: .text)
+
   private func readBook(
     _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var place: Int?
-    var bids: FieldSlice?
-    var asks: FieldSlice?
     var checksum: UInt32?
-    var time = now
-    let mark = BatchMark(batch)
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, "symbol") {
-        let slice = try reader.string("symbol")
-        place = try instruments.place(reader.text(slice))
-      } else if reader.equals(key, "bids") {
-        // The symbol comes first; where it does not, the levels wait for it.
-        if let place {
-          try instruments.readLevels(
-            &reader, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
-        } else {
-          bids = try reader.rawValue("bids")
-        }
-      } else if reader.equals(key, "asks") {
-        if let place {
-          try instruments.readLevels(
-            &reader, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
-        } else {
-          asks = try reader.rawValue("asks")
-        }
-      } else if reader.equals(key, "checksum") {
-        guard let value = UInt32(exactly: try reader.uint64("checksum")) else {
-          throw FeedError(.decimal, "field checksum at offset \(reader.offset): more than 32 bits")
-        }
-        checksum = value
-      } else if reader.equals(key, "timestamp") {
-        time = try reader.time("timestamp", .text) ?? now
-      } else {
-        try reader.skipValue()
+    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat, into: &batch) {
+      (key, reader) throws(FeedError) in
+      guard reader.equals(key, "checksum") else { return false }
+      checksum = UInt32(exactly: try reader.uint64("checksum"))
+      guard checksum != nil else {
+        throw FeedError(.decimal, "field checksum at offset \(reader.offset): more than 32 bits")
       }
+      return true
     }
-    guard let place else { throw FeedError.missing("symbol", in: "book") }
+    guard let place = fields.place else { throw FeedError.missing("symbol", in: "book") }
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
-    if let bids {
-      var levels = reader.reader(bids)
-      try instruments.readLevels(
-        &levels, place, "bids", isBid: true, Self.format(of: instruments[place]), into: &batch.bids)
-    }
-    if let asks {
-      var levels = reader.reader(asks)
-      try instruments.readLevels(
-        &levels, place, "asks", isBid: false, Self.format(of: instruments[place]), into: &batch.asks)
-    }
-    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: time, checksum: checksum)
+    batch.appendBook(
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? now, checksum: checksum)
   }
 
   /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.

@@ -12,8 +12,10 @@ extension KuCoin {
     var reader = FieldReader(message)
     var topic: Topic?
     var data: FieldSlice?
+    var update: UpdateFields?
+    var trade: Trade?
     var isSnapshot = false
-    var isIncrement = true
+    var isIncrement: Bool?
     var reply = KuCoinReply()
     var isReply = false
     var isPong = false
@@ -26,7 +28,13 @@ extension KuCoin {
         let slice = try reader.string("T")
         topic = reader.equals(slice, "obu.SPOT") ? .book : reader.equals(slice, "trade.SPOT") ? .trades : .other
       } else if reader.equals(key, "d") {
-        data = try reader.rawValue("d")
+        // What it is of stands before it as a rule; if not, it waits.
+        switch topic {
+        case .book where isIncrement == true:
+          update = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat, into: &batch)
+        case .trades: trade = try instruments.readTrade(&reader, Self.tradeFormat, now: hearing.now)
+        default: data = try reader.rawValue("d")
+        }
       } else if reader.equals(key, "t"), reader.peek() == .string {
         isSnapshot = reader.equals(try reader.string("t"), "snapshot")
       } else if reader.equals(key, "dp"), reader.peek() == .string {
@@ -64,20 +72,23 @@ extension KuCoin {
     }
     try reader.end()
     if let topic {
-      guard topic != .other, isIncrement || topic == .trades else {
+      guard topic != .other, isIncrement ?? true || topic == .trades else {
         // Another depth is the canary's, if anybody's.
         hearing.mayBeCanary = topic == .book
         hearing.ignored += 1
         return
       }
-      guard let data else { throw FeedError.missing("d", in: "message") }
-      var value = reader.reader(data)
-      if topic == .book {
-        try readBook(&value, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
-      } else {
-        batch.events.append(.trade(try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)))
+      if let data {
+        var value = reader.reader(data)
+        if topic == .book {
+          update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
+        } else {
+          trade = try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)
+        }
       }
-      return
+      if let trade { return batch.events.append(.trade(trade)) }
+      guard let update else { throw FeedError.missing("d", in: "message") }
+      return try append(update, isSnapshot: isSnapshot, &hearing, into: &batch)
     }
     hearing.isAnswer = isReply || isWelcome || isPong
     if isReply {
@@ -98,18 +109,15 @@ extension KuCoin {
   /// `{"s":"BTC-USDT","O":…,"C":…,"M":ns,"a":[["price","size"],…],"b":[…]}`
   private static let updateFormat = UpdateFormat(symbol: "s", first: "O", last: "C", time: "M", clock: .nanoseconds)
 
-  private func readBook(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
-    into batch: inout EventBatch
+  private func append(
+    _ fields: UpdateFields, isSnapshot: Bool, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    let fields = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat)
     guard let place = fields.place else { throw FeedError.missing("s", in: "obu") }
     guard let last = fields.last, last >= 0 else { throw FeedError.missing("C", in: "obu") }
     guard let first = fields.first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
-    try instruments.append(
-      fields, isSnapshot ? .snapshot : .delta, of: reader, place, Self.bookFormat, time: fields.time ?? hearing.now,
-      into: &batch)
+    batch.appendBook(
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
     hearing.number(UpdateNumbers(first: first, last: last))
   }
 

@@ -9,8 +9,9 @@ extension OKX {
     var reader = FieldReader(message)
     var channel: Channel?
     var symbol: JSONSlice?
-    var isSnapshot = true
+    var isSnapshot: Bool?
     var data: FieldSlice?
+    var isRead = false
     var reply: OKXReply?
     var id: Int?
     var code = ""
@@ -29,7 +30,14 @@ extension OKX {
           }
         }
       } else if reader.equals(key, "data") {
-        data = try reader.rawValue("data")
+        // What it is of stands before it as a rule; if not, it waits.
+        if let channel, channel != .other, let symbol, channel != .book || isSnapshot != nil {
+          let place = try instruments.place(reader.text(symbol))
+          try readData(&reader, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &hearing, into: &batch)
+          isRead = true
+        } else {
+          data = try reader.rawValue("data")
+        }
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
       } else if reader.equals(key, "event") {
@@ -55,6 +63,7 @@ extension OKX {
       if let report = Self.report(reply, instruments) { hearing.report(report) }
       return
     }
+    if isRead { return }
     guard let channel else { throw FeedError.missing("channel", in: "message") }
     guard channel != .other else {
       hearing.ignored += 1
@@ -64,11 +73,23 @@ extension OKX {
     guard let data else { throw FeedError.missing("data", in: "message") }
     let place = try instruments.place(reader.text(symbol))
     var entries = reader.reader(data)
+    try readData(&entries, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &hearing, into: &batch)
+  }
+
+  private func readData(
+    _ entries: inout FieldReader, _ channel: Channel, _ place: Int, isSnapshot: Bool,
+    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
     switch channel {
     case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
-    case .quote: try readQuotes(&entries, place, &instruments, now: hearing.now, into: &batch)
+    case .quote:
+      while try entries.nextElement() {
+        let quote = try instruments.readQuote(
+          &entries, place, Self.updateFormat, Self.bookFormat, now: hearing.now, &batch)
+        batch.events.append(.quote(quote))
+      }
     case .trades: try readTrades(&entries, place, &instruments, &hearing, into: &batch)
     case .ticker:
       while try entries.nextElement() {
@@ -101,30 +122,16 @@ extension OKX {
     _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
-    let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
+    let fields = try instruments.readUpdate(&entries, of: place, Self.updateFormat, Self.bookFormat, into: &batch)
     guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
     guard let number = fields.last else { throw FeedError.missing("seqId", in: "books") }
     guard let previous = fields.previous ?? (isSnapshot ? -1 : nil) else {
       throw FeedError.missing("prevSeqId", in: "books update")
     }
     guard isSnapshot || number >= previous else { return hearing.report(.lost(place: place, .venueReset)) }
-    try instruments.append(
-      fields, isSnapshot ? .snapshot : .delta, of: entries, place, Self.bookFormat, time: fields.time ?? hearing.now,
-      into: &batch)
+    batch.appendBook(
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
     hearing.number(UpdateNumbers(first: number, last: number, previous: previous))
-  }
-
-  /// `bbo-tbt`: the best level of each side, whole each time; none where there are no orders.
-  private func readQuotes(
-    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
-    into batch: inout EventBatch
-  ) throws(FeedError) {
-    while try entries.nextElement() {
-      let fields = try instruments.readUpdate(&entries, Self.updateFormat, Self.bookFormat)
-      let quote = try instruments.readQuote(
-        fields.bids, fields.asks, of: entries, place, Self.bookFormat, time: fields.time ?? now)
-      batch.events.append(.quote(quote))
-    }
   }
 
   // MARK: Trades and statistics

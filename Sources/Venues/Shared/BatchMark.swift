@@ -16,8 +16,8 @@ struct BatchMark {
 
   /// Takes back the levels of what is not applied.
   func dropLevels(_ batch: inout EventBatch) {
-    batch.bids.removeSubrange(bids...)
-    batch.asks.removeSubrange(asks...)
+    if batch.bids.count > bids { batch.bids.removeLast(batch.bids.count - bids) }
+    if batch.asks.count > asks { batch.asks.removeLast(batch.asks.count - asks) }
   }
 
   func rewind(_ batch: inout EventBatch) {

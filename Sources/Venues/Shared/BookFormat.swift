@@ -25,6 +25,8 @@ struct BookFormat {
   /// Of which numbers the printed digits are the scale, zeros at the end included, eight at most.
   enum Learning {
     case nothing, sizes, all
+    /// All of a market whose increments the list does not tell.
+    case unlisted
   }
 
   /// What the message is called in errors.
@@ -45,7 +47,6 @@ struct BookFormat {
   }
 
   fileprivate var shape: Shape {
-    guard case .nothing = learns else { return .other }
     switch level {
     case .array: return word.isThere ? .worded(nil) : .plain(nil)
     case .object(let price, let size, let name):
@@ -65,9 +66,13 @@ struct BookFormat {
 struct UpdateFormat {
   /// Nil where the symbol stands outside the object.
   var symbol: StaticString?
+  /// What stands around the symbol; without it the message is another stream's.
+  var prefix: StaticString = ""
+  var suffix: StaticString = ""
   /// The number of the first change in it; nil where there is one number.
   var first: StaticString?
-  var last: StaticString
+  /// Nil where nothing is numbered.
+  var last: StaticString?
   /// The number before its own.
   var previous: StaticString?
   /// Nil where the handler reads the time itself.
@@ -75,37 +80,19 @@ struct UpdateFormat {
   var clock = VenueClock.epoch
 }
 
-/// The fields of one message of a book, as far as they have been met.
+/// The fields of one message of a book, whose levels stand in the batch behind `mark`.
 struct UpdateFields {
   var place: Int?
   var first: Int64?
   var last: Int64?
   var previous: Int64?
   var time: Timestamp?
-  var bids: FieldSlice?
-  var asks: FieldSlice?
+  /// Whether it is of another stream: without what stands around its symbol, and nothing was read of it.
+  var isOther = false
+  let mark: BatchMark
 }
 
 extension InstrumentTable {
-  /// Appends the levels of the sides that were passed over in `reader` before. O(levels).
-  mutating func readSides(
-    _ bids: FieldSlice?, _ asks: FieldSlice?, of reader: borrowing FieldReader, _ place: Int, _ format: BookFormat,
-    into batch: inout EventBatch
-  ) throws(FeedError) {
-    if format.needsBothSides {
-      guard bids != nil else { throw FeedError.missing(format.bids, in: format.title) }
-      guard asks != nil else { throw FeedError.missing(format.asks, in: format.title) }
-    }
-    if let bids {
-      var levels = reader.reader(bids)
-      try readLevels(&levels, place, format.bids, isBid: true, format, into: &batch.bids)
-    }
-    if let asks {
-      var levels = reader.reader(asks)
-      try readLevels(&levels, place, format.asks, isBid: false, format, into: &batch.asks)
-    }
-  }
-
   /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read
   /// costs the message, and with it the book: what it said of the others is not the whole any more. O(levels).
   mutating func readLevels(
@@ -117,7 +104,7 @@ extension InstrumentTable {
     try reader.arrayStart()
     let scales = scales(place)
     let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
-    let shape = format.shape
+    let shape = learns(format, place, isPrice: false) ? .other : format.shape
     while try reader.nextElement() {
       // As nearly all are printed; whatever is not of that shape, or not right, is read by the other way.
       switch shape {
@@ -161,7 +148,7 @@ extension InstrumentTable {
     try reader.arrayStart()
     let scales = scales(place)
     let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
-    let shape = format.shape
+    let shape = learns(format, place, isPrice: false) ? .other : format.shape
     while try reader.nextElement() {
       let word: JSONSlice
       let level: PriceLevel
@@ -186,40 +173,6 @@ extension InstrumentTable {
       guard try isKept(level, isBid: isBid, reader) else { continue }
       if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
     }
-  }
-
-  /// The best level of a side that was passed over in `outer` before: the first that has a size, or the last one
-  /// without; nil if there is none at all.
-  mutating func readBest(
-    _ side: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat
-  ) throws(FeedError) -> PriceLevel? {
-    guard let side else { return nil }
-    var best: PriceLevel?
-    var reader = outer.reader(side)
-    reader.field = field
-    if try reader.null() { return nil }
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      var word: JSONSlice?
-      let level = try readLevel(&reader, place, field, format, &word)
-      if (best?.size ?? 0) == 0, level.price < .max { best = level }
-    }
-    return best
-  }
-
-  /// The quote that two sides are which were passed over in `outer` before; one without orders is 0.
-  mutating func readQuote(
-    _ bids: FieldSlice?, _ asks: FieldSlice?, of outer: borrowing FieldReader, _ place: Int, _ format: BookFormat,
-    time: Timestamp
-  ) throws(FeedError) -> Quote {
-    let bid = try readBest(bids, of: outer, place, format.bids, format)
-    let ask = try readBest(asks, of: outer, place, format.asks, format)
-    func best(_ level: PriceLevel?) -> PriceLevel {
-      if let level, level.size > 0 { level } else { PriceLevel(price: 0, size: 0) }
-    }
-    return Quote(
-      instrument: InstrumentID(place), bid: best(bid).price, bidSize: best(bid).size, ask: best(ask).price,
-      askSize: best(ask).size, time: time)
   }
 
   @inline(never)
@@ -296,12 +249,20 @@ extension InstrumentTable {
   private mutating func number(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> Int64 {
-    switch format.learns {
-    case .nothing: break
-    case .sizes where isPrice: break
-    case .sizes, .all: return try learntNumber(&reader, place, isPrice: isPrice, field, format)
+    if learns(format, place, isPrice: isPrice) {
+      return try learntNumber(&reader, place, isPrice: isPrice, field, format)
     }
     return isPrice ? try levelPrice(&reader, place, field) : try size(&reader, place, field)
+  }
+
+  @inline(__always)
+  private func learns(_ format: BookFormat, _ place: Int, isPrice: Bool) -> Bool {
+    switch format.learns {
+    case .nothing: false
+    case .sizes: !isPrice
+    case .all: true
+    case .unlisted: instruments[place].priceIncrement == nil && instruments[place].sizeIncrement == nil
+    }
   }
 
   /// Looks at the digits first. Not for every message: snapshots show them.
@@ -322,95 +283,123 @@ extension InstrumentTable {
     }
     return isPrice ? try levelPrice(&value, place, field) : try size(&value, place, field)
   }
-
-  // MARK: Snapshots by REST
-
-  /// Reads a whole book whose levels go to the end of `batch`. O(levels).
-  /// - Returns: the number that it stands at, which is in `field`.
-  mutating func readSnapshot(
-    _ reader: inout FieldReader, _ place: Int, number field: StaticString, _ format: BookFormat,
-    into batch: inout EventBatch
-  ) throws(FeedError) -> Int64 {
-    var number: Int64?
-    var sides = 0
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      if reader.equals(key, field) {
-        number = try reader.int64(field)
-      } else if reader.equals(key, format.bids) {
-        try readLevels(&reader, place, format.bids, isBid: true, format, into: &batch.bids)
-        sides += 1
-      } else if reader.equals(key, format.asks) {
-        try readLevels(&reader, place, format.asks, isBid: false, format, into: &batch.asks)
-        sides += 1
-      } else {
-        try reader.skipValue()
-      }
-    }
-    guard let number else { throw FeedError.missing(field, in: format.title) }
-    guard sides == 2 else { throw FeedError(.shape, "\(format.title) without both sides") }
-    return number
-  }
-
-  // MARK: The event
-
-  /// Appends the event of a book whose levels are all that stands in `batch` since `mark`. O(levels).
-  mutating func append(
-    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil,
-    into batch: inout EventBatch
-  ) {
-    note(place, batch.bids[mark.bids...])
-    note(place, batch.asks[mark.asks...])
-    batch.appendBook(kind, place, since: mark, time: time, checksum: checksum)
-  }
 }
 
 extension InstrumentTable {
-  /// Takes the value of `key` if it is one of the message's fields or sides; false, and nothing is read, if it is not.
-  func take(
-    _ key: JSONSlice, of reader: inout FieldReader, _ format: UpdateFormat, _ book: BookFormat,
-    into fields: inout UpdateFields
-  ) throws(FeedError) -> Bool {
-    if reader.equals(key, book.bids) {
-      fields.bids = try reader.rawValue(book.bids)
-    } else if reader.equals(key, book.asks) {
-      fields.asks = try reader.rawValue(book.asks)
-    } else if reader.equals(key, format.last) {
-      fields.last = try reader.int64(format.last)
-    } else if let first = format.first, reader.equals(key, first) {
-      fields.first = try reader.int64(first)
-    } else if let previous = format.previous, reader.equals(key, previous) {
-      fields.previous = try reader.null() ? nil : try reader.int64(previous)
-    } else if let time = format.time, reader.equals(key, time) {
-      fields.time = try reader.time(time, format.clock)
-    } else if let symbol = format.symbol, reader.equals(key, symbol) {
-      let name = try reader.string(symbol)
-      fields.place = try place(reader.text(name))
-    } else {
-      return false
-    }
-    return true
-  }
-
-  /// Reads an object that is a book's message; its other fields are passed over.
-  func readUpdate(
-    _ reader: inout FieldReader, _ format: UpdateFormat, _ book: BookFormat
+  /// Reads an object that is a book's message. Levels are read where they stand once the symbol is known, as it is
+  /// before them at nearly every venue; else they wait for it, and are left out where it does not come. O(levels).
+  /// - Parameters:
+  ///   - place: where the symbol stands outside the object.
+  ///   - other: reads the value of a field that is none of `format`'s; false, and nothing is read, if it is of no use.
+  mutating func readUpdate(
+    _ reader: inout FieldReader, of place: Int? = nil, _ format: UpdateFormat, _ book: BookFormat,
+    into batch: inout EventBatch,
+    other: (JSONSlice, inout FieldReader) throws(FeedError) -> Bool = { _, _ in false }
   ) throws(FeedError) -> UpdateFields {
-    var fields = UpdateFields()
+    var fields = UpdateFields(place: place, mark: BatchMark(batch))
+    var (hasBids, hasAsks) = (false, false)
+    var waiting: (bids: FieldSlice?, asks: FieldSlice?)
     try reader.objectStart()
     while let key = try reader.nextKey() {
-      if try !take(key, of: &reader, format, book, into: &fields) { try reader.skipValue() }
+      if reader.equals(key, book.bids) {
+        // Of a field that stands twice the last one counts.
+        if hasBids { batch.bids.removeSubrange(fields.mark.bids...) }
+        if let place = fields.place {
+          hasBids = true
+          try readLevels(&reader, place, book.bids, isBid: true, book, into: &batch.bids)
+        } else {
+          waiting.bids = try reader.rawValue(book.bids)
+        }
+      } else if reader.equals(key, book.asks) {
+        if hasAsks { batch.asks.removeSubrange(fields.mark.asks...) }
+        if let place = fields.place {
+          hasAsks = true
+          try readLevels(&reader, place, book.asks, isBid: false, book, into: &batch.asks)
+        } else {
+          waiting.asks = try reader.rawValue(book.asks)
+        }
+      } else if let last = format.last, reader.equals(key, last) {
+        fields.last = try reader.int64(last)
+      } else if let first = format.first, reader.equals(key, first) {
+        fields.first = try reader.int64(first)
+      } else if let previous = format.previous, reader.equals(key, previous) {
+        fields.previous = try reader.null() ? nil : try reader.int64(previous)
+      } else if let time = format.time, reader.equals(key, time) {
+        fields.time = try reader.time(time, format.clock)
+      } else if let symbol = format.symbol, reader.equals(key, symbol) {
+        let name = try reader.string(symbol)
+        fields.place = try self.place(reader.text(name), format)
+        fields.isOther = fields.place == nil
+      } else if try !other(key, &reader) {
+        try reader.skipValue()
+      }
     }
+    guard let place = fields.place else { return fields }
+    if !hasBids { try readLevels(waiting.bids, of: reader, place, isBid: true, book, into: &batch) }
+    if !hasAsks { try readLevels(waiting.asks, of: reader, place, isBid: false, book, into: &batch) }
     return fields
   }
 
-  /// Appends the levels and the event of a message whose fields were met in `reader`. O(levels).
-  mutating func append(
-    _ fields: UpdateFields, _ kind: BookEvent.Kind, of reader: borrowing FieldReader, _ place: Int, _ book: BookFormat,
-    time: Timestamp, into batch: inout EventBatch
+  /// Reads a side that was passed over in `reader`, if there is one. O(levels).
+  mutating func readLevels(
+    _ side: FieldSlice?, of reader: borrowing FieldReader, _ place: Int, isBid: Bool, _ book: BookFormat,
+    into batch: inout EventBatch
   ) throws(FeedError) {
-    let mark = BatchMark(batch)
-    try readSides(fields.bids, fields.asks, of: reader, place, book, into: &batch)
-    batch.appendBook(kind, place, since: mark, time: time)
+    let name = isBid ? book.bids : book.asks
+    guard let side else {
+      if book.needsBothSides { throw FeedError.missing(name, in: book.title) }
+      return
+    }
+    var levels = reader.reader(side)
+    if isBid {
+      try readLevels(&levels, place, name, isBid: true, book, into: &batch.bids)
+    } else {
+      try readLevels(&levels, place, name, isBid: false, book, into: &batch.asks)
+    }
+  }
+
+  /// The place of the symbol that stands in a text; nil if it is another stream's.
+  private func place(_ text: RawSpan, _ format: UpdateFormat) throws(FeedError) -> Int? {
+    guard format.prefix.utf8CodeUnitCount + format.suffix.utf8CodeUnitCount > 0 else { return try place(text) }
+    let place = text.withUnsafeBytes { bytes in
+      Salvage.inner(bytes, prefix: format.prefix, suffix: format.suffix).map { names.find($0) }
+    }
+    if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
+    return place
+  }
+
+  /// Reads a whole book that was asked for by REST. O(levels).
+  /// - Returns: the number that it stands at, which is in `field`.
+  mutating func readSnapshot(
+    _ reader: inout FieldReader, _ place: Int, number field: StaticString, _ book: BookFormat,
+    into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    let fields = try readUpdate(&reader, of: place, UpdateFormat(last: field), book, into: &batch)
+    guard let number = fields.last else { throw FeedError.missing(field, in: book.title) }
+    return number
+  }
+
+  /// Reads an object that is the best level of each side, whole each time; a side without orders is 0.
+  mutating func readQuote(
+    _ reader: inout FieldReader, _ place: Int, _ format: UpdateFormat, _ book: BookFormat, now: Timestamp,
+    _ batch: inout EventBatch
+  ) throws(FeedError) -> Quote {
+    let fields = try readUpdate(&reader, of: place, format, book, into: &batch)
+    let (bid, ask) = batch.takeBest(since: fields.mark)
+    return Quote(
+      instrument: InstrumentID(place), bid: bid?.price ?? 0, bidSize: bid?.size ?? 0, ask: ask?.price ?? 0,
+      askSize: ask?.size ?? 0, time: fields.time ?? now)
+  }
+}
+
+extension EventBatch {
+  /// Takes out the levels since `mark`, which are no book's: the first of each side that has a size, else one with
+  /// neither price nor size; nil for a side without levels. O(levels).
+  mutating func takeBest(since mark: BatchMark) -> (bid: PriceLevel?, ask: PriceLevel?) {
+    func best(_ side: ArraySlice<PriceLevel>) -> PriceLevel? {
+      side.first { $0.size > 0 } ?? (side.isEmpty ? nil : PriceLevel(price: 0, size: 0))
+    }
+    defer { mark.dropLevels(&self) }
+    return (best(bids[mark.bids...]), best(asks[mark.asks...]))
   }
 }

@@ -153,6 +153,7 @@ struct FieldReader: ~Copyable, ~Escapable {
 
   mutating func peek() -> JSONKind? { json.peek() }
 
+  @inline(__always)
   func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool { json.equals(slice, literal) }
 
   /// As `equals`, in capitals or not.

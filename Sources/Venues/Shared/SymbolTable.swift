@@ -49,8 +49,10 @@ struct SymbolTable {
   private func matches(_ place: Int, _ text: UnsafeRawBufferPointer) -> Bool {
     let start = Int(starts[place])
     guard Int(starts[place + 1]) &- start == text.count else { return false }
-    for index in 0..<text.count where names[start &+ index] != text[index] { return false }
-    return true
+    return names.withUnsafeBytes { names in
+      for index in 0..<text.count where names[start &+ index] != text[index] { return false }
+      return true
+    }
   }
 
   private mutating func occupy(_ place: Int) {

@@ -68,7 +68,7 @@ struct ExtensionElement: Equatable {
       return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
     }
 
-    /// What a quoted string holds must be a token, too (RFC 6455 section 9.1).
+    /// The content of a quoted string must be a token, too (RFC 6455 section 9.1).
     private mutating func readQuoted() -> String? {
       index += 1
       var text: [UInt8] = []

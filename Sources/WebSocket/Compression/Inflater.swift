@@ -36,15 +36,15 @@ package final class Inflater {
     stream.deallocate()
   }
 
-  /// Forgets everything and begins anew with this window.
+  /// Forgets everything and starts again with this window.
   func reset(windowBits: Int) {
     inflateReset2(stream, Int32(-windowBits))
     endMessage(keeping: .max)
     hasEnded = false
   }
 
-  /// Takes a piece of a compressed message. What is inflated is appended to `output`, which grows to `limit` bytes and
-  /// one at most: what a small message may blow up to costs no more than that.
+  /// Inflates a piece of a compressed message. It appends to `output`, which grows to at most `limit` bytes plus one.
+  /// That is the most memory that a small message can cost.
   func inflate(_ input: UnsafeRawBufferPointer, limit: Int) throws(Failure) {
     guard input.count > 0, let base = input.baseAddress else { return }
     isEmpty = false
@@ -106,8 +106,8 @@ package final class Inflater {
   }
 }
 
-/// Inflating contexts that the connections of a loop lend each other for the time of a message, so that an idle one
-/// holds none. Confined to one queue.
+/// A pool of inflating contexts for the connections of a loop. A connection borrows one for the time of a message, so
+/// an idle connection holds none. Confined to one queue.
 package final class InflaterPool {
   /// Contexts kept; more are freed.
   private static let contextLimit = 4

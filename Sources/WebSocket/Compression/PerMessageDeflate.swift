@@ -78,11 +78,11 @@ package struct PerMessageDeflate: Sendable, Equatable {
     /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Without, an idle
     /// connection holds nothing.
     package var clientTakesOver: Bool
-    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers that ask
-    /// for less than the lower bound are declined; the upper one is used where a client asks for nothing. Where both
-    /// are the same, every client gets the same bytes.
+    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers of less
+    /// than the lower bound are declined; the upper bound is used if a client requests nothing. Where both are the
+    /// same, every client gets the same bytes.
     package var serverWindowBits: ClosedRange<Int>
-    /// The largest window that the server wants to inflate with, 8…15; asked for only where the client lets it.
+    /// The largest window that the server wants to inflate with, 8…15; requested only if the client's offer allows it.
     package var clientWindowBits: Int
 
     /// The defaults are of a server with many clients that are idle mostly. Twelve bits are what the smallest of the
@@ -103,8 +103,8 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   // MARK: Server
 
-  /// Accepts the first offer that can be met; nil if there is none. Offers with a parameter that the RFC does not know,
-  /// has no such value for, or that stands twice are declined (section 7). The answer never holds a
+  /// Accepts the first offer that the server can meet; nil if there is none. Declines an offer with an unknown or
+  /// repeated parameter, or with a value that the RFC does not allow (section 7). The answer never contains a
   /// `server_max_window_bits` or `client_max_window_bits` that the client did not name.
   static func accept(
     _ elements: [ExtensionElement], policy: Policy

@@ -1,7 +1,7 @@
 /// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no
 /// continuation could make the text valid.
 struct UTF8Validator {
-  /// Continuation bytes still owed by the last character.
+  /// Missing continuation bytes of the last character.
   private var owed: UInt8 = 0
   /// The range of the next continuation byte, narrower than 80…BF after E0, ED, F0 and F4.
   private var low: UInt8 = 0x80
@@ -81,7 +81,7 @@ struct UTF8Validator {
       }
       switch byte {
       case 0..<0x80:
-        // A run of ASCII amid other text: worth the wide loop only if it goes on for a while.
+        // A run of ASCII amid other text: worth the wide loop only if it continues for a while.
         if index &+ 16 <= count, base.load(fromByteOffset: index, as: UInt8.self) < 0x80 {
           index = Self.skipASCII(base, index, count)
         }

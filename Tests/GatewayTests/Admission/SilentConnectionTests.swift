@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -70,6 +71,13 @@ private final class ClientSocket {
 
   func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
+  /// What has come.
+  var received: String {
+    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
   /// Whether the other side has ended the connection.
   var isEnded: Bool {
     var byte: UInt8 = 0
@@ -103,6 +111,31 @@ struct SilentConnectionTests {
       if isSecure { sockets[3].send([22, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3]) }
       sockets.append(try harness.connect())
       #expect(sockets[3].isEnded && harness.ended == 4)
+      harness.stop()
+    }
+  }
+
+  @Test("a drain waits a second for the request of a connection that has come, and answers it; a stop does not")
+  func drain() throws {
+    for (isStop, asks) in [(false, true), (false, false), (true, true)] {
+      let harness = try SilentHarness(isSecure: false) { _ in }
+      let socket = try harness.connect()
+      let isOver = Mutex(false)
+      if isStop {
+        harness.gateway.stop(within: .zero) { isOver.withLock { $0 = true } }
+      } else {
+        harness.gateway.drain(seconds: 30) { isOver.withLock { $0 = true } }
+      }
+      harness.clock.pass(Self.second / 2, harness.loop)
+      #expect(isOver.withLock { $0 } == isStop)
+      if asks { socket.send(Array("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n".utf8)) }
+      harness.clock.pass(Self.second / 4, harness.loop)
+      let text = socket.received
+      #expect(text.hasPrefix("HTTP/1.1 200") == (asks && !isStop), "\(text)")
+      #expect(text.contains("Connection: close") == (asks && !isStop), "\(text)")
+      // Who does not ask is waited for no longer.
+      harness.clock.pass(Self.second, harness.loop)
+      #expect(isOver.withLock { $0 })
       harness.stop()
     }
   }

@@ -239,6 +239,8 @@ final class VenueTrial {
   }
 
   var pendingTruth: SimulatedTruth?
+  /// What comes next has a level whose price cannot be read.
+  private var isUnreadable = false
 
   private func take(_ parcel: Parcel) {
     switch parcel {
@@ -251,12 +253,20 @@ final class VenueTrial {
       }
       // What was cut short and what was changed is delivered, as something that says nothing.
       if kind == .malformed || kind == .unreadable || kind == .checksum { pendingTruth = nil }
+      isUnreadable = kind == .unreadable
     case .output(.witness(.late(let instrument))):
       note("late \(name(instrument))")
       if oversight.seesLate { references[instrument]?.isExcused = false }
     case .output(.text(let payload)):
       figures.messages += 1
       watch.heard(now: now)
+      if isUnreadable {
+        isUnreadable = false
+        let payload = String(decoding: payload.unsafeBytes, as: UTF8.self)
+        if payload.prefixMatch(of: /[^\[]*\.-/) != nil {
+          report("what cannot be read is no level: \(payload.prefix(300))")
+        }
+      }
       let truth = pendingTruth
       pendingTruth = nil
       if let truth { delivered(truth) }

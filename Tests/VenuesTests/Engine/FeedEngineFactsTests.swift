@@ -76,6 +76,13 @@ struct FeedEngineFactsTests {
     #expect(deaf.reconnects == 0)
     _ = deaf.wait(2)
     #expect(deaf.reconnects == 1 && deaf.engine.notices.count == 1)
+    // Answers come in order: one to what was sent behind the greeting says that the greeting never arrived.
+    let passedOver = Feed { $0.greeting = .required }
+    passedOver.receive("ack 1")
+    #expect(passedOver.reconnects == 1)
+    passedOver.receive("ack 2")
+    _ = passedOver.wait(15)
+    #expect(passedOver.reconnects == 0 && passedOver.engine.notices.count == 1, "once")
     let polite = Feed { $0.greeting = .required }
     polite.receive("greeted")
     polite.begin()

@@ -206,15 +206,8 @@ struct BookFormatTests {
     ) -> (String) -> FormatDialect.Got {
       let format = BookFormat(title: "depth", bids: "b", asks: "a", needsBothSides: needsBothSides)
       return FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
-        var bids: FieldSlice?
-        var asks: FieldSlice?
-        try reader.objectStart()
-        while let key = try reader.nextKey() {
-          if reader.equals(key, "b") { bids = try reader.rawValue("b") } else { asks = try reader.rawValue("a") }
-        }
-        let mark = BatchMark(batch)
-        try instruments.readSides(bids, asks, of: reader, 0, format, into: &batch)
-        instruments.append(.snapshot, 0, since: mark, time: Timestamp(microseconds: 5), into: &batch)
+        let fields = try instruments.readUpdate(&reader, of: 0, UpdateFormat(), format, into: &batch)
+        batch.appendBook(.snapshot, 0, since: fields.mark, time: Timestamp(microseconds: 5))
       }.receive
     }
     let whole = harness(true)(#"{"b":[["100","1"]],"a":[]}"#)
@@ -230,18 +223,59 @@ struct BookFormatTests {
     #expect(harness(false)(#"{"b":[["100"]]}"#).error != nil)
   }
 
+  @Test("levels before their symbol wait for it, and of a side that stands twice the last one counts")
+  func order() {
+    let name = "BTCUSD"
+    let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      let format = BookFormat(title: "depth", bids: "b", asks: "a")
+      let fields = try instruments.readUpdate(&reader, UpdateFormat(symbol: "s", last: "u"), format, into: &batch)
+      #expect(fields.place == 0 && fields.last == 7)
+    }
+    for text in [
+      #"{"s":"\#(name)","b":[["1","1"]],"b":[["100","1"]],"a":[["101","2"]],"u":7}"#,
+      #"{"b":[["100","1"]],"a":[["101","2"]],"u":7,"s":"\#(name)"}"#,
+      #"{"b":[["1","1"]],"a":[["101","2"]],"s":"\#(name)","u":7,"b":[["100","1"]]}"#,
+    ] {
+      let got = receive(text)
+      #expect(got.error == nil, "\(text)")
+      #expect(got.bids == [Self.level(10_000, 1_000)] && got.asks == [Self.level(10_100, 2_000)], "\(text)")
+    }
+    #expect(receive(#"{"s":"\#(name)","u":7,"b":[]}"#).error?.detail == "depth without field a")
+    #expect(receive(#"{"s":"OTHER","u":7,"b":[],"a":[]}"#).error?.kind == .unknownSymbol)
+  }
+
+  @Test("a symbol stands between what the format says is around it, or the message is another stream's")
+  func stream() {
+    let name = "BTCUSD"
+    var fields: UpdateFields?
+    let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      let format = BookFormat(title: "depth", bids: "b", asks: "a", needsBothSides: false)
+      fields = try instruments.readUpdate(
+        &reader, UpdateFormat(symbol: "s", prefix: "ob.", suffix: ".400"), format, into: &batch)
+    }
+    #expect(receive(#"{"s":"ob.\#(name).400","b":[["100","1"]]}"#).bids.count == 1)
+    #expect(fields?.place == 0 && fields?.isOther == false)
+    #expect(receive(#"{"s":"ob.\#(name).50","b":[["100","1"]]}"#).bids.isEmpty)
+    #expect(fields?.place == nil && fields?.isOther == true)
+    #expect(receive(#"{"s":"ob.OTHER.400","b":[["100","1"]]}"#).error?.kind == .unknownSymbol)
+  }
+
   @Test(
     "the best level is the first with a size; a side of removals is one without orders, and an empty one says nothing")
   func best() {
     var best: PriceLevel?
-    let (_, receive) = FormatDialect.harness { (instruments, reader, _) throws(FeedError) in
-      let side = try reader.rawValue("b")
-      best = try instruments.readBest(side, of: reader, 0, "b", BookFormat(title: "quote"))
+    let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
+      let mark = BatchMark(batch)
+      let format = BookFormat(title: "quote", needsBothSides: false)
+      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
+      let (bid, ask) = batch.takeBest(since: mark)
+      best = bid
+      #expect(ask == nil && batch.bids.isEmpty)
     }
     for (text, wanted) in [
       (#"[["100","1"],["99","2"]]"#, Self.level(10_000, 1_000)),
       (#"[["100","0"],["99","2"]]"#, Self.level(9_900, 2_000)),
-      (#"[["100","0"]]"#, Self.level(10_000, 0)), ("[]", nil), ("null", nil),
+      (#"[["100","0"]]"#, Self.level(0, 0)), ("[]", nil), ("null", nil),
     ] as [(String, PriceLevel?)] {
       #expect(receive(text).error == nil && best == wanted, "\(text)")
     }
