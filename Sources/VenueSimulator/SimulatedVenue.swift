@@ -81,7 +81,7 @@ package final class SimulatedVenue {
   ///   - rate: moments (book updates or trades) a second and instrument on average; 60 is a lively market.
   ///   - start: the venue's time at the start; its clock goes on from there.
   ///   - excerpt: a part of what the venue lists, with a flat day behind it; nil for all of it.
-  package init(
+  package convenience init(
     venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp,
     excerpt: SimulatedExcerpt? = nil
   ) throws(SimulatorError) {
@@ -89,23 +89,23 @@ package final class SimulatedVenue {
     guard let kind = Self.kinds.first(where: { $0.name == name }) else { throw .unknownVenue(name) }
     let injector = FaultInjector(now: start)
     let listing = excerpt.map { $0.of(kind.listing) } ?? kind.listing
-    market = SimulatedMarket(
+    let market = SimulatedMarket(
       instruments: listing, seed: seed, rate: rate, start: start, hasPast: excerpt == nil)
-    venueProtocol = kind.make(market, injector)
-    faults = injector
-    nextTick = start + VenueProtocol.tickInterval
-    for fault in list {
-      do throws(FaultError) { try inject(fault) } catch { throw .fault(error) }
-    }
+    try self.init(kind.make(market, injector), injector, list)
   }
 
   /// A venue that sends a recording to each client, from its beginning.
-  package init(recording: RecordedSource, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
+  package convenience init(recording: RecordedSource, faults list: [Fault], start: Timestamp) throws(SimulatorError) {
     let injector = FaultInjector(now: start)
-    market = SimulatedMarket(instruments: [], seed: 0, rate: 1, start: start)
-    venueProtocol = RecordedProtocol(source: recording, market: market, faults: injector)
+    let market = SimulatedMarket(instruments: [], seed: 0, rate: 1, start: start)
+    try self.init(RecordedProtocol(source: recording, market: market, faults: injector), injector, list)
+  }
+
+  private init(_ venueProtocol: VenueProtocol, _ injector: FaultInjector, _ list: [Fault]) throws(SimulatorError) {
+    self.venueProtocol = venueProtocol
+    market = venueProtocol.market
     faults = injector
-    nextTick = start + VenueProtocol.tickInterval
+    nextTick = injector.now + VenueProtocol.tickInterval
     for fault in list {
       do throws(FaultError) { try inject(fault) } catch { throw .fault(error) }
     }

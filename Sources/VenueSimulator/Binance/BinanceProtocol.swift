@@ -40,12 +40,11 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   static let futuresMessageLimit = 10
   static let streamLimit = 1_024
 
-  private var fast: [DepthBatch]
-  private var slow: [DepthBatch]
+  private lazy var fast = market.instruments.map { DepthBatch(first: $0.updateID + 1) }
+  private lazy var slow = fast
   /// Request weight used by REST in the minute under way, and that of futures.
   var weight = RequestCount(6_000, per: Microseconds.minute)
   var futuresWeight = RequestCount(2_400, per: Microseconds.minute)
-  var snapshots = KeptSnapshots()
 
   /// Changes gathered for diff depth, and the update ids they cover.
   private struct DepthBatch {
@@ -58,12 +57,6 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   private struct Refusal: Error {
     let code: Int
     let message: String
-  }
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    fast = market.instruments.map { DepthBatch(first: $0.updateID + 1) }
-    slow = fast
-    super.init(market: market, faults: faults)
   }
 
   override class var facts: SimulatedFacts {
@@ -288,8 +281,6 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
       session.send(forms[form]!, kind, instrument: index)
     }
   }
-
-  override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
   override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }
 }

@@ -63,14 +63,9 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     var number: Int64
   }
 
-  private var books: [Book]
+  private lazy var books = market.instruments.map { Book(number: Self.number($0)) }
   /// Requests by REST of each path.
   var budgets: [String: RequestBudget] = [:]
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    books = market.instruments.map { Book(number: Self.number($0)) }
-    super.init(market: market, faults: faults)
-  }
 
   override class var facts: SimulatedFacts {
     SimulatedFacts(name: "bitget", spelling: .shortest, paths: ["/v2/ws/public"])

@@ -30,24 +30,15 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
   /// Levels a side in `order_book_`.
   static let wholeDepth = 100
 
-  private var batches: [LevelBatch]
-  private var isChanged: [Bool]
+  private lazy var batches = indices.map { _ in LevelBatch() }
+  private lazy var isChanged = indices.map { _ in false }
   var cache: [Int: (truth: SimulatedTruth, time: Timestamp)] = [:]
-  var snapshots = KeptSnapshots()
   /// By REST.
   var requests = RequestCount(1_000, per: Microseconds.minute)
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
-    isChanged = Array(repeating: false, count: market.instruments.count)
-    super.init(market: market, faults: faults)
-  }
 
   override class var facts: SimulatedFacts {
     SimulatedFacts(name: "bitstamp", paths: ["/", ""], special: [.plannedShutdown, .staleSnapshot])
   }
-
-  override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
   override func left(_ streams: [Stream], _ session: BitstampSession) {
     for stream in streams where stream.channel == .difference && desk.isEmpty(.difference, stream.instrument) {

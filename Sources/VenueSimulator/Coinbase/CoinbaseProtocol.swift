@@ -32,17 +32,11 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   /// Client messages a second.
   static let requestLimit = 100
 
-  private var batches: [LevelBatch]
+  private lazy var batches = indices.map { _ in LevelBatch() }
   /// Instruments with a trade since the last `ticker_batch`.
-  private var tradedSinceBatch: [Bool]
+  private lazy var tradedSinceBatch = indices.map { _ in false }
   /// Of candles.
   var candleBudget = RequestBudget(15, perSecond: 10)
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
-    tradedSinceBatch = Array(repeating: false, count: market.instruments.count)
-    super.init(market: market, faults: faults)
-  }
 
   override class var facts: SimulatedFacts {
     SimulatedFacts(name: "coinbase", paths: ["/", ""], special: [.names])

@@ -44,17 +44,15 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
   /// Books on one connection.
   private let bookLimit: Int
   private let started: Timestamp
-  private var batches: [LevelBatch]
+  private lazy var batches = indices.map { _ in LevelBatch() }
   /// By instrument: trades that have still to be told.
-  private var trades: [[SimulatedTrade]]
+  private lazy var trades = indices.map { _ in [SimulatedTrade]() }
   /// Of candles.
   var candleBudget = RequestBudget(10, perSecond: 10)
 
   init(market: SimulatedMarket, faults: FaultInjector, bookLimit: Int = 30) {
     self.bookLimit = bookLimit
     started = faults.now
-    batches = Array(repeating: LevelBatch(), count: market.instruments.count)
-    trades = Array(repeating: [], count: market.instruments.count)
     super.init(market: market, faults: faults)
   }
 

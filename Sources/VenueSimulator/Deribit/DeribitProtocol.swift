@@ -42,16 +42,14 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
   }
 
   /// By instrument.
-  private var books: [Book]
+  private lazy var books = indices.map { _ in Book() }
   /// The shared counter of changes.
   private var counter: Int64 = 193_809_000_000
-  private var trades: [[SimulatedTrade]]
+  private lazy var trades = indices.map { _ in [SimulatedTrade]() }
   /// Of chart data: 500 credits each.
   var candleBudget = RequestBudget(100, perSecond: 20)
 
   override init(market: SimulatedMarket, faults: FaultInjector) {
-    books = Array(repeating: Book(), count: market.instruments.count)
-    trades = Array(repeating: [], count: market.instruments.count)
     super.init(market: market, faults: faults)
     for index in indices { books[index].number = nextNumber() }
   }

@@ -21,6 +21,8 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
   final var desk = SubscriptionDesk<Channel>()
   /// The connections that there are, those too that a proxy keeps.
   final private(set) var clients: [Session] = []
+  /// Books that are to be answered with by REST.
+  final var snapshots = KeptSnapshots()
   /// Ticks of 50 ms so far.
   final var ticks = 0
 
@@ -127,6 +129,8 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
   }
 
   // MARK: - Answers by REST
+
+  override final func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
   /// The rows of an answer of candles, with commas between: each as `row` writes it.
   final func candles(

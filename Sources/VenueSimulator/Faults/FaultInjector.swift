@@ -63,9 +63,8 @@ final class FaultInjector {
   var slowUntil: Timestamp?
   /// What clients send before is not heard.
   var deafUntil: Timestamp?
-  /// What the next answers with candles are to have wrong, one after the other.
+  /// What the next answers are to have wrong, one after the other: with candles, and with names.
   private var candleFaults: [CandleFault] = []
-  /// The same of answers with names.
   private var nameFaults: [NameFault] = []
   /// Where the truth is, if it is to be told with the messages.
   var witnessed: SimulatedMarket?
@@ -93,33 +92,23 @@ final class FaultInjector {
 
   func count() { injected += 1 }
 
-  func wait(_ kind: Fault.Kind, instrument: Int?) {
-    if pending.count == Self.pendingLimit { pending.removeFirst() }
-    pending.append(Pending(kind: kind, instrument: instrument))
+  func wait(_ kind: Fault.Kind, instrument: Int?) { Self.put(Pending(kind: kind, instrument: instrument), &pending) }
+  func wait(_ fault: CandleFault) { Self.put(fault, &candleFaults) }
+  func wait(_ fault: NameFault) { Self.put(fault, &nameFaults) }
+
+  private static func put<Waiting>(_ fault: Waiting, _ queue: inout [Waiting]) {
+    if queue.count == pendingLimit { queue.removeFirst() }
+    queue.append(fault)
   }
 
-  func wait(_ fault: CandleFault) {
-    if candleFaults.count == Self.pendingLimit { candleFaults.removeFirst() }
-    candleFaults.append(fault)
-  }
+  /// What is wrong with the answer that is about to be made.
+  func takeCandleFault() -> CandleFault? { take(&candleFaults) }
+  func takeNameFault() -> NameFault? { take(&nameFaults) }
 
-  /// What is wrong with the answer of candles that is about to be made.
-  func takeCandleFault() -> CandleFault? {
-    guard !candleFaults.isEmpty else { return nil }
+  private func take<Waiting>(_ queue: inout [Waiting]) -> Waiting? {
+    guard !queue.isEmpty else { return nil }
     count()
-    return candleFaults.removeFirst()
-  }
-
-  func wait(_ fault: NameFault) {
-    if nameFaults.count == Self.pendingLimit { nameFaults.removeFirst() }
-    nameFaults.append(fault)
-  }
-
-  /// What is wrong with the answer of names that is about to be made.
-  func takeNameFault() -> NameFault? {
-    guard !nameFaults.isEmpty else { return nil }
-    count()
-    return nameFaults.removeFirst()
+    return queue.removeFirst()
   }
 
   /// What becomes of a frame that `session` is about to send, and the fault that it is due to.

@@ -39,28 +39,21 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
   }
 
   /// By instrument × depths.
-  private var books: [Book]
+  private lazy var books = market.instruments.flatMap { state in
+    Self.depths.map { Book(window: BookWindow(depth: $0), last: state.updateID) }
+  }
   /// By instrument × (slow, fast).
-  private var updates: [Gathered]
-  var snapshots = KeptSnapshots()
+  private lazy var updates = market.instruments.flatMap { state in
+    [Gathered(first: state.updateID + 1), Gathered(first: state.updateID + 1)]
+  }
   /// By REST, of each path.
   var requests: [String: RequestCount] = [:]
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    books = market.instruments.flatMap { state in
-      Self.depths.map { Book(window: BookWindow(depth: $0), last: state.updateID) }
-    }
-    updates = market.instruments.flatMap { [Gathered(first: $0.updateID + 1), Gathered(first: $0.updateID + 1)] }
-    super.init(market: market, faults: faults)
-  }
 
   /// Without the last slash the venue has no such page.
   override class var facts: SimulatedFacts {
     SimulatedFacts(
       name: "gate", spelling: .shortest, paths: ["/ws/v4/"], special: [.plannedShutdown, .staleSnapshot])
   }
-
-  override func keepSnapshots(of instrument: Int?) { snapshots.keep(instrument, of: market, at: now) }
 
   override func announceShutdown(to session: SimulatedSession) {
     session.say(

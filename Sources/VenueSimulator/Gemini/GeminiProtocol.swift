@@ -41,17 +41,11 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
   }
 
   /// By channel, of each instrument.
-  var books: [GeminiChannel: [Book]] = [:]
+  lazy var books = Dictionary(
+    uniqueKeysWithValues: [GeminiChannel.fastBook, .slowBook, .archive].map { ($0, indices.map { _ in Book() }) })
   /// The number of the latest change of any market.
   var number: Int64 = 1_764_527_605_000_000
   var restRequests: [Timestamp] = []
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    for channel in [GeminiChannel.fastBook, .slowBook, .archive] {
-      books[channel] = market.instruments.map { _ in Book() }
-    }
-    super.init(market: market, faults: faults)
-  }
 
   override class var facts: SimulatedFacts {
     SimulatedFacts(name: "gemini", spelling: .padded, paths: ["/", "", archivePath, archivePath + "/"])

@@ -54,16 +54,14 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
   static let idleLimit = 60 * Microseconds.second
   static let replayed = 30
 
-  private var changed: [Bool]
-  private var trades: [[SimulatedTrade]]
+  private lazy var changed = indices.map { _ in false }
+  private lazy var trades = indices.map { _ in [SimulatedTrade]() }
   /// Of one address.
   private var messages: RequestCount
   /// The weight of candles in a minute.
   var candleBudget = RequestBudget(1_200, perSecond: 20)
 
   override init(market: SimulatedMarket, faults: FaultInjector) {
-    changed = Array(repeating: false, count: market.instruments.count)
-    trades = Array(repeating: [], count: market.instruments.count)
     messages = RequestCount(2_000, per: Microseconds.minute, from: faults.now)
     super.init(market: market, faults: faults)
   }

@@ -55,16 +55,11 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     var begun: [SimulatedSession] = []
   }
 
-  private var books: [Book]
+  private lazy var books = market.instruments.map { Book(last: $0.updateID) }
   /// Subscribed, but without their snapshot yet.
   private var waiting: [(due: Timestamp, session: KuCoinSession, instrument: Int)] = []
   /// The weight of requests by REST, at 4 each, candles at 3.
   var restWeight = RequestCount(2_000, per: 30 * Microseconds.second)
-
-  override init(market: SimulatedMarket, faults: FaultInjector) {
-    books = market.instruments.map { Book(last: $0.updateID) }
-    super.init(market: market, faults: faults)
-  }
 
   override class var facts: SimulatedFacts {
     SimulatedFacts(name: "kucoin", spelling: .shortest, special: [.names])

@@ -33,10 +33,15 @@ package struct SimulatedDay: Sendable, Equatable {
         high = max(high, part.high)
         low = min(low, part.low)
         close = part.close
-        volume = Int64(clamping: Int128(volume) + Int128(part.volume))
-        turnover += part.turnover
-        trades += part.trades
+        add(part)
       }
+    }
+
+    /// Adds what was traded, whatever it cost.
+    fileprivate mutating func add(_ other: Minute) {
+      volume = Int64(clamping: Int128(volume) + Int128(other.volume))
+      turnover += other.turnover
+      trades += other.trades
     }
 
     mutating func add(_ price: Int64, _ size: Int64) {
@@ -63,11 +68,8 @@ package struct SimulatedDay: Sendable, Equatable {
   private var current: Minute
   /// When the minute under way began.
   private var currentStart: Timestamp
-  private var closedHigh: Int64
-  private var closedLow: Int64
-  private var closedVolume: Int64
-  private var closedTurnover: Int128
-  private var closedTrades: Int64
+  /// What the finished minutes of the day come to; those too in which nothing was traded have a price.
+  private var closed: Minute
 
   /// A day that ends at `now`, oldest minute first. Precondition: exactly `minuteCount` minutes.
   init(minutes: [Minute], now: Timestamp) {
@@ -77,28 +79,18 @@ package struct SimulatedDay: Sendable, Equatable {
     let number = now.rawValue / Microseconds.minute
     currentStart = Timestamp(rawValue: number * Microseconds.minute)
     firstMinute = number - Int64(Self.minuteCount)
-    closedHigh = 0
-    closedLow = 0
-    closedVolume = 0
-    closedTurnover = 0
-    closedTrades = 0
+    closed = current
     sum()
   }
 
   private var day: ArraySlice<Minute> { finished.suffix(Self.minuteCount) }
 
   private mutating func sum() {
-    closedHigh = day[day.startIndex].high
-    closedLow = day[day.startIndex].low
-    closedVolume = 0
-    closedTurnover = 0
-    closedTrades = 0
-    for minute in day {
-      closedHigh = max(closedHigh, minute.high)
-      closedLow = min(closedLow, minute.low)
-      closedVolume = Int64(clamping: Int128(closedVolume) + Int128(minute.volume))
-      closedTurnover += minute.turnover
-      closedTrades += minute.trades
+    closed = day[day.startIndex]
+    for minute in day.dropFirst() {
+      closed.high = max(closed.high, minute.high)
+      closed.low = min(closed.low, minute.low)
+      closed.add(minute)
     }
   }
 
@@ -137,14 +129,14 @@ package struct SimulatedDay: Sendable, Equatable {
 
   /// The price a day ago.
   package var open: Int64 { day[day.startIndex].open }
-  package var high: Int64 { max(closedHigh, current.high) }
-  package var low: Int64 { min(closedLow, current.low) }
+  package var high: Int64 { max(closed.high, current.high) }
+  package var low: Int64 { min(closed.low, current.low) }
   package var last: Int64 { current.close }
   /// In counts of 10^-`sizeScale`.
-  package var volume: Int64 { Int64(clamping: Int128(closedVolume) + Int128(current.volume)) }
+  package var volume: Int64 { Int64(clamping: Int128(closed.volume) + Int128(current.volume)) }
   /// In counts of 10^-(`priceScale` + `sizeScale`).
-  package var turnover: Int128 { closedTurnover + current.turnover }
-  package var trades: Int64 { closedTrades + current.trades }
+  package var turnover: Int128 { closed.turnover + current.turnover }
+  package var trades: Int64 { closed.trades + current.trades }
   /// The volume-weighted average price, rounded down to the instrument's scale.
   package var vwap: Int64 { volume > 0 ? Int64(turnover / Int128(volume)) : last }
 

@@ -5,28 +5,28 @@ import Venues
 /// What a simulated venue trades, with the increments that the real one has for it.
 package struct SimulatedInstrument: Sendable, Hashable {
   /// `BTC`.
-  package let base: String
+  package private(set) var base: String
   /// `USD`, or `USDT` on Binance.
-  package let quote: String
+  package private(set) var quote: String
   /// The venue's own name: `BTC/USD`, `BTC-USD`, `BTCUSDT`.
-  package let venueSymbol: String
-  package let kind: Instrument.Kind
+  package private(set) var venueSymbol: String
+  package private(set) var kind = Instrument.Kind.spot
   /// Base units in one unit of printed sizes; 1 unless the venue counts contracts.
-  package let contractSize: Decimal64
+  package private(set) var contractSize = Decimal64(mantissa: 1, scale: 0)
   /// Digits after the point in printed prices. Prices are `Int64` counts of 10^-`priceScale`.
-  package let priceScale: UInt8
+  package private(set) var priceScale: UInt8
   /// Digits after the point in printed sizes. Sizes are `Int64` counts of 10^-`sizeScale`.
-  package let sizeScale: UInt8
+  package private(set) var sizeScale: UInt8
   /// The smallest step of a price, in counts of 10^-`priceScale`.
-  package let tick: Int64
+  package private(set) var tick: Int64
   /// The smallest step of a size, in counts of 10^-`sizeScale`.
-  package let lot: Int64
+  package private(set) var lot: Int64
   /// The price that the market keeps returning to, in quote currency.
-  package let reference: Double
+  package private(set) var reference: Double
   /// This instrument's part of the venue's activity; the mean over a venue's instruments is 1.
-  package let activity: Double
+  package private(set) var activity: Double
   /// Levels a side that the book is kept at, within a tenth.
-  package let levels: Int
+  package private(set) var levels: Int
 
   /// The smallest order, about five dollars' worth in whole lots, in counts of 10^-`sizeScale`.
   package var minimumSize: Int64 {
@@ -34,40 +34,20 @@ package struct SimulatedInstrument: Sendable, Hashable {
     return max(1, Int64(lots)) * lot
   }
 
-  init(
-    base: String, quote: String, venueSymbol: String, kind: Instrument.Kind = .spot,
-    contractSize: Decimal64 = Decimal64(mantissa: 1, scale: 0), priceScale: UInt8, sizeScale: UInt8, tick: Int64,
-    lot: Int64, reference: Double, activity: Double, levels: Int
-  ) {
-    self.base = base
-    self.quote = quote
-    self.venueSymbol = venueSymbol
-    self.kind = kind
-    self.contractSize = contractSize
-    self.priceScale = priceScale
-    self.sizeScale = sizeScale
-    self.tick = tick
-    self.lot = lot
-    self.reference = reference
-    self.activity = activity
-    self.levels = levels
-  }
-
   /// The same with books of another depth, and `busyness` times as much going on.
   func with(levels: Int, busyness: Double = 1) -> SimulatedInstrument {
-    SimulatedInstrument(
-      base: base, quote: quote, venueSymbol: venueSymbol, kind: kind, contractSize: contractSize,
-      priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot, reference: reference,
-      activity: activity * busyness, levels: levels)
+    var other = self
+    other.levels = levels
+    other.activity *= busyness
+    return other
   }
 
   /// The market of another asset, alike in all else.
   func renamed(_ base: String) -> SimulatedInstrument {
-    SimulatedInstrument(
-      base: base, quote: quote, venueSymbol: venueSymbol.replacing(self.base, with: base, maxReplacements: 1),
-      kind: kind,
-      contractSize: contractSize, priceScale: priceScale, sizeScale: sizeScale, tick: tick, lot: lot,
-      reference: reference, activity: activity, levels: levels)
+    var other = self
+    other.base = base
+    other.venueSymbol = venueSymbol.replacing(self.base, with: base, maxReplacements: 1)
+    return other
   }
 
   package var isSpot: Bool { kind == .spot }

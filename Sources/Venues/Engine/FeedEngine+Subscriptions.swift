@@ -122,6 +122,8 @@ extension FeedEngine {
     maintenanceSince = now
     for place in lines.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
     guard !isOn else { return }
+    // One that was not heard before the maintenance is not heard behind it either.
+    if greetingDue != nil { greet(now) }
     let places = lines.indices.filter { lines[$0].isCarried }
     for place in places { lines[place].book.queued(now: now) }
     for channel in facts.channels.indices { desk.renew(places, channel: channel) }

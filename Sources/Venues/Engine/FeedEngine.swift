@@ -209,12 +209,7 @@ package final class FeedEngine {
       for symbol in symbols { refuse(symbol, reason) }
       return
     }
-    if facts.greeting == .request {
-      desk.greet()
-    } else if let greeting = spell(.greeting, now) {
-      send(greeting, now)
-      if facts.greeting == .required { greetingDue = now + RequestDeadline.answer }
-    }
+    if facts.greeting == .request { desk.greet() } else { greet(now) }
     if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
     if facts.streamedList != nil {
       listAttempts = 0
@@ -223,6 +218,13 @@ package final class FeedEngine {
       subscribeMissing(now)
       flush(now)
     }
+  }
+
+  /// Sends what a connection begins with, if the venue is told anything.
+  func greet(_ now: Timestamp) {
+    guard let greeting = spell(.greeting, now) else { return }
+    send(greeting, now)
+    if facts.greeting == .required { greetingDue = now + RequestDeadline.answer }
   }
 
   package func disconnected(now: Timestamp, into batch: inout EventBatch) {

@@ -176,6 +176,19 @@ struct BitfinexSubscriptionTests {
     #expect(begun.maintenance == [false], "the word that it is over may be missed")
   }
 
+  @Test("flags that were not answered before the maintenance are asked for again behind it, before all else")
+  func flagsAfterMaintenance() {
+    let feed = BitfinexHandlerTests.connected()
+    #expect(feed.sent.first?.contains(#""conf""#) == true)
+    feed.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
+    feed.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
+    #expect(feed.sent.first?.contains(#""conf""#) == true, "without them no message is counted")
+    let answered = BitfinexHandlerTests.live()
+    answered.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
+    answered.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
+    #expect(answered.sent.allSatisfy { !$0.contains(#""conf""#) })
+  }
+
   // MARK: Quiet and dead
 
   @Test("a quiet channel has heartbeats; one that has none while others go on is dead and made again")
