@@ -29,7 +29,7 @@ struct SizeTests {
 
   /// Table rows of Markdown that are still wider, by file. An entry may only shrink, and goes when it reaches 0.
   private static let wideRows: [String: Int] = [
-    "Sources/PubSub/PubSub.docc/Protocol.md": 12,
+    "Sources/PubSub/PubSub.docc/Protocol.md": 11,
     "Sources/Venues/Venues.docc/AddingAnExchange.md": 2,
     "Sources/Venues/Venues.docc/Gate.md": 5,
     "Sources/Venues/Venues.docc/KuCoin.md": 7,
