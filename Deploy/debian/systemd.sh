@@ -198,7 +198,10 @@ until_true "the watchdog restarts it" 30 sh -c '[ "$(systemctl show tidegate -p 
 until_true "it is ready after that" 20 ready
 say "stood still: the watchdog restarted it"
 
-! journalctl -u tidegate --no-pager | grep "Failed to" || fail "the journal has complaints"
+# Where this machine lets nobody raise a limit, libdispatch complains of its first thread's priority.
+allowed="Failed to set thread priority.*errno=13"
+grep -q "Max nice priority *24" "/proc/$(of MainPID)/limits" && allowed="(nothing)"
+! journalctl -u tidegate --no-pager | grep -i "failed to\|fatal" | grep -v "$allowed" || fail "the journal has complaints"
 systemctl stop tidegate
 is Result success
 is SubState dead
