@@ -46,6 +46,12 @@ extension FeedEngine {
 
   private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
     let request = desk.refused(refusal)
+    var refusal = refusal
+    switch refusal.effect {
+    case .final where desk.isDoubtful(refusal), .finalForAll where desk.isDoubtful(refusal):
+      refusal.effect = .again(after: RequestDeadline.answer)
+    default: break
+    }
     if case .pause(let wait) = refusal.effect { desk.pause(wait, now: now) }
     // What waits for the answer, or goes again without what spoilt it, waits for nothing else.
     defer { if facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }

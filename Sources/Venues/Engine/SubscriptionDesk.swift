@@ -44,6 +44,8 @@ struct SubscriptionDesk {
   var outbox: RequestOutbox<Request>
   /// Until when the next request waits because nothing at all has come since the last one was sent.
   private var silentUntil = Timestamp.distantPast
+  /// Requests that were overdue and whose answers may still come, where answers do not say to what they are.
+  private var late = 0
   private var rateBackoff = Backoff(first: 5 * Microseconds.second, limit: Microseconds.minute)
 
   init(_ facts: DialectFacts, connections: Int) {
@@ -249,7 +251,19 @@ struct SubscriptionDesk {
   }
 
   /// The requests whose answers are overdue; they are not awaited any more.
-  mutating func takeOverdue(now: Timestamp) -> [Request] { outbox.takeOverdue(now: now) }
+  mutating func takeOverdue(now: Timestamp) -> [Request] {
+    let overdue = outbox.takeOverdue(now: now)
+    if oneByOne != nil { late += overdue.count }
+    return overdue
+  }
+
+  /// Whether a refusal that names nothing may be the late answer to an earlier request, and not about the one that
+  /// awaits an answer. Each request that was overdue is answered once at the most.
+  mutating func isDoubtful(_ refusal: Hearing.Refusal) -> Bool {
+    guard late > 0, refusal.id == nil, refusal.place == nil, refusal.blames.isEmpty else { return false }
+    late -= 1
+    return true
+  }
 
   // MARK: Answers
 
@@ -326,6 +340,7 @@ struct SubscriptionDesk {
   /// The connection is gone.
   mutating func removeAll() {
     silentUntil = .distantPast
+    late = 0
     outbox.removeAll()
     for code in states.indices { states[code] = .idle }
   }

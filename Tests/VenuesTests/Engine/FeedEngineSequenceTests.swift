@@ -36,6 +36,22 @@ struct FeedEngineSequenceTests {
     #expect(talk.engine.desk.states.allSatisfy { $0 == .acknowledged })
   }
 
+  @Test("a refusal that may be the late answer to an earlier request costs nobody a symbol; the next one does")
+  func lateRefusal() {
+    let talk = Talk(.channel(symbols: 1), oneByOne)
+    talk.receive("noise")
+    talk.wait(4)
+    // The greeting was not answered in time, and the first book awaits its answer.
+    #expect(talk.take().topics == ["0.0"])
+    talk.receive("blame")
+    #expect(talk.failed.isEmpty)
+    talk.receive("blame")
+    #expect(talk.failed == ["B-USD"], "the request that was under way by then")
+    talk.receive("ack")
+    talk.wait(12)
+    #expect(talk.sent.contains { $0.hasSuffix(" 0.0") }, "the first book is asked for again")
+  }
+
   @Test("a refusal that blames a symbol costs that one; the others of its request go again at once")
   func blames() {
     for isOneByOne in [true, false] {
