@@ -7,6 +7,7 @@
 /// The buffer has no limit of its own. A caller that fills it from outside the process checks a limit *before*
 /// appending.
 @frozen
+@usableFromInline
 package struct ByteBuffer: ~Copyable {
   @usableFromInline var base: UnsafeMutableRawPointer?
   @usableFromInline var capacity: Int

@@ -3,10 +3,11 @@
 /// Prices and sizes of one instrument share a scale and travel as bare `Int64` counts of it. This type is for numbers
 /// that have no common scale: 24 h volumes, averages, percentages, increments.
 @frozen
+@usableFromInline
 package struct Decimal64: Sendable, Hashable {
-  package var mantissa: Int64
+  @usableFromInline package var mantissa: Int64
   /// Digits after the point, 0…18.
-  package var scale: UInt8
+  @usableFromInline package var scale: UInt8
 
   @inlinable
   package init(mantissa: Int64, scale: UInt8) {
@@ -16,6 +17,7 @@ package struct Decimal64: Sendable, Hashable {
 }
 
 /// Why a number's text was refused.
+@usableFromInline
 package enum DecimalError: Error, Sendable, Equatable {
   /// Not a decimal number (`"0.-10000"`, `""`, `"1e"`).
   case malformed

@@ -1,6 +1,7 @@
 /// Decimal text ↔ scaled integers, exactly.
 ///
 /// The grammar is that of a JSON number, with `+` and an exponent allowed, as venues send `1e-7` and `2.2E-7`.
+@usableFromInline
 package enum DecimalText {
   /// The largest scale: 10^18 is the largest power of ten in an `Int64`.
   package static let scaleLimit: UInt8 = 18

@@ -3,11 +3,12 @@ import Synchronization
 /// Bytes that are made once, never change, and are shared by reference: an encoded frame on its way to many clients.
 ///
 /// One allocation holds object and bytes. Sharing costs one atomic retain.
+@usableFromInline
 package final class SharedBytes: @unchecked Sendable {
   // `@unchecked`: `start` and `count` are constants and the bytes are written only in `init`, before the object is
   // shared; `second` is atomic and owns what it points to.
-  package let start: UnsafeRawPointer
-  package let count: Int
+  @usableFromInline package let start: UnsafeRawPointer
+  @usableFromInline package let count: Int
   /// Nil: not requested yet. This object itself, not retained: there is no second form. Otherwise a retained second
   /// form.
   private let second = Atomic<UnsafeRawPointer?>(nil)

@@ -402,7 +402,7 @@ extension JSONScanner {
     guard length &- position > count &+ 3, byte(position) == UInt8(ascii: "\""),
       byte(position &+ count &+ 1) == UInt8(ascii: "\""), byte(position &+ count &+ 2) == UInt8(ascii: ":")
     else { return false }
-    for index in 0..<count where byte(position &+ 1 &+ index) != name.utf8Start[index] { return false }
+    guard SWAR.same(start + (position &+ 1), UnsafeRawPointer(name.utf8Start), count: count) else { return false }
     position &+= count &+ 3
     return true
   }

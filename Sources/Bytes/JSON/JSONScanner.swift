@@ -2,11 +2,12 @@
 ///
 /// It holds positions, not memory, so it may be kept as long as the scanner's input is.
 @frozen
+@usableFromInline
 package struct JSONSlice: Sendable {
   @usableFromInline let offset: Int
-  package let count: Int
+  @usableFromInline package let count: Int
   /// Whether a string holds backslash escapes, so that its bytes are not yet its text.
-  package let isEscaped: Bool
+  @usableFromInline package let isEscaped: Bool
 
   @inlinable
   init(offset: Int, count: Int, isEscaped: Bool) {
@@ -17,10 +18,13 @@ package struct JSONSlice: Sendable {
 }
 
 /// What kind of value comes next.
+@usableFromInline
 package enum JSONKind: Sendable { case object, array, string, number, bool, null }
 
 /// Why a text was refused, and at which byte.
+@usableFromInline
 package struct JSONError: Error, Sendable, Equatable {
+  @usableFromInline
   package enum Reason: Sendable, Equatable {
     case unexpectedEnd, unexpectedByte(UInt8), badEscape, badNumber, tooDeep, trailingBytes
     case decimal(DecimalError)
@@ -29,7 +33,7 @@ package struct JSONError: Error, Sendable, Equatable {
   /// Offset in bytes from the start of the text.
   package let offset: Int
 
-  package init(reason: Reason, offset: Int) {
+  @usableFromInline package init(reason: Reason, offset: Int) {
     self.reason = reason
     self.offset = offset
   }
@@ -48,6 +52,7 @@ package struct JSONError: Error, Sendable, Equatable {
 ///     }
 ///     try json.end()
 @frozen
+@usableFromInline
 package struct JSONScanner: ~Copyable, ~Escapable {
   @usableFromInline let start: UnsafeRawPointer
   @usableFromInline let length: Int
@@ -58,7 +63,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   @usableFromInline var isFirst = true
 
   /// The deepest nesting `skipValue` follows.
-  package static let depthLimit = 64
+  @usableFromInline package static let depthLimit = 64
 
   @inlinable
   @_lifetime(copy bytes)

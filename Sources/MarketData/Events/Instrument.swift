@@ -2,8 +2,9 @@ import Bytes
 
 /// The place of an instrument in the `Market` that carries it; dense from 0, never reused in a run.
 @frozen
+@usableFromInline
 package struct InstrumentID: Sendable, Hashable, RawRepresentable {
-  package let rawValue: Int32
+  @usableFromInline package let rawValue: Int32
   @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
   @inlinable package init(_ index: Int) { self.rawValue = Int32(index) }
   @inlinable package var index: Int { Int(rawValue) }

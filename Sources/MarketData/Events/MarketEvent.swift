@@ -1,10 +1,11 @@
 import Bytes
 
 /// Which way the **taker** traded; venues that report the maker's side are turned round by their handler.
-@frozen package enum TakerSide: UInt8, Sendable { case buy, sell }
+@usableFromInline @frozen package enum TakerSide: UInt8, Sendable { case buy, sell }
 
 /// A venue's name for a trade, at most 40 bytes of it, held in place: numbers, 27-digit numbers and UUIDs alike.
 @frozen
+@usableFromInline
 package struct TradeID: Sendable {
   @usableFromInline var storage: InlineArray<40, UInt8>
   @usableFromInline var length: UInt8
@@ -75,16 +76,17 @@ package struct TradeID: Sendable {
 
 /// An execution.
 @frozen
+@usableFromInline
 package struct Trade: Sendable {
-  package var instrument: InstrumentID
-  package var id: TradeID
-  package var price: Int64
-  package var size: Int64
-  package var side: TakerSide
+  @usableFromInline package var instrument: InstrumentID
+  @usableFromInline package var id: TradeID
+  @usableFromInline package var price: Int64
+  @usableFromInline package var size: Int64
+  @usableFromInline package var side: TakerSide
   /// The venue's time of the execution.
-  package var time: Timestamp
+  @usableFromInline package var time: Timestamp
   /// From before the subscription: it fills history, but is not news, makes no pulse and is not published as an update.
-  package var isBacklog: Bool
+  @usableFromInline package var isBacklog: Bool
 
   @inlinable
   package init(
@@ -103,14 +105,15 @@ package struct Trade: Sendable {
 
 /// The best bid and ask. A side without orders has size 0 and price 0.
 @frozen
+@usableFromInline
 package struct Quote: Sendable, Equatable {
-  package var instrument: InstrumentID
-  package var bid: Int64
-  package var bidSize: Int64
-  package var ask: Int64
-  package var askSize: Int64
+  @usableFromInline package var instrument: InstrumentID
+  @usableFromInline package var bid: Int64
+  @usableFromInline package var bidSize: Int64
+  @usableFromInline package var ask: Int64
+  @usableFromInline package var askSize: Int64
   /// The venue's time, or the time of arrival where the venue gives none.
-  package var time: Timestamp
+  @usableFromInline package var time: Timestamp
 
   @inlinable
   package init(instrument: InstrumentID, bid: Int64, bidSize: Int64, ask: Int64, askSize: Int64, time: Timestamp) {
@@ -151,9 +154,10 @@ package struct Ticker: Sendable {
 
 /// The size that now stands at a price; 0 removes the level.
 @frozen
+@usableFromInline
 package struct PriceLevel: Sendable, Hashable {
-  package var price: Int64
-  package var size: Int64
+  @usableFromInline package var price: Int64
+  @usableFromInline package var size: Int64
 
   @inlinable
   package init(price: Int64, size: Int64) {
@@ -165,17 +169,18 @@ package struct PriceLevel: Sendable, Hashable {
 /// A book message that passed its venue's sequence rule. Its levels are in the batch: `bids[bidRange]`,
 /// `asks[askRange]`.
 @frozen
+@usableFromInline
 package struct BookEvent: Sendable {
-  @frozen package enum Kind: UInt8, Sendable { case snapshot, delta }
-  package var instrument: InstrumentID
-  package var kind: Kind
-  package var bidRange: Range<Int>
-  package var askRange: Range<Int>
+  @usableFromInline @frozen package enum Kind: UInt8, Sendable { case snapshot, delta }
+  @usableFromInline package var instrument: InstrumentID
+  @usableFromInline package var kind: Kind
+  @usableFromInline package var bidRange: Range<Int>
+  @usableFromInline package var askRange: Range<Int>
   /// The venue's time, or the time of arrival where the venue gives none.
-  package var time: Timestamp
+  @usableFromInline package var time: Timestamp
   /// The venue's checksum of the book after this message. The market compares it with the result of
   /// `Market.Configuration.checksum`.
-  package var checksum: UInt32?
+  @usableFromInline package var checksum: UInt32?
 
   @inlinable
   package init(

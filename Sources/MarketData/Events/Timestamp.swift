@@ -3,8 +3,9 @@
 /// `now` parameters are timestamps of the gateway's own clock, which never goes back: it runs on the monotonic clock
 /// and is set by the wall clock. Venue times are whatever the venue says.
 @frozen
+@usableFromInline
 package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable {
-  package var rawValue: Int64
+  @usableFromInline package var rawValue: Int64
 
   @inlinable package init(rawValue: Int64) { self.rawValue = rawValue }
   @inlinable package init(microseconds: Int64) { self.rawValue = microseconds }
