@@ -236,6 +236,45 @@ test("a gateway that ends greys everything and says so; its return clears it", {
     }
   }));
 
+test("what a gateway does not have yet is grey until it comes, in the list and on its own page", { skip, timeout: 150_000 }, () =>
+  withBrowser({}, async (browser) => {
+    const ports = [await freePort(), await freePort()];
+    const simulate = (venue, port) => Program.start(["simulate", "--venue", venue, "--listen", `127.0.0.1:${port}`]);
+    const feeds = [
+      "--feed", "kraken=BTC-USD", "--endpoint", `kraken=ws://127.0.0.1:${ports[0]}/v2`,
+      "--feed", "coinbase=BTC-USD", "--endpoint", `coinbase=ws://127.0.0.1:${ports[1]}`,
+    ];
+    const venues = [simulate("kraken", ports[0]), simulate("coinbase", ports[1])];
+    let own, again;
+    try {
+      own = await Gateway.start(feeds);
+      await browser.go(own.url);
+      await prices(browser, 2);
+      const words = async () => browser.run("return document.body.textContent");
+      const said = "kraken has not told its markets yet";
+      await venues[0].stop();
+      await own.stop();
+      again = await Gateway.start(feeds, own.port);
+      await eventually("the list says it", async () => (await browser.text(".row.is-dead .why-dead"))?.includes(said), 40);
+      assert.equal(await browser.count(".row.is-dead"), 1);
+      const market = await Browser.open({});
+      try {
+        await market.go(`${own.url}/#/market/kraken%3ABTC-USD`);
+        await eventually("its page says it", async () => (await market.text("main"))?.includes(said), 40);
+        venues[0] = simulate("kraken", ports[0]);
+        await eventually("the page has a price", async () => /\d/.test((await market.text(".ticker .visually-hidden")) ?? ""), 40);
+        await eventually("the page is not grey", async () => (await market.count(".is-dead")) === 0, 40);
+        assert.ok(!(await market.text("main")).includes(said));
+      } finally {
+        await market.close();
+      }
+      await eventually("the list is not grey", async () => (await browser.count(".row.is-dead")) === 0, 40);
+      assert.ok(!(await words()).includes(said));
+    } finally {
+      for (const each of [own, again, ...venues]) await each?.stop();
+    }
+  }));
+
 test("a dead feed greys exactly what it feeds, and says why; its return clears it", { skip, timeout: 150_000 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
   const ports = [await freePort(), await freePort()];

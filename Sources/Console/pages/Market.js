@@ -88,10 +88,20 @@ export default class Market extends Page {
     };
     this.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
       hasPulse = true;
+      if (this.failure !== undefined) {
+        this.failure = undefined;
+        this.mark();
+      }
       priced(pulse.price, info.type === "update");
       if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
       setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
-    }, ({ type, error }) => { if (type === "failed") this.#failed(error); });
+    }, ({ type, error, isFinal }) => {
+      if (type !== "failed") return;
+      if (isFinal) return this.#failed(error);
+      // The client asks again by itself: the venue has not told its markets yet.
+      this.failure = said(error);
+      this.mark();
+    });
     this.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
       if (!hasPulse && figures.last !== undefined) priced(figures.last);
       if (figures.change_pct_24h !== undefined) this.chip.show(figures.change_pct_24h);
@@ -165,7 +175,7 @@ export default class Market extends Page {
   }
 
   mark() {
-    const why = whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
+    const why = this.failure ?? whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
     this.element.classList.toggle("is-dead", why !== null);
     setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They go on by themselves.`);
     setText(this.source, `From ${this.venue}, ${feed?.state ?? "state unknown"}; last heard ${age(feed?.age_ms)} ago.`);

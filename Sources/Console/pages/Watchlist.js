@@ -206,6 +206,10 @@ class Row {
       client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
         if (info.type === "failed") this.failure = said(info.error);
         if (pulse === undefined) return this.mark();
+        if (this.failure !== undefined) {
+          this.failure = undefined;
+          this.mark();
+        }
         this.#price = pulse.price;
         ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
