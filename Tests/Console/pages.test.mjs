@@ -248,6 +248,8 @@ test("what a gateway does not have yet is grey until it comes, in the list and o
     let own, again;
     try {
       own = await Gateway.start(feeds);
+      // The list is made of what there is when the page is opened.
+      await eventually("both are there", async () => (await (await fetch(`${own.url}/v1/instruments`)).json()).instruments?.length === 2);
       await browser.go(own.url);
       await prices(browser, 2);
       const words = async () => browser.run("return document.body.textContent");

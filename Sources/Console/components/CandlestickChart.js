@@ -5,7 +5,7 @@ import { Chart, stroke } from "./Chart.js";
 /** µs of each interval. */
 const INTERVALS = { "1m": 60e6, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
 
-/** Candles with their volume in the lowest quarter: rising ones hollow, falling ones filled, those observed in part pale. */
+/** Candles above their volume: rising ones hollow, falling ones filled, partly observed ones pale. */
 export class CandlestickChart extends Chart {
   #candles = [];
 

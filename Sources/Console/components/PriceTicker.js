@@ -9,7 +9,7 @@ const FROM = { up: "translateY(100%)", down: "translateY(-100%)" };
 const sight = new IntersectionObserver((entries) => { for (const { target, isIntersecting } of entries) shown.get(target)?.isSeen(isIntersecting); });
 const shown = new WeakMap();
 
-/** A price whose changed digits roll and whose ring pulses when it moves, from the gateway's 100 ms pulse. */
+/** A price: changed digits roll, and its ring pulses when it moves. */
 export class PriceTicker {
   #quote;
   #text = "";

@@ -5,7 +5,7 @@ import { described } from "../rules.js";
 const HERTZ = 880;
 const BEAT = 1_000;
 
-/** Rings for every alert that is not acknowledged: a bar on every page, and where they are allowed a sound and a notification. */
+/** Rings for unacknowledged alerts: a bar on every page and, if allowed, a sound and a notification. */
 export class Ringer {
   #alerts;
   #ringing = new Map();

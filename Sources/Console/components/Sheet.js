@@ -48,7 +48,7 @@ export function numberInput(id, value = "") {
 /** A box to tick. */
 export function tick(id, label, properties) { return el("label.choice", el("input", { type: "checkbox", id, ...properties }), label); }
 
-/** A text field that suggests the gateway's markets. Returns the input and its list, which belong together. */
+/** A text field that suggests the gateway's markets: the input and its list. */
 export function marketField(session, id, value = "") {
   const markets = el("datalist", { id: `${id}-markets` });
   const input = el("input", { id, value, required: true, autocomplete: "off", spellcheck: false, placeholder: "kraken:BTC-USD", pattern: "[a-z0-9_]+:[A-Za-z0-9._\\-]+" });

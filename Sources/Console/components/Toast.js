@@ -7,7 +7,7 @@ const LIMIT = 5;
 const waiting = [];
 let shown = null;
 
-/** A short message that goes by itself, or when it is clicked. One stands at a time; equal ones are one. */
+/** A short message that goes by itself or when clicked; one at a time. */
 export function toast(message, kind = "info") {
   if (shown?.message === message || waiting.some((each) => each.message === message)) return;
   waiting.push({ message, kind });

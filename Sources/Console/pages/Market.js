@@ -88,19 +88,14 @@ export default class Market extends Page {
     };
     this.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
       hasPulse = true;
-      if (this.failure !== undefined) {
-        this.failure = undefined;
-        this.mark();
-      }
+      if (this.failure) this.mark(this.failure = undefined);
       priced(pulse.price, info.type === "update");
       if (pulse.change_pct_24h !== undefined) this.chip.show(pulse.change_pct_24h);
       setText(this.updated, `Last update ${clock(pulse.time ?? info.time)}`);
     }, ({ type, error, isFinal }) => {
       if (type !== "failed") return;
-      if (isFinal) return this.#failed(error);
-      // The client asks again by itself: the venue has not told its markets yet.
-      this.failure = said(error);
-      this.mark();
+      if (isFinal) this.#failed(error);
+      else this.mark(this.failure = said(error));
     });
     this.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
       if (!hasPulse && figures.last !== undefined) priced(figures.last);

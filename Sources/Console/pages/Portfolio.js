@@ -180,7 +180,7 @@ export default class Portfolio extends Page {
   }
 }
 
-/** What this browser keeps, whatever stands there: lines that are none are left out, and so is an asset's second. */
+/** What this browser keeps, without unreadable lines and repeated assets. */
 function keptPortfolio() {
   const kept = stored.read("portfolio", {}), seen = new Set();
   const lines = (name, amounts) => (Array.isArray(kept?.[name]) ? kept[name] : []).filter((item) => (

@@ -82,7 +82,7 @@ export default class Watchlist extends Page {
     this.#rows.clear();
   }
 
-  /** Rows in the order of the symbols. What stays keeps its streams, and what stands where it belongs is not touched. */
+  /** Puts the rows in the order of the symbols. Rows that stay keep their streams. */
   #show() {
     const { symbols, list } = this;
     for (const [symbol, row] of this.#rows) {
@@ -206,10 +206,7 @@ class Row {
       client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
         if (info.type === "failed") this.failure = said(info.error);
         if (pulse === undefined) return this.mark();
-        if (this.failure !== undefined) {
-          this.failure = undefined;
-          this.mark();
-        }
+        if (this.failure) this.mark(this.failure = undefined);
         this.#price = pulse.price;
         ticker.show(pulse.price, info.type === "update");
         changeShown(pulse.change_pct_24h);
