@@ -272,6 +272,8 @@ test("what a gateway does not have yet is grey until it comes, in the list and o
       }
       await eventually("the list is not grey", async () => (await browser.count(".row.is-dead")) === 0, 40);
       assert.ok(!(await words()).includes(said));
+      // Those of the time in which there was no gateway.
+      await browser.errors();
     } finally {
       for (const each of [own, again, ...venues]) await each?.stop();
     }
