@@ -169,7 +169,7 @@ enum OpenAPIDocument {
     }
     if isReading, answer.isTagged { out.append(",\"304\":{\"description\":\"Nothing has changed\"}") }
     var statuses = Set(answer.statuses).union(refusals)
-    if !isReading { statuses.formUnion([409, 413, 415]) }
+    if !isReading { statuses.formUnion([409, 413, 415, 422]) }
     // Whatever names a symbol may name one that there is not.
     if route.path.contains("}") { statuses.insert(404) }
     for status in statuses.sorted() {

@@ -43,6 +43,8 @@ struct OpenAPIDocumentTests {
     #expect("kraken:BTC-USD".firstMatch(of: allowed) != nil && "a\u{1}".firstMatch(of: allowed) == nil)
     let creation = paths["/v1/alerts"]?["post"]?["requestBody"] as? [String: Any]
     #expect(creation?["required"] as? Bool == true && paths["/v1/alerts"]?["get"]?["requestBody"] == nil)
+    let refusals = paths["/v1/webhooks"]?["post"]?["responses"] as? [String: Any]
+    #expect(refusals?["422"] != nil, "a body that cannot be used")
     // What is described is there.
     #expect(Set(OpenAPIDocument.answers.keys).subtracting(paths.keys) == [])
   }
