@@ -47,8 +47,8 @@ package class SimulatedSession {
   final let faults: FaultInjector
   private final var output: [SimulatedOutput] = []
   private final var held: (payload: SharedBytes, instrument: Int, truth: SimulatedTruth?)?
-  /// Whether a message waits for the one that it is to follow: the book that it is part of is half sent.
-  final var holdsBack: Bool { held != nil }
+  /// The instrument of a message that waits for the one that it is to follow.
+  final var heldInstrument: Int? { held?.instrument }
   package final private(set) var framesSent = 0
   /// Nothing is sent or taken any more.
   package final private(set) var isEnded = false

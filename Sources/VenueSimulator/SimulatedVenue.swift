@@ -118,8 +118,10 @@ package final class SimulatedVenue {
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
     faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.carried != .everything
-      || !closing.isEmpty || !scheduled.isEmpty || sessions.contains(where: \.holdsBack)
+      || !closing.isEmpty || !scheduled.isEmpty
   }
+  /// Whether a message of this instrument waits for the one that it is to follow: its book is half sent.
+  package func holdsBack(_ instrument: Int) -> Bool { sessions.contains { $0.heldInstrument == instrument } }
   package var isSilent: Bool { faults.silence != nil }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
   package var isWitnessed: Bool {
