@@ -201,7 +201,8 @@ say "stood still: the watchdog restarted it"
 # Where this machine lets nobody raise a limit, libdispatch complains of its first thread's priority.
 allowed="Failed to set thread priority.*errno=13"
 grep -q "Max nice priority *24" "/proc/$(of MainPID)/limits" && allowed="(nothing)"
-! journalctl -u tidegate --no-pager | grep -i "failed to\|fatal" | grep -v "$allowed" || fail "the journal has complaints"
+! journalctl -u tidegate --no-pager | grep -i "failed to\|fatal" | grep -v "$allowed" ||
+  fail "the journal has complaints"
 systemctl stop tidegate
 is Result success
 is SubState dead

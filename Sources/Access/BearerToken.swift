@@ -1,7 +1,8 @@
 import HTTP1
 
-/// Reads the token of a request (RFC 6750). Only `Authorization: Bearer …` may contain it, because URLs end up in logs,
-/// histories and `Referer` fields. A browser, which cannot set headers on a WebSocket, sends its token in `hello`.
+/// Reads the token of a request (RFC 6750). Only `Authorization: Bearer …` may contain it, because URLs end up in
+/// logs, histories and `Referer` fields. A browser, which cannot set headers on a WebSocket, sends its token in
+/// `hello`.
 package enum BearerToken {
   package enum Problem: Error, Equatable {
     /// A token in the query.

@@ -149,8 +149,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
 
   // MARK: The end of a turn
 
-  /// The number of subscriptions and snapshots that the publisher serves in one turn. Each takes 2 to 20 µs, and 200 µs
-  /// for the largest books.
+  /// The number of subscriptions and snapshots that the publisher serves in one turn. Each takes 2 to 20 µs, and 200
+  /// µs for the largest books.
   private static let commandsPerTurn = 256
   private var commandsLeft = LoopNode.commandsPerTurn
 

@@ -11,7 +11,7 @@ enum LoopProbe {
     let silent: Mutex<Set<Int>?>
     init(_ loops: [EventLoop]) { silent = Mutex(Set(loops.map(\.index))) }
 
-    /// What is silent when the round ends by this call; nil if it continues, or is over already.
+    /// Returns the silent loops if this call ends the round; nil if the round continues or has already ended.
     func end(answered loop: Int?) -> [Int]? {
       silent.withLock { silent in
         guard var left = silent else { return nil }

@@ -236,7 +236,8 @@ test("a gateway that ends greys everything and says so; its return clears it", {
     }
   }));
 
-test("what a gateway does not have yet is grey until it comes, in the list and on its own page", { skip, timeout: 150_000 }, () =>
+const later = "what a gateway does not have yet is grey until it comes, in the list and on its own page";
+test(later, { skip, timeout: 150_000 }, () =>
   withBrowser({}, async (browser) => {
     const ports = [await freePort(), await freePort()];
     const simulate = (venue, port) => Program.start(["simulate", "--venue", venue, "--listen", `127.0.0.1:${port}`]);
@@ -249,7 +250,10 @@ test("what a gateway does not have yet is grey until it comes, in the list and o
     try {
       own = await Gateway.start(feeds);
       // The list is made of what there is when the page is opened.
-      await eventually("both are there", async () => (await (await fetch(`${own.url}/v1/instruments`)).json()).instruments?.length === 2);
+      await eventually("both are there", async () => {
+        const list = await (await fetch(`${own.url}/v1/instruments`)).json();
+        return list.instruments?.length === 2;
+      });
       await browser.go(own.url);
       await prices(browser, 2);
       const words = async () => browser.run("return document.body.textContent");
@@ -257,14 +261,16 @@ test("what a gateway does not have yet is grey until it comes, in the list and o
       await venues[0].stop();
       await own.stop();
       again = await Gateway.start(feeds, own.port);
-      await eventually("the list says it", async () => (await browser.text(".row.is-dead .why-dead"))?.includes(said), 40);
+      const why = () => browser.text(".row.is-dead .why-dead");
+      await eventually("the list says it", async () => (await why())?.includes(said), 40);
       assert.equal(await browser.count(".row.is-dead"), 1);
       const market = await Browser.open({});
       try {
         await market.go(`${own.url}/#/market/kraken%3ABTC-USD`);
         await eventually("its page says it", async () => (await market.text("main"))?.includes(said), 40);
         venues[0] = simulate("kraken", ports[0]);
-        await eventually("the page has a price", async () => /\d/.test((await market.text(".ticker .visually-hidden")) ?? ""), 40);
+        const price = () => market.text(".ticker .visually-hidden");
+        await eventually("the page has a price", async () => /\d/.test((await price()) ?? ""), 40);
         await eventually("the page is not grey", async () => (await market.count(".is-dead")) === 0, 40);
         assert.ok(!(await market.text("main")).includes(said));
       } finally {

@@ -93,7 +93,7 @@ struct AlertRequest {
 }
 
 extension PublicAPI {
-  /// What a write costs, in the unit of `MarketAnswer.pieceCost`: it is compiled, and written to the store.
+  /// The cost of a write, in the unit of `MarketAnswer.pieceCost`: the desk compiles the rule and stores it.
   private static let writeCost = 4 * MarketAnswer.pieceCost
 
   /// Answers a request about alerts.

@@ -133,8 +133,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var thresholdBytes = 512
     /// 1 (fast)…9 (small).
     package var level = 1
-    /// The window of both directions as a power of two, 9…15; clients with a smaller window get no compression. Common
-    /// clients request at least 12.
+    /// The window of both directions as a power of two, 9…15; clients with a smaller window get no compression.
+    /// Common clients request at least 12.
     package var windowBits = 12
     package init() {}
   }

@@ -66,7 +66,7 @@ package final class HistoryKeeper: Sendable {
     var rows = 0
     /// At most one of an instrument.
     var latest: [String: LatestState] = [:]
-    /// What every instrument is and whether it is observed, for a file that has to be started again.
+    /// Every instrument and whether it is observed. A new file starts with this.
     var instruments: [String: Instrument] = [:]
     var observed: [String: Bool] = [:]
     var lost = 0

@@ -26,7 +26,7 @@ struct PortfolioAnswer {
     names = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// What a write costs, in the unit of `MarketAnswer.pieceCost`: the portfolio is summed again, and written.
+  /// The cost of a write, in the unit of `MarketAnswer.pieceCost`: the desk sums the portfolio and stores it.
   private static let writeCost = 4 * MarketAnswer.pieceCost
   /// Transactions in one answer.
   static let pageLimit = 1_000

@@ -63,8 +63,8 @@ struct TradeBridge {
   }
 
   /// Decides about the held trades. Nil: the earlier trades are not known yet, or all held trades were published by the
-  /// earlier run and are dropped; the next trades may join. Otherwise the bridge has finished. O(held × told), for each
-  /// message until then.
+  /// earlier run and are dropped; the next trades may join. Otherwise the bridge has finished. O(held × told), for
+  /// each message until then.
   mutating func cross() -> Crossing? {
     guard let told, !held.isEmpty else { return nil }
     let order = order

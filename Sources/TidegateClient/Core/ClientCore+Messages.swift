@@ -61,7 +61,7 @@ extension ClientCore {
     sendAsked(now: now, into: &actions)
     let items = AskedItems(resuming.values.map(\.self))
     resumed(ok, into: &actions)
-    // What is not there yet was subscribed to beside `hello`, and is requested again from there.
+    // The client subscribed to the other streams beside `hello`; that request's answer schedules the retry.
     for failure in failed where failure.retryAfterMilliseconds == nil {
       for item in items.matching(failure.channel, failure.symbol) { refuse(item, Refusal(failure), into: &actions) }
     }

@@ -63,10 +63,10 @@ final class FaultInjector {
   var slowUntil: Timestamp?
   /// What clients send before is not heard.
   var deafUntil: Timestamp?
-  /// What the next answers are to have wrong, one after the other: with candles, and with names.
+  /// The faults of the next answers, in order: one queue for candles, one for names.
   private var candleFaults: [CandleFault] = []
   private var nameFaults: [NameFault] = []
-  /// Where the truth is, if it is to be told with the messages.
+  /// The market whose true books go with the messages; nil if none do.
   var witnessed: SimulatedMarket?
 
   /// Frame faults waiting at once; more are dropped, the oldest first.
@@ -101,7 +101,7 @@ final class FaultInjector {
     queue.append(fault)
   }
 
-  /// What is wrong with the answer that is about to be made.
+  /// Takes the fault of the next answer; nil if it has none.
   func takeCandleFault() -> CandleFault? { take(&candleFaults) }
   func takeNameFault() -> NameFault? { take(&nameFaults) }
 

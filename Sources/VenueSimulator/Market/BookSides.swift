@@ -36,7 +36,7 @@ struct LevelBatch {
     for level in change.asks { asks[level.price] = level.size }
   }
 
-  /// What was gathered, which is then forgotten; nil if there is nothing.
+  /// Removes and returns the gathered levels; nil if there are none.
   mutating func take() -> BookSides? {
     guard !bids.isEmpty || !asks.isEmpty else { return nil }
     defer { removeAll() }

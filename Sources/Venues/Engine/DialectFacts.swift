@@ -160,8 +160,8 @@ struct DialectFacts {
   enum Greeting {
     /// Nothing is awaited.
     case unanswered
-    /// It must be answered before `RequestDeadline.answer` has passed, and before any subscription is: the connection
-    /// is of no use without.
+    /// The venue must answer it before `RequestDeadline.answer` has passed and before it answers a subscription. Else
+    /// the engine leaves the connection.
     case required
     /// A request like others, which is sent again until it is answered.
     case request

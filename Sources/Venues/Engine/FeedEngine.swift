@@ -220,7 +220,7 @@ package final class FeedEngine {
     }
   }
 
-  /// Sends what a connection begins with, if the venue is told anything.
+  /// Sends the greeting of a connection, if the venue has one.
   func greet(_ now: Timestamp) {
     guard let greeting = spell(.greeting, now) else { return }
     send(greeting, now)

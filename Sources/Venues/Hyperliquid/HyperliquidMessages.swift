@@ -88,8 +88,8 @@ extension Hyperliquid {
 
   private static let bookFormat = BookFormat(title: "l2Book", level: .object(price: "px", size: "sz"))
 
-  /// What `l2Book`, `bbo` and `activeAssetCtx` have in common: `{"coin":"BTC","time":…,"…":…}`. The value of `field` is
-  /// read where it stands once the coin is known; else it waits.
+  /// What `l2Book`, `bbo` and `activeAssetCtx` have in common: `{"coin":"BTC","time":…,"…":…}`. The value of
+  /// `field` is read where it stands once the coin is known; else it waits.
   private func readEntry(
     _ reader: inout FieldReader, _ title: StaticString, _ field: StaticString, _ instruments: inout InstrumentTable,
     now: Timestamp,

@@ -66,7 +66,7 @@ struct BookFormat {
 struct UpdateFormat {
   /// Nil where the symbol stands outside the object.
   var symbol: StaticString?
-  /// What stands around the symbol; without it the message is another stream's.
+  /// The text before and after the symbol. A message without them belongs to another stream.
   var prefix: StaticString = ""
   var suffix: StaticString = ""
   /// The number of the first change in it; nil where there is one number.
@@ -290,7 +290,7 @@ extension InstrumentTable {
   /// before them at nearly every venue; else they wait for it, and are left out where it does not come. O(levels).
   /// - Parameters:
   ///   - place: where the symbol stands outside the object.
-  ///   - other: reads the value of a field that is none of `format`'s; false, and nothing is read, if it is of no use.
+  ///   - other: reads the value of a field that `format` does not name. It returns false, and reads nothing, to skip it.
   mutating func readUpdate(
     _ reader: inout FieldReader, of place: Int? = nil, _ format: UpdateFormat, _ book: BookFormat,
     into batch: inout EventBatch,

@@ -78,11 +78,12 @@ package struct PerMessageDeflate: Sendable, Equatable {
     /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Without, an idle
     /// connection holds nothing.
     package var clientTakesOver: Bool
-    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers of less
-    /// than the lower bound are declined; the upper bound is used if a client requests nothing. Where both are the
+    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers of
+    /// less than the lower bound are declined; the upper bound is used if a client requests nothing. Where both are the
     /// same, every client gets the same bytes.
     package var serverWindowBits: ClosedRange<Int>
-    /// The largest window that the server wants to inflate with, 8…15; requested only if the client's offer allows it.
+    /// The largest window that the server wants to inflate with, 8…15; requested only if the client's offer allows
+    /// it.
     package var clientWindowBits: Int
 
     /// The defaults are of a server with many clients that are idle mostly. Twelve bits are what the smallest of the

@@ -133,7 +133,7 @@ struct SilentConnectionTests {
       let text = socket.received
       #expect(text.hasPrefix("HTTP/1.1 200") == (asks && !isStop), "\(text)")
       #expect(text.contains("Connection: close") == (asks && !isStop), "\(text)")
-      // Who does not ask is waited for no longer.
+      // The gateway waits no longer for a client that does not ask.
       harness.clock.pass(Self.second, harness.loop)
       #expect(isOver.withLock { $0 })
       harness.stop()

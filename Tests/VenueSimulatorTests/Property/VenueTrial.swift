@@ -239,7 +239,7 @@ final class VenueTrial {
   }
 
   var pendingTruth: SimulatedTruth?
-  /// What comes next has a level whose price cannot be read.
+  /// The next message has a level whose price is unreadable.
   private var isUnreadable = false
 
   private func take(_ parcel: Parcel) {

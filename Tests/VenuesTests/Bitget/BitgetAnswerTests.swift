@@ -42,7 +42,8 @@ extension BitgetHandlerTests {
   func bytes() {
     let names = (0..<12).map { "\($0 + 10)" + String(repeating: "X", count: 22) }
     let entries = names.map {
-      #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePlace":"1","volumePlace":"1","symbolType":"perpetual","symbolStatus":"normal"}"#
+      #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePlace":"1","volumePlace":"1","#
+        + #""symbolType":"perpetual","symbolStatus":"normal"}"#
     }
     let feed = HandlerHarness(Bitget.usdt, names.map { $0 + "-USDT-PERP" })
     feed.prepare()
@@ -110,7 +111,8 @@ extension BitgetHandlerTests {
   func hour() {
     let names = (0..<12).map { "C\($0)" }
     let entries = names.map {
-      #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePrecision":"1","quantityPrecision":"1","status":"online"}"#
+      #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePrecision":"1","#
+        + #""quantityPrecision":"1","status":"online"}"#
     }
     let feed = HandlerHarness(Bitget.spot, names.map { $0 + "-USDT" })
     feed.prepare()
