@@ -290,7 +290,7 @@ extension InstrumentTable {
   /// before them at nearly every venue; else they wait for it, and are left out where it does not come. O(levels).
   /// - Parameters:
   ///   - place: where the symbol stands outside the object.
-  ///   - other: reads the value of a field that `format` does not name. It returns false, and reads nothing, to skip it.
+  ///   - other: reads the value of a field that `format` does not name; it returns false, and reads nothing, to skip.
   mutating func readUpdate(
     _ reader: inout FieldReader, of place: Int? = nil, _ format: UpdateFormat, _ book: BookFormat,
     into batch: inout EventBatch,
