@@ -103,7 +103,7 @@ private struct DeckReader {
       return false
     }
     guard seen.insert(name).inserted else {
-      problem(path + name, "stands there twice", allowed: "each field once")
+      problem(path + name, "appears twice", allowed: "each field once")
       return false
     }
     return true
