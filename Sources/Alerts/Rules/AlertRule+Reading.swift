@@ -114,7 +114,7 @@ private enum RuleReader {
     var fields = Fields()
     try open(&json, "condition")
     while let key = try key(&json) {
-      guard fields.names.insert(key).inserted else { throw .invalid(field: key, reason: "is there twice") }
+      guard fields.names.insert(key).inserted else { throw .invalid(field: key, reason: "appears twice") }
       switch key {
       case "type": fields.type = try text(&json, key)
       case "symbol": fields.symbol = try text(&json, key)

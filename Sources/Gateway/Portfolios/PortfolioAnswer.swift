@@ -102,7 +102,7 @@ struct PortfolioAnswer {
   private func revision() throws(ProtocolError) -> Int64? {
     guard let match = request.fields["If-Match"], match != "*" else { return nil }
     guard match.hasPrefix("\""), match.hasSuffix("\""), let revision = Int64(match.dropFirst().dropLast()) else {
-      throw ProtocolError(.changed, "If-Match is no entity tag of a portfolio", hint: "send one ETag")
+      throw ProtocolError(.changed, "If-Match is not the entity tag of a portfolio", hint: "send its ETag")
     }
     return revision
   }

@@ -65,7 +65,7 @@ struct PortfolioCall: Sendable {
         let field = try json.decoded(key)
         guard known.contains(field) else {
           throw ProtocolError(
-            .invalidPortfolio, "there is no field `\(field.prefix(40))`",
+            .invalidPortfolio, "`\(field.prefix(40))` is not a field",
             hint: "there are: \(known.joined(separator: ", "))")
         }
         if field == "positions" {
@@ -95,7 +95,7 @@ struct PortfolioCall: Sendable {
         hint: "{\"name\":\"Savings\",\"currency\":\"EUR\",\"method\":\"fifo\"}")
     }
     if let name = form.name, !(1...nameLimit).contains(name.count) || name.utf8.count > 4 * nameLimit {
-      throw ProtocolError(.invalidPortfolio, "`name` has 1 to \(nameLimit) letters")
+      throw ProtocolError(.invalidPortfolio, "`name` must have 1 to \(nameLimit) letters")
     }
     if let currency = form.currency, !PortfolioContents.isAsset(currency) {
       throw ProtocolError(.invalidPortfolio, "`currency` is no asset", hint: "as in symbols: EUR, USD, BTC")

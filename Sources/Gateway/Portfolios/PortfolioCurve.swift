@@ -108,7 +108,7 @@ struct PortfolioCurve {
       .gather(entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id)) { outcome in
         switch outcome {
         case .busy:
-          var error = ProtocolError(.notReady, "too many requests wait for what is kept", hint: "ask again")
+          var error = ProtocolError(.notReady, "too many requests wait for stored candles", hint: "try again")
           error.retry = true
           error.retryAfterMilliseconds = 1_000
           reply(.failure(error))

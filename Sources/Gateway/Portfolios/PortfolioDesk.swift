@@ -206,7 +206,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
     guard known.digest == call.digest else {
       throw ProtocolError(
-        .keyReused, "this key came with another request before", hint: "give every new request a key of its own")
+        .keyReused, "this key was used for another request", hint: "give every new request a key of its own")
     }
     let portfolio = try find(known.portfolio, of: call.owner)
     guard let number = known.number else { return .portfolio(portfolio, isNew: false) }
@@ -299,10 +299,10 @@ package final class PortfolioDesk: @unchecked Sendable {
   private func checkRoom(for owner: String) throws(ProtocolError) {
     guard owners[owner]?.count ?? 0 < limits.perOwner else {
       throw ProtocolError(
-        .tooManyPortfolios, "you have \(limits.perOwner) portfolios already", hint: "delete one first")
+        .tooManyPortfolios, "you already have \(limits.perOwner) portfolios, the limit", hint: "delete one first")
     }
     guard portfolios.count < limits.total else {
-      throw ProtocolError(.tooManyPortfolios, "this gateway has \(limits.total) portfolios already")
+      throw ProtocolError(.tooManyPortfolios, "this gateway already has \(limits.total) portfolios, its limit")
     }
   }
 
@@ -385,7 +385,7 @@ package final class PortfolioDesk: @unchecked Sendable {
 
   static var unavailable: ProtocolError {
     var error = ProtocolError(
-      .unavailable, "the store cannot be written, so it is not certain that this was done",
+      .unavailable, "the store could not be written, so it is not certain that this was done",
       hint: "ask again with the same key")
     error.retry = true
     error.retryAfterMilliseconds = 1_000
