@@ -71,7 +71,7 @@ struct IncomingUpgrade: Sendable {
     case .warming where warmth.venues >= required: return offer(now)
     case .warming:
       return giveUp(
-        "\(warmth.live) of \(warmth.all) connections are live in time; ready-feeds asks for \(required) venues")
+        "\(warmth.live) of \(warmth.all) connections are live in time; ready-feeds requires \(required) venues")
     case .waiting: return giveUp("the process that serves did not hand over in time")
     case .taking, .ended: return []
     }
