@@ -210,7 +210,7 @@ final class CandleBackfill {
       if !isFailureTold {
         isFailureTold = true
         log.warning(
-          "candles could not be had; the first failure of this connection",
+          "candles could not be had; further failures of this connection are not logged",
           metadata: ["symbol": "\(page.symbol)", "interval": "\(page.resolution.name)", "reason": "\(error.detail)"])
       }
     }
