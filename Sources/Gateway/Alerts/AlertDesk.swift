@@ -363,7 +363,7 @@ package final class AlertDesk: @unchecked Sendable {
       commit()
     case .failure(let error):
       log.error(
-        "alerts are not written; nobody hears of them until they are", metadata: ["reason": "\(error.description)"])
+        "alerts are not written; clients hear of them only when they are", metadata: ["reason": "\(error.description)"])
       failure = error
       count()
       for completion in current.completions { completion(.failure(Self.unavailable)) }
