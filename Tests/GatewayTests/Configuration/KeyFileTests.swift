@@ -164,7 +164,7 @@ struct KeyFileTests {
     let expected = [
       "listen: does not belong in a key file", "access.keyz.a.sha256: unknown key", "did you mean access.keys?",
       "access.keys.a.sha256: is not allowed (file keys.yaml); allowed: the 64 hexadecimal digits",
-      "access.keys.b: unknown field chanels", "did you mean channels?", "access.keys.c: is no map",
+      "access.keys.b: unknown field chanels", "did you mean channels?", "access.keys.c: is not a map",
       "access.keys.d e: has no name", "access.issuers.g: has public-key",
       "access.issuers.tg_verysecret!: has no name", "access.anonymous.connections: \"1,2\" is not allowed",
     ]
