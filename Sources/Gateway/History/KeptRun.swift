@@ -12,7 +12,8 @@ struct KeptRun: Sendable {
   let streams: [String: [StoredStreams.Stream]]
   let sessions: [KeptSession]
 
-  /// - Parameter loops: the loops of this run. With another number of loops, streams have other numbers and none continues.
+  /// - Parameter loops: the loops of this run. With another number of loops, streams have other numbers, so none
+  ///   continues.
   init(_ stored: StoredStreams, loops: Int) {
     let streams = stored.loops == loops ? stored.streams : []
     numbering = KeptNumbering(
