@@ -203,7 +203,7 @@ private struct FormObject {
       let place = path.isEmpty ? "" : path + "."
       guard known.contains(field.name) else {
         throw PortfolioFormError(
-          place + field.name.prefix(40), "no such field; there are: " + known.joined(separator: ", "))
+          place + field.name.prefix(40), "is not a field; the fields are: " + known.joined(separator: ", "))
       }
       guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "appears twice") }
     }
