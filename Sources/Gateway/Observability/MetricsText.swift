@@ -71,7 +71,7 @@ enum MetricsText {
       "silent_ended_total", "counter", "Silent connections that were closed to make room for new ones.",
       node.endedForRoom)
     out.family(
-      "clients_closed_total", "counter", "Clients that are gone, by the reason: the client itself, or a rule.",
+      "clients_closed_total", "counter", "Ended clients, by reason: the client itself, a rule, an operator or a drain.",
       zip(ClientCounts.Ending.allCases, node.ends.ended).map { (["reason": $0.rawValue], "\($1)") })
     out.single("clients_degraded", "gauge", "Clients in a slower class than they asked for.", node.hub.degraded)
     out.family(
