@@ -5,7 +5,7 @@ import MarketData
 enum RequestParser {
   /// Bytes of an `id`.
   static let idLimit = 128
-  /// Elements of `streams`; a longer list is refused, since no client may have as many subscriptions.
+  /// The most elements of `streams`; a longer list is refused, because no client may have as many subscriptions.
   static let listLimit = 10_000
 
   private struct Fields {
@@ -45,7 +45,7 @@ enum RequestParser {
     return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
   }
 
-  /// Throws for the first field that the request does not have.
+  /// Throws for the first field that the request does not allow.
   private static func checkFields(_ fields: Fields, of op: String) throws(ProtocolError) {
     guard let known = fieldsByOp[op] else { return }
     let given: [(name: String, isThere: Bool)] =
@@ -294,7 +294,7 @@ enum RequestParser {
     return resume
   }
 
-  /// - Parameter hasPosition: whether it is one symbol with the place where the client stopped.
+  /// - Parameter hasPosition: whether the item has one symbol and the position where the client stopped.
   private static func item(
     _ scanner: inout JSONScanner, place: Int, hasPosition: Bool
   ) throws(JSONError) -> ClientRequest.Item {
@@ -482,7 +482,7 @@ enum RequestParser {
     return item
   }
 
-  /// An integer, or nil, with the value skipped, if it is something else.
+  /// An integer; nil for any other value, which is skipped.
   private static func number(_ scanner: inout JSONScanner) throws(JSONError) -> Int64? {
     guard scanner.peek() == .number else {
       try scanner.skipValue()

@@ -2,11 +2,11 @@ import Bytes
 import MarketData
 
 extension TopicSchema {
-  /// Every keyword that is understood, in the order of the guide.
+  /// The supported keywords, in the order of the guide.
   static let keywords =
     ["type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"]
     + ["minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
-  /// Those that say something to people alone.
+  /// Keywords that are only for people.
   static let annotations = ["$schema", "$id", "$comment", "title", "description", "default", "examples"]
   private static let dialect = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,13 +16,13 @@ extension TopicSchema {
       throw TopicSchemaError("", "has \(text.count) bytes; at most \(Limits.bytes) are read")
     }
     guard String(validating: text, as: UTF8.self) != nil else { throw TopicSchemaError("", "is not UTF-8 text") }
-    // A schema of a schema takes two levels: its properties, and the one of them.
+    // A schema in a schema takes two levels of JSON: `properties`, and the property.
     let value = try TopicValue(text, depth: 2 * Limits.depth + 2)
     if case .object = value {} else { throw TopicSchemaError("", "must be an object with keywords") }
     _ = try add(value, "", depth: 0)
   }
 
-  /// Adds a schema and those within; its number.
+  /// Adds a schema and the schemas in it; returns its number.
   private mutating func add(
     _ value: TopicValue, _ path: String, depth: Int
   ) throws(TopicSchemaError) -> Int {
@@ -92,7 +92,7 @@ extension TopicSchema {
     }
   }
 
-  /// `enum` and `const` both hold.
+  /// `enum` and `const` must both hold.
   private mutating func narrow(_ number: Int, to values: [TopicValue], _ place: String) throws(TopicSchemaError) {
     let left = nodes[number].values.map { known in values.filter { known.contains($0) } } ?? values
     guard !left.isEmpty else { throw TopicSchemaError(place, "excludes all values of `const` or `enum`") }
