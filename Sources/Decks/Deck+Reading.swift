@@ -58,7 +58,8 @@ private struct DeckReader {
       if cards.isEmpty {
         problem("cards", "is empty", allowed: "1 to \(Deck.Limits.cards) cards")
       } else if cards.allSatisfy({ $0.since ?? start > start }) {
-        problem("cards", "has no card that is there from `starts` on", allowed: "one without a later `since`")
+        problem(
+          "cards", "has no card for the days from `starts` on", allowed: "at least one card without a later `since`")
       }
     } else if problems.isEmpty {
       problem("cards", "is missing", allowed: "a list of cards")
@@ -103,7 +104,7 @@ private struct DeckReader {
       return false
     }
     guard seen.insert(name).inserted else {
-      problem(path + name, "stands there twice", allowed: "each field once")
+      problem(path + name, "appears twice", allowed: "each field once")
       return false
     }
     return true
@@ -224,7 +225,8 @@ private struct DeckReader {
     guard let domain = DeckDomain(rawValue: text) else {
       let shown = String(text.prefix(40))
       problem(
-        place, "\"\(shown)\" is none\(NearNames.question(shown, among: known))", allowed: known.joined(separator: ", "))
+        place, "\"\(shown)\" is not a domain\(NearNames.question(shown, among: known))",
+        allowed: known.joined(separator: ", "))
       return nil
     }
     return domain

@@ -15,8 +15,8 @@ import WebSocket
 /// During a turn, feeds publish into `outgoing` as they read. At the end of the turn, the node delivers everything to
 /// the hub, writes to clients with queued bytes, and sends one batch to the mailbox of each other loop that needs it.
 ///
-///     FeedSession.read ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
-///                                                                       └─ sendOutboxes ─▶ the other loops' hubs
+///     FeedLine ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
+///                                                               └─ sendOutboxes ─▶ the other loops' hubs
 final class LoopNode: FeedOwner, @unchecked Sendable {
   // `@unchecked`: all state except constants is used only on `loop`, which `assertOnLoop` checks at each entry; other
   // threads use `loop.execute`.

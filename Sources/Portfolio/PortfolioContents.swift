@@ -90,7 +90,7 @@ package enum PortfolioForm {
       try object.check(["asset", "quantity", "cost"], path)
       let asset = try object.asset(path)
       guard seen.insert(asset).inserted else {
-        throw PortfolioFormError(path + ".asset", "\(asset) stands there twice")
+        throw PortfolioFormError(path + ".asset", "\(asset) appears twice")
       }
       return PortfolioContents.Holding(
         asset: asset, quantity: try object.positive("quantity", path), cost: try object.number("cost", path))
@@ -203,9 +203,9 @@ private struct FormObject {
       let place = path.isEmpty ? "" : path + "."
       guard known.contains(field.name) else {
         throw PortfolioFormError(
-          place + field.name.prefix(40), "no such field; there are: " + known.joined(separator: ", "))
+          place + field.name.prefix(40), "is not a field; the fields are: " + known.joined(separator: ", "))
       }
-      guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "stands there twice") }
+      guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "appears twice") }
     }
   }
 

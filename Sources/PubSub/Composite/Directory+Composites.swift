@@ -33,7 +33,7 @@ package struct RateName: Sendable, Equatable {
 extension SubscriptionResolver {
   static let noConversions = ProtocolError(
     .forbidden, "your token does not allow all markets, and a conversion may go through any",
-    hint: "GET /v1/rates goes through those that it allows")
+    hint: "GET /v1/rates uses only the markets that it allows")
 
   static func noRate(_ name: String) -> ProtocolError {
     ProtocolError(
@@ -50,7 +50,7 @@ extension SubscriptionResolver {
         hint: "they have quote, ticker, pulse; GET /v1/quotes/composite:BTC-USD?depth=25 has the merged book")
     }
     if symbol.utf8.contains(UInt8(ascii: "*")) {
-      return ProtocolError(.unknownSymbol, "`\(shown)`: composite markets are named one by one")
+      return ProtocolError(.unknownSymbol, "`\(shown)`: a pattern cannot name composite markets; name each one")
     }
     let venues = "*:" + symbol.dropFirst(CompositeSymbol.prefix.count)
     if var early = notReady(venues) {

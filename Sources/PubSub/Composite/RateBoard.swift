@@ -75,7 +75,7 @@ package struct RateBoard {
         return RateChannel.unavailable(name, "no live market has the asset \(asset)")
       }
       return RateChannel.unavailable(
-        name, "at most \(ConversionTable.longest) live markets do not lead from \(name.base) to \(name.quote)")
+        name, "no chain of at most \(ConversionTable.longest) live markets leads from \(name.base) to \(name.quote)")
     }
     let source = conversion.path.compactMap { sources[$0] }
     return RateChannel.rate(conversion, name, source.contains(.simulated) ? .simulated : source.first ?? .live)

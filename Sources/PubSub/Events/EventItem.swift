@@ -33,15 +33,15 @@ struct EventItem: Equatable {
     for part in parts.dropFirst() {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard pair.count == 2, !pair[1].isEmpty else {
-        throw Self.problem("`\(part.prefix(40))` is no field with a value")
+        throw Self.problem("`\(part.prefix(40))` is not a field with a value")
       }
       guard Self.fields.contains(pair[0]) else {
         throw ProtocolError(
           .badRequest, "there is no field `\(pair[0].prefix(40))` here",
-          hint: "there are: \(Self.fields.joined(separator: ", "))")
+          hint: "the fields are: \(Self.fields.joined(separator: ", "))")
       }
       guard !values.contains(where: { $0.name == pair[0] }) else {
-        throw Self.problem("`\(pair[0])` stands twice in one element")
+        throw Self.problem("`\(pair[0])` appears twice in one element")
       }
       values.append(Value(name: pair[0], text: pair[1]))
     }

@@ -84,7 +84,7 @@ extension SubscriberHub {
   /// - Parameter symbol: any symbol of the venue; `*:` asks for any venue's.
   package func listNotReady(of symbol: String) -> ProtocolError? {
     guard var early = resolver.notReady(symbol) else { return nil }
-    early.hint = "ask again in a second"
+    early.hint = "retry in a second"
     return early
   }
 }

@@ -79,12 +79,12 @@ extension PortfolioRequestItem {
     -> PortfolioSubject
   {
     if let currency, !PortfolioContents.isAsset(currency) {
-      throw ProtocolError(.outOfRange, "`currency` is no asset", hint: "assets are written as in symbols: EUR, BTC")
+      throw ProtocolError(.outOfRange, "`currency` is not an asset", hint: "write assets as in symbols: EUR, BTC")
     }
     if let id {
       guard holdings == nil, positions == nil else {
         throw ProtocolError(
-          .badRequest, "`portfolio` comes without `holdings` and `positions`", hint: "name one, or send its contents")
+          .badRequest, "`portfolio` excludes `holdings` and `positions`", hint: "name one, or send its contents")
       }
       guard let owner = grant.owner else {
         throw ProtocolError(
@@ -105,7 +105,7 @@ extension PortfolioRequestItem {
       )
     }
     guard let currency else {
-      throw ProtocolError(.badRequest, "`currency` is missing", hint: "what costs and values are in: USD, EUR, BTC")
+      throw ProtocolError(.badRequest, "`currency` is missing", hint: "the currency of costs and values: USD, EUR, BTC")
     }
     for position in positions where !grant.allows(position.symbol) {
       throw ProtocolError(

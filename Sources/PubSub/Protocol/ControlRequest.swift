@@ -78,7 +78,7 @@ struct ControlFields {
     let name = try RequestParser.optionalString(slices[0], "action", json)
     guard let name, let action = ControlRequest.Action(rawValue: name), action.isOfStream else {
       let known = ControlRequest.Action.allCases.filter(\.isOfStream).map(\.rawValue).joined(separator: ", ")
-      throw ProtocolError(.badRequest, "`action` must say what is asked for", hint: "one of: \(known)")
+      throw ProtocolError(.badRequest, "`action` must name the action", hint: "one of: \(known)")
     }
     var request = ControlRequest(action)
     request.alert = try RequestParser.optionalString(slices[1], "alert", json)
@@ -94,7 +94,7 @@ struct ControlFields {
       throw .wrongType("key", "1 to \(ControlRequest.keyLimit) bytes")
     }
     guard request.key == nil || action == .create else {
-      throw ProtocolError(.badRequest, "`key` is of `create` alone")
+      throw ProtocolError(.badRequest, "only `create` takes a `key`")
     }
     return request
   }

@@ -28,7 +28,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case tooManyAlerts = "too_many_alerts"
     /// It is not at the revision that the request names.
     case changed
-    /// The same `key` came with another request before.
+    /// The same `key` was used for another request.
     case keyReused = "key_reused"
     /// The store cannot be written.
     case unavailable
@@ -50,7 +50,13 @@ package struct ProtocolError: Error, Sendable, Equatable {
     ProtocolError(.badRequest, "`\(field)` must be \(wanted)", hint: "the protocol reference shows every request")
   }
 
-  /// Appends `"code":…,"message":…` and what else there is, without braces.
+  /// What a refusal with this code means for its request.
+  package static func impact(of code: String) -> String {
+    code == Code.unavailable.rawValue
+      ? "it is not certain that this request was carried out" : "this request was not carried out"
+  }
+
+  /// Appends `"code":…,"message":…` and the other members that are set, without braces.
   package func append(to out: inout ByteBuffer, impact: String? = nil) {
     out.append("\"code\":\"")
     out.append(code.rawValue)

@@ -54,7 +54,7 @@ enum Replies {
   static func appendError(_ error: ProtocolError, id: String?, to out: inout ByteBuffer) {
     begin("error", id: id, to: &out)
     out.append(UInt8(ascii: ","))
-    error.append(to: &out, impact: "this request was not carried out")
+    error.append(to: &out, impact: ProtocolError.impact(of: error.code.rawValue))
     out.append(UInt8(ascii: "}"))
   }
 

@@ -41,7 +41,7 @@ enum RequestParser {
   /// The error of an unknown field: it is a spelling mistake, and its intended effect would be missing.
   private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
-    let list = known.isEmpty ? "there are none" : "there are: \(known.joined(separator: ", "))"
+    let list = known.isEmpty ? "it takes no fields" : "the fields are: \(known.joined(separator: ", "))"
     return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
   }
 
@@ -119,7 +119,7 @@ enum RequestParser {
   private static func request(_ fields: Fields, _ json: borrowing JSONScanner) throws(ProtocolError) -> ClientRequest {
     guard let op = fields.op else {
       throw ProtocolError(
-        .badRequest, "`op` must be a string that says what is asked for",
+        .badRequest, "`op` must be a string that names the request",
         hint: "one of: \(ClientRequest.ops.joined(separator: ", "))")
     }
     try checkFields(fields, of: op)
@@ -176,7 +176,7 @@ enum RequestParser {
     guard (0...60_000).contains(interval) else {
       throw ProtocolError(
         .outOfRange, "`interval_ms` is \(interval)",
-        hint: "0 to 60000; the nearest of 0, 100, 250, 1000, 5000 that is not faster is taken")
+        hint: "0 to 60000; the gateway uses the nearest of 0, 100, 250, 1000, 5000 that is not faster")
     }
     return Int(interval)
   }

@@ -66,7 +66,7 @@ package struct TopicSchema: Sendable, Equatable {
   }
 
   private func check(_ value: TopicValue, _ node: Node, _ path: String) throws(TopicSchemaError) {
-    if node.isNever { throw TopicSchemaError(path, "may not be there") }
+    if node.isNever { throw TopicSchemaError(path, "is not allowed") }
     if let kinds = node.kinds, !value.kinds.contains(where: { kinds.contains($0) }) {
       throw TopicSchemaError(path, "must be \(kinds.map(\.rawValue).sorted().joined(separator: " or "))")
     }
@@ -106,7 +106,7 @@ package struct TopicSchema: Sendable, Equatable {
       if let schema = node.properties[name] {
         try check(value, nodes[schema], place(name))
       } else if let others = node.others {
-        guard others >= 0 else { throw TopicSchemaError(place(name), "is no property of the topic's schema") }
+        guard others >= 0 else { throw TopicSchemaError(place(name), "is not a property of the topic's schema") }
         try check(value, nodes[others], place(name))
       }
     }
