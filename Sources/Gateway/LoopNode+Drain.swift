@@ -64,7 +64,7 @@ extension LoopNode {
     isDraining = true
     ending.deadline = min(ending.deadline, loop.moment + limit)
     ending.answersUntil = .min
-    for timer in timers { timer.cancel() }
+    stopTicks()
     stopFeeds()
     for case let session? in clients.sessions {
       clients.writeControl(to: session)

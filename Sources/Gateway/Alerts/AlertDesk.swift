@@ -36,8 +36,9 @@ package final class AlertDesk: @unchecked Sendable {
   static let ownerBytes = 512 << 10
   /// Firings that may wait for the disk. Beyond that, prices are ignored until they are written.
   static let firingLimit = 10_000
-  /// The interval between checks of the clocks, ms.
+  /// The interval between checks of the clocks, ms: with rules, and without.
   private static let tick = 100
+  private static let idleTick = 1_000
   /// The interval at which the store records which markets are live, µs.
   private static let liveInterval = 5 * Microseconds.second
   /// How long to wait before a failed transaction is tried again, ms.
@@ -132,6 +133,8 @@ package final class AlertDesk: @unchecked Sendable {
   /// When the outbox was last checked, steady µs.
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
+  /// The present interval between checks of the clocks, ms; 0: the timer does not run.
+  private var pace = 0
   private(set) var hasEnded = false
   /// The receiver of wanted markets and of shown documents; set once, before `start`.
   var outlet: (any AlertOutlet)?
@@ -188,11 +191,10 @@ package final class AlertDesk: @unchecked Sendable {
       self.outlet = outlet
       for symbol in uses.keys.sorted() { outlet.watch(watch(of: symbol)) }
       let source = DispatchSource.makeTimerSource(queue: queue)
-      source.schedule(
-        deadline: .now() + .milliseconds(Self.tick), repeating: .milliseconds(Self.tick), leeway: .milliseconds(5))
       source.setEventHandler { @Sendable [weak self] in self?.everyTick() }
-      source.activate()
       timer = source
+      setPace()
+      source.activate()
       settle()
     }
   }
@@ -213,6 +215,15 @@ package final class AlertDesk: @unchecked Sendable {
     }
     // Without a file there is nothing to wait for. A gateway on a simulated network must end in simulated time.
     if store == nil { queue.sync(execute: end) } else { queue.async(execute: end) }
+  }
+
+  /// Checks the clocks as often as the present rules need it.
+  private func setPace() {
+    let wanted = entries.isEmpty ? Self.idleTick : Self.tick
+    guard let timer, wanted != pace else { return }
+    pace = wanted
+    timer.schedule(
+      deadline: .now() + .milliseconds(wanted), repeating: .milliseconds(wanted), leeway: .milliseconds(5))
   }
 
   private func everyTick() {
@@ -274,6 +285,7 @@ package final class AlertDesk: @unchecked Sendable {
   }
 
   func count() {
+    setPace()
     sharedFigures.withLock { figures in
       figures.rules = entries.count
       figures.owners = owners.count
