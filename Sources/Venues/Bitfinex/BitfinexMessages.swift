@@ -294,15 +294,8 @@ extension Bitfinex {
     }
   }
 
-  private func topic(of event: borrowing FieldObject, _ instruments: InstrumentTable) -> Topic? {
-    guard let name = event.text("channel"), let channel = Self.channels.firstIndex(of: name),
-      let place = event.text("symbol").flatMap(instruments.place(named:))
-    else { return nil }
-    return Topic(place: place, channel: channel)
-  }
-
   private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    let topic = topic(of: event, instruments)
+    let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let number = event.integer("chanId") ?? 0
     // A number may come again for something else; then it is no longer what it was.
     if let former = self.topic(of: number), former != topic { ended(former, &hearing) }
@@ -334,7 +327,7 @@ extension Bitfinex {
   }
 
   private func failed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    let topic = topic(of: event, instruments)
+    let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let (number, code) = (event.integer("chanId") ?? 0, event.integer("code") ?? 0)
     let message = event.text("msg") ?? ""
     var refusal = Hearing.Refusal(reason: "\(message) (code \(code))")

@@ -120,31 +120,26 @@ package final class Bitget: Dialect {
 
   /// `{"event":…,"arg":{…}}`: the answer to one topic. One that names none was to no request that could be read, or to
   /// too many. What is answered to an end, in the same way, is no answer to the beginning behind it.
-  static func report(_ reply: BitgetReply) -> Hearing.Report? {
-    guard !reply.isEnd else { return nil }
-    switch reply.event {
-    case "subscribe":
-      guard let topic = reply.topic else { return nil }
-      return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
-    case "error":
-      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+  /// - Parameter isOwn: whether it is about a market of this connection's family.
+  func report(
+    _ reply: borrowing FieldObject, isOwn: Bool, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    let topic =
+      isOwn ? try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments) : nil
+    switch (try reply.name("event"), topic) {
+    case _ where reply.says("op", "unsubscribe") == true: return nil
+    case ("subscribe", let topic?): return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
+    case ("error", _):
+      // A number, and a text in the manual.
+      let code = reply.integer("code") ?? 0
+      var refusal = Hearing.Refusal(reason: "code \(code): \(reply.text("msg") ?? "")")
       // Too many requests; after the second one the venue closes the connection.
-      if reply.code == 30_006 || reply.code == 30_007 { refusal.effect = .pause(nil) }
-      (refusal.place, refusal.channel) = (reply.topic?.place, reply.topic?.channel)
+      if code == 30_006 || code == 30_007 { refusal.effect = .pause(nil) }
+      (refusal.place, refusal.channel) = (topic?.place, topic?.channel)
       return .refused(refusal)
     default: return nil
     }
   }
-}
-
-/// What is not data.
-struct BitgetReply {
-  var event = ""
-  var topic: Topic?
-  var code: Int64 = 0
-  var message = ""
-  /// Whether it is about the end of a subscription.
-  var isEnd = false
 }
 
 extension SequenceRule {

@@ -14,10 +14,7 @@ extension Bitget {
     var data: FieldSlice?
     var isRead = false
     let first = batch.events.count
-    var reply: BitgetReply?
-    var code: Int64 = 0
-    var text = ""
-    var isEnd = false
+    var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "arg"), reader.peek() == .object {
@@ -34,28 +31,16 @@ extension Bitget {
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
         hasAction = true
-      } else if reader.equals(key, "event") {
-        reply = BitgetReply(event: try reader.decodedString("event"))
-      } else if reader.equals(key, "code") {
-        // A number, and a text in the manual.
-        code = try reader.int64("code")
-      } else if reader.equals(key, "msg"), reader.peek() == .string {
-        text = try reader.decodedString("msg")
-      } else if reader.equals(key, "op"), reader.peek() == .string {
-        isEnd = reader.equals(try reader.string("op"), "unsubscribe")
       } else {
+        isReply = isReply || reader.equals(key, "event")
         try reader.skipValue()
       }
     }
     try reader.end()
-    if var reply {
+    if isReply {
       hearing.isAnswer = true
-      (reply.code, reply.message, reply.isEnd) = (code, text, isEnd)
-      if subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
-        let place = instruments.names.find(reader.text(symbol))
-        if place >= 0 { reply.topic = Topic(place: place, channel: subject.channel.rawValue) }
-      }
-      if let report = Self.report(reply) { hearing.report(report) }
+      let reply = try FieldObject(message, "reply")
+      if let report = try report(reply, isOwn: subject.isOwn, instruments) { hearing.report(report) }
       return
     }
     guard let symbol = subject.symbol else { throw FeedError.missing("instId", in: "message") }

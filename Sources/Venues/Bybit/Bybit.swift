@@ -102,15 +102,18 @@ package final class Bybit: Dialect {
   // MARK: Replies
 
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`. One bad topic refuses all of its request, and so does one that is
-  /// there already, which goes on.
-  static func report(_ reply: BybitReply, _ instruments: InstrumentTable) -> Hearing.Report {
-    guard !reply.succeeded else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
-    let topic = topic(namedIn: reply.message, instruments)
+  /// there already, which goes on. Nil for the answer to a ping.
+  static func report(_ reply: borrowing FieldObject, _ instruments: InstrumentTable) -> Hearing.Report? {
+    let (operation, message) = (reply.text("op") ?? "request", reply.text("ret_msg") ?? "")
+    let (id, succeeded) = (reply.id("req_id") ?? 0, reply.flag("success") ?? !reply.has("success"))
+    // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
+    if operation == "pong" || (operation == "ping" && succeeded) { return nil }
+    guard !succeeded else { return .acknowledged(id: id, place: nil, channel: nil) }
+    let topic = topic(namedIn: message, instruments)
     return .refused(
       Hearing.Refusal(
-        id: reply.id ?? 0, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [],
-        reason: reply.message, effect: reply.message.contains("already subscribed") ? .already : .final,
-        what: reply.operation))
+        id: id, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [], reason: message,
+        effect: message.contains("already subscribed") ? .already : .final, what: operation))
   }
 
   /// The topic that stands by itself in a text: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
@@ -123,15 +126,6 @@ package final class Bybit: Dialect {
     }
     return nil
   }
-}
-
-/// The answer to a request.
-struct BybitReply {
-  var succeeded = true
-  var message = ""
-  var id: Int?
-  var operation = "request"
-  var isPong = false
 }
 
 extension SequenceRule {

@@ -18,7 +18,6 @@ extension CoinbaseAdvanced {
     var events: FieldSlice?
     var hasEvents = false
     var isError = false
-    var text: String?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
@@ -39,11 +38,6 @@ extension CoinbaseAdvanced {
         }
       } else if reader.equals(key, "type"), reader.peek() == .string {
         isError = reader.equals(try reader.string("type"), "error")
-      } else if reader.equals(key, "message"), reader.peek() == .string {
-        text = try reader.decodedString("message")
-      } else if reader.equals(key, "reason"), reader.peek() == .string {
-        let reason = try reader.decodedString("reason")
-        text = text.map { "\($0): \(reason)" } ?? reason
       } else {
         try reader.skipValue()
       }
@@ -52,7 +46,10 @@ extension CoinbaseAdvanced {
     guard let kind else {
       guard isError else { throw FeedError.missing("channel", in: "message") }
       hearing.isAnswer = true
-      return refuse(text ?? "an error without a message", instruments, &hearing)
+      let error = try FieldObject(message, "error")
+      let words = [error.text("message"), error.text("reason")].compactMap(\.self)
+      return refuse(
+        words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &hearing)
     }
     if let events {
       var value = reader.reader(events)

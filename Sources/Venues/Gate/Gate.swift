@@ -115,28 +115,20 @@ package final class Gate: Dialect {
   // MARK: Replies
 
   /// The answer to a subscription, or to its end.
-  static func report(_ reply: GateReply) -> Hearing.Report {
-    // Subscribed or unsubscribed already: what was wanted is so.
-    guard reply.failed, !reply.isEnd, !reply.message.hasPrefix("Alert sub") else {
-      return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil)
+  static func report(_ reply: borrowing FieldObject) throws(FeedError) -> Hearing.Report {
+    let id = reply.id("id")
+    guard let error = try reply.object("error"), reply.says("event", "unsubscribe") != true else {
+      return .acknowledged(id: id ?? 0, place: nil, channel: nil)
     }
+    let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "no reason given")
+    // Subscribed or unsubscribed already: what was wanted is so.
+    guard !message.hasPrefix("Alert sub") else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
     // Others than 2 are the server's own trouble: the same again, later.
     return .refused(
       Hearing.Refusal(
-        id: reply.id, reason: reply.message, effect: reply.code == 2 ? .final : .again(after: retryAfter),
-        what: "\(reply.channel): code \(reply.code)"))
+        id: id, reason: message, effect: code == 2 ? .final : .again(after: retryAfter),
+        what: "\((reply.text("channel") ?? "").prefix(40)): code \(code)"))
   }
-}
-
-/// The answer to a request.
-struct GateReply {
-  var channel = ""
-  var id: Int?
-  /// Of an end of a subscription.
-  var isEnd = false
-  var failed = false
-  var code: Int64 = 0
-  var message = "no reason given"
 }
 
 extension SequenceRule {

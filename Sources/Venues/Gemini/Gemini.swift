@@ -100,18 +100,27 @@ package final class Gemini: Dialect {
   // MARK: Replies
 
   /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`. Nil for the answer to a ping.
-  func report(_ reply: GeminiReply, _ instruments: InstrumentTable) -> Hearing.Report? {
-    if let ping, reply.id == ping {
+  func report(
+    _ reply: borrowing FieldObject, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    // A number of ours; others give texts.
+    let id = reply.value("id") { (id) throws(FeedError) in try id.wholeNumber("id").flatMap { Int(exactly: $0) } }
+    if let ping, id == ping {
       self.ping = nil
       return nil
     }
-    guard reply.status != 200 else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
-    var refusal = Hearing.Refusal(
-      id: reply.id ?? 0, reason: reply.message.isEmpty ? "status \(reply.status)" : reply.message)
-    if reply.status != 400 || reply.code == -1003 {
+    var (status, code, message) = (reply.integer("status"), Int64(0), "")
+    if let error = try reply.object("error") {
+      if status ?? 200 == 200 { status = 400 }
+      (code, message) = (error.integer("code") ?? 0, error.text("msg") ?? "")
+    }
+    guard let status else { throw FeedError.missing("status", in: "reply") }
+    guard status != 200 else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
+    var refusal = Hearing.Refusal(id: id ?? 0, reason: message.isEmpty ? "status \(status)" : message)
+    if status != 400 || code == -1003 {
       // Too much at once, or the venue's own trouble: the same again later.
       refusal.effect = .pause(Self.ratePause)
-    } else if let topic = Self.topic(namedIn: reply.message, instruments) {
+    } else if let topic = Self.topic(namedIn: message, instruments) {
       // One bad stream refuses all; without a quote or trades there is still a book.
       refusal.blames = [.init(place: topic.place, channel: topic.channel)]
     }
@@ -126,14 +135,6 @@ package final class Gemini: Dialect {
     else { return nil }
     return Topic(place: place, channel: channel)
   }
-}
-
-/// The answer to a request.
-struct GeminiReply {
-  var id: Int?
-  var status: Int64 = 200
-  var code: Int64 = 0
-  var message = ""
 }
 
 extension SequenceRule {

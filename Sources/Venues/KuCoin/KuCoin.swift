@@ -102,24 +102,15 @@ package final class KuCoin: Dialect {
     return .welcome(pingAfter: max(shortestPing, milliseconds * Microseconds.millisecond * 5 / 6))
   }
 
-  static func report(_ reply: KuCoinReply) -> Hearing.Report? {
-    guard let id = reply.id else {
-      return reply.failed ? .refused(Hearing.Refusal(reason: reply.message)) : nil
-    }
-    guard reply.failed else { return .acknowledged(id: id, place: nil, channel: nil) }
-    let text = reply.message.lowercased()
+  /// The answer to a request.
+  static func report(_ id: Int?, isDone: Bool, _ message: String?) -> Hearing.Report? {
+    guard !isDone else { return id.map { .acknowledged(id: $0, place: nil, channel: nil) } }
+    var refusal = Hearing.Refusal(id: id, reason: message ?? "no reason given")
     // One too many is no word about the symbol: the same again, later.
-    let isTooMuch = ["exceed", "too many", "limit"].contains { text.contains($0) }
-    return .refused(
-      Hearing.Refusal(id: id, reason: reply.message, effect: isTooMuch ? .again(after: retryAfter) : .final))
+    let isTooMuch = ["exceed", "too many", "limit"].contains { refusal.reason.lowercased().contains($0) }
+    if id != nil, isTooMuch { refusal.effect = .again(after: retryAfter) }
+    return .refused(refusal)
   }
-}
-
-/// The answer to a request.
-struct KuCoinReply {
-  var id: Int?
-  var failed = false
-  var message = "no reason given"
 }
 
 extension SequenceRule {

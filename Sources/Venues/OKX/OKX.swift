@@ -100,20 +100,24 @@ package final class OKX: Dialect {
 
   /// `{"event":…}`: an acknowledgement of one topic, a refusal that names its topic in the text only, if at all, or a
   /// notice. What a refusal does not name is not acknowledged, and so sent again.
-  static func report(_ reply: OKXReply, _ instruments: InstrumentTable) -> Hearing.Report? {
-    switch reply.event {
+  func report(
+    _ reply: borrowing FieldObject, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    let (code, message) = (reply.text("code") ?? "", reply.text("msg") ?? "")
+    switch try reply.name("event") {
     case "subscribe":
-      guard let topic = reply.topic else { return nil }
-      return .acknowledged(id: reply.id, place: topic.place, channel: topic.channel)
+      guard let topic = try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments)
+      else { return nil }
+      return .acknowledged(id: reply.id("id"), place: topic.place, channel: topic.channel)
     case "error":
-      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+      var refusal = Hearing.Refusal(reason: "code \(code): \(message)")
       // Requests too frequent, by the address and by the connection.
-      if reply.code == "50011" || reply.code == "60014" { refusal.effect = .pause(ratePause) }
-      if reply.code == "60018", let topic = topic(namedIn: reply.message, instruments) {
-        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, reply.message)
+      if code == "50011" || code == "60014" { refusal.effect = .pause(Self.ratePause) }
+      if code == "60018", let topic = Self.topic(namedIn: message, instruments) {
+        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, message)
       }
       return .refused(refusal)
-    case "notice" where reply.code == "64008":
+    case "notice" where code == "64008":
       // The connection will be closed for an upgrade in about a minute.
       return .leave("the venue announced a service upgrade", within: Microseconds.minute)
     default: return nil
@@ -128,15 +132,6 @@ package final class OKX: Dialect {
     guard let place = word("instId:").flatMap(instruments.place(named:)) else { return nil }
     return Topic(place: place, channel: word("channel:").flatMap { channels.firstIndex(of: $0) } ?? 0)
   }
-}
-
-/// What is not data.
-struct OKXReply {
-  var event = ""
-  var id: Int?
-  var topic: Topic?
-  var code = ""
-  var message = ""
 }
 
 extension SequenceRule {

@@ -12,10 +12,7 @@ extension OKX {
     var isSnapshot: Bool?
     var data: FieldSlice?
     var isRead = false
-    var reply: OKXReply?
-    var id: Int?
-    var code = ""
-    var text = ""
+    var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "arg"), reader.peek() == .object {
@@ -40,27 +37,15 @@ extension OKX {
         }
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
-      } else if reader.equals(key, "event") {
-        reply = OKXReply(event: try reader.decodedString("event"))
-      } else if reader.equals(key, "id"), reader.peek() == .string {
-        id = Int(try reader.decodedString("id"))
-      } else if reader.equals(key, "code"), reader.peek() == .string {
-        code = try reader.decodedString("code")
-      } else if reader.equals(key, "msg"), reader.peek() == .string {
-        text = try reader.decodedString("msg")
       } else {
+        isReply = isReply || reader.equals(key, "event")
         try reader.skipValue()
       }
     }
     try reader.end()
-    if var reply {
+    if isReply {
       hearing.isAnswer = true
-      (reply.id, reply.code, reply.message) = (id, code, text)
-      if let channel, channel != .other, let symbol {
-        let place = instruments.names.find(reader.text(symbol))
-        if place >= 0 { reply.topic = Topic(place: place, channel: channel.rawValue) }
-      }
-      if let report = Self.report(reply, instruments) { hearing.report(report) }
+      if let report = try report(try FieldObject(message, "reply"), instruments) { hearing.report(report) }
       return
     }
     if isRead { return }
