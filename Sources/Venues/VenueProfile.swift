@@ -45,17 +45,6 @@ package struct VenueProfile: Sendable {
   package let requests: [Request]
   /// The venue's limits that are kept, each in a few words.
   package let limits: [String]
-
-  package init(
-    channels: [Channel], bookDepth: Int?, bookCheck: String, requests: [Request],
-    limits: [String]
-  ) {
-    self.channels = channels
-    self.bookDepth = bookDepth
-    self.bookCheck = bookCheck
-    self.requests = requests
-    self.limits = limits
-  }
 }
 
 extension VenueProfile.Silence {

@@ -143,14 +143,8 @@ struct SnapshotBridge {
 
   /// Brings what is kept to new scales.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {
-    for index in bids.indices {
-      bids[index].price *= priceBy
-      bids[index].size *= sizeBy
-    }
-    for index in asks.indices {
-      asks[index].price *= priceBy
-      asks[index].size *= sizeBy
-    }
+    bids.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    asks.rescale(priceBy: priceBy, sizeBy: sizeBy)
   }
 
   private mutating func forget() {

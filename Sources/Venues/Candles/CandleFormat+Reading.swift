@@ -15,9 +15,9 @@ extension CandleFormat {
     do throws(FeedError) {
       var reader = FieldReader(body)
       try descend(&reader, path[...])
-      switch layout(query.instrument) {
+      switch query.instrument.kind == .spot ? layout : contractLayout ?? layout {
       case .columns(let columns): try readColumns(&reader, columns, query, now, &answer, &rows)
-      case .array, .object: try readRows(&reader, query, now, &answer, &rows)
+      case let layout: try readRows(&reader, layout, query, now, &answer, &rows)
       }
     } catch {
       throw Self.error(status, body, error.detail)
@@ -112,10 +112,10 @@ extension CandleFormat {
   }
 
   private func readRows(
-    _ reader: inout FieldReader, _ query: CandleQuery, _ now: Timestamp, _ answer: inout CandleAnswer, _ rows: inout Int
+    _ reader: inout FieldReader, _ layout: Layout, _ query: CandleQuery, _ now: Timestamp,
+    _ answer: inout CandleAnswer, _ rows: inout Int
   ) throws(FeedError) {
     guard reader.peek() == .array else { throw FeedError(.shape, "no array of candles") }
-    let layout = layout(query.instrument)
     try reader.arrayStart()
     while try reader.nextElement() {
       // An error in place of the rows: Bitfinex' `["error",10020,"…"]`.

@@ -260,13 +260,4 @@ struct DialectFacts {
   var isShown: (@Sendable (ListedMarket) -> Bool)?
   /// Better words for a symbol that is not listed, for one who knows the venue's other names.
   var unlisted: (@Sendable (_ wanted: FeedSymbol, _ markets: [ListedMarket]) -> String?)?
-
-  init(
-    channels: [Channel], book: Book, pacing: Pacing, salvage: [Salvaged]
-  ) {
-    self.channels = channels
-    self.book = book
-    self.pacing = pacing
-    self.salvage = salvage
-  }
 }
