@@ -177,8 +177,6 @@ extension Bitfinex {
   ) throws(FeedError) {
     let start = batch.events.count
     let known = place < lastTrades.count ? lastTrades[place] : 0
-    var first: (number: UInt64, time: Timestamp)?
-    var last: (number: UInt64, time: Timestamp)?
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -190,11 +188,9 @@ extension Bitfinex {
       let number = trade.id.number ?? 0
       guard number == 0 || number > known else { continue }
       trade.isBacklog = true
-      last = (number, trade.time)
-      first = first ?? last
       batch.events.append(.trade(trade))
     }
-    if let first, let last, (first.time, first.number) > (last.time, last.number) { batch.events[start...].reverse() }
+    batch.orderTrades(from: start)
   }
 
   /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases.

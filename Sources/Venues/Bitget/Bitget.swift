@@ -150,5 +150,5 @@ extension SequenceRule {
     joins: { update, snapshot in
       update.previous > 0 && update.previous <= snapshot && snapshot < update.last
     },
-    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last && update.last > last })
+    follows: { update, last in update.previous == last && update.last > last })
 }

@@ -56,7 +56,7 @@ extension Bitget {
       try readData(&entries, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, &batch.events) }
+    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, into: &batch) }
   }
 
   private func readData(
@@ -175,39 +175,19 @@ extension Bitget {
   /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
   /// nothing promises. A subscription begins with trades of which some may have come before.
   private func dropSeenTrades(
-    from first: Int, _ place: Int, _ hearing: inout Hearing, _ events: inout [MarketEvent]
+    from first: Int, _ place: Int, _ hearing: inout Hearing, into batch: inout EventBatch
   ) {
-    Self.putInOrder(&events, from: first)
+    batch.orderTrades(from: first)
     while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
     var kept = first
-    for index in first..<events.count {
-      guard case .trade(let trade) = events[index] else { continue }
+    for index in first..<batch.events.count {
+      guard case .trade(let trade) = batch.events[index] else { continue }
       if let number = trade.id.number, !seenTrades[place].insert(number) { continue }
-      events[kept] = .trade(trade)
+      batch.events[kept] = .trade(trade)
       kept += 1
     }
     if kept == first { hearing.ignored += 1 }
-    events.removeSubrange(kept...)
-  }
-
-  /// The oldest first. Those of one message come the other way round as a rule: nothing is allocated then.
-  private static func putInOrder(_ events: inout [MarketEvent], from first: Int) {
-    guard events.count - first > 1 else { return }
-    if order(events[first]) > order(events[events.count - 1]) {
-      var (low, high) = (first, events.count - 1)
-      while low < high {
-        events.swapAt(low, high)
-        low += 1
-        high -= 1
-      }
-    }
-    for index in (first + 1)..<events.count where order(events[index]) < order(events[index - 1]) {
-      return events[first...].sort { order($0) < order($1) }
-    }
-  }
-
-  private static func order(_ event: MarketEvent) -> (Timestamp, UInt64) {
-    if case .trade(let trade) = event { (trade.time, trade.id.number ?? 0) } else { (.distantPast, 0) }
+    batch.events.removeSubrange(kept...)
   }
 
   // MARK: Figures

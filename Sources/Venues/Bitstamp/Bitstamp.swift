@@ -94,6 +94,5 @@ extension SequenceRule {
   static let bitstamp = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.last > snapshot },
-    isRepeat: { _, _ in false },
     follows: { update, last in update.last >= last }, isNumbered: false)
 }

@@ -131,6 +131,6 @@ package final class Bybit: Dialect {
 extension SequenceRule {
   /// Bybit: `u` rises by one with every message.
   static let bybit = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.last == snapshot &+ 1 },
+    joins: { update, snapshot in update.last == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last }, follows: { update, last in update.last == last &+ 1 })
 }

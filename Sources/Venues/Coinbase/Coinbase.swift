@@ -143,6 +143,5 @@ extension SequenceRule {
   /// Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does
   /// came late, and the sizes it brings may be older than what the book has. That none is missing is not known.
   static let coinbase = SequenceRule(
-    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false },
-    follows: { update, last in update.last >= last }, provesLinks: false)
+    joins: { _, _ in true }, follows: { update, last in update.last >= last }, provesLinks: false)
 }

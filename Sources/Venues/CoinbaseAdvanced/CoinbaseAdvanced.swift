@@ -143,6 +143,5 @@ package final class CoinbaseAdvanced: Dialect {
 
 extension SequenceRule {
   /// What follows has been looked at already, by the numbers of the whole connection.
-  static let numberedElsewhere = SequenceRule(
-    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false }, follows: { _, _ in true })
+  static let numberedElsewhere = SequenceRule(joins: { _, _ in true }, follows: { _, _ in true })
 }

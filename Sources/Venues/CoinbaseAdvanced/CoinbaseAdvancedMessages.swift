@@ -230,8 +230,6 @@ extension CoinbaseAdvanced {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
-    var first: (time: Timestamp, id: UInt64)?
-    var last: (time: Timestamp, id: UInt64)?
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -240,16 +238,8 @@ extension CoinbaseAdvanced {
         continue
       }
       batch.events.append(.trade(trade))
-      last = (trade.time, trade.id.number ?? .max)
-      first = first ?? last
     }
-    guard let first, let last, first.time > last.time || (first.time == last.time && first.id > last.id) else { return }
-    var (low, high) = (start, batch.events.count - 1)
-    while low < high {
-      batch.events.swapAt(low, high)
-      low += 1
-      high -= 1
-    }
+    batch.orderTrades(from: start)
   }
 
   private static let tradeFormat = TradeFormat(
@@ -282,20 +272,10 @@ extension CoinbaseAdvanced {
 
   /// `[{"current_time":…,"heartbeat_counter":42}]`; the time is Go's own format and is not read.
   private func readHeartbeats(_ reader: inout FieldReader) throws(FeedError) -> Int64? {
-    var counter: Int64?
     reader.field = "events"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "heartbeat_counter") {
-          counter = try reader.int64("heartbeat_counter")
-        } else {
-          try reader.skipValue()
-        }
-      }
-    }
-    return counter
+    return try reader.list { (reader, _) throws(FeedError) in
+      try FieldObject(&reader, "heartbeat").integer("heartbeat_counter")
+    }.last
   }
 
   /// `[{"type":"update","tickers":[…]}]`. Sent with trades, so no quote feed.

@@ -146,6 +146,6 @@ extension SequenceRule {
   /// Each change names the number before it. The counter is shared by all books, so that the chain is all that is
   /// tested. What is exactly the last change again is nothing; everything else that does not follow is a gap.
   static let deribit = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot },
-    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last })
+    joins: { update, snapshot in update.previous == snapshot },
+    follows: { update, last in update.previous == last })
 }

@@ -143,7 +143,7 @@ extension SequenceRule {
   /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number
   /// on.
   static let gateStream = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.first == snapshot &+ 1 },
+    joins: { update, snapshot in update.first == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },
     follows: { update, last in update.first == last &+ 1 })
 }

@@ -140,7 +140,7 @@ package final class Gemini: Dialect {
 extension SequenceRule {
   /// Gemini: an update begins at the number that the one before ended at, or before it. The whole book is one number.
   static let gemini = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
-    isRepeat: { _, _ in false }, follows: { update, last in update.first <= last && update.last > last },
+    joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
+    follows: { update, last in update.first <= last && update.last > last },
     mayBeWhole: { $0.first == $0.last })
 }

@@ -137,6 +137,6 @@ package final class OKX: Dialect {
 extension SequenceRule {
   /// OKX: an update names the number before it. Once a minute without a change, one only names that number again.
   static let okx = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot }, isRepeat: { _, _ in false },
+    joins: { update, snapshot in update.previous == snapshot },
     follows: { update, last in update.previous == last })
 }
