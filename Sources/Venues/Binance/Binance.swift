@@ -25,6 +25,8 @@ package final class Binance: Dialect {
   /// By place, whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
   var hasTrades: [Bool] = []
 
+  let facts: DialectFacts
+
   init(_ market: BinanceMarket) {
     self.market = market
     var facts = DialectFacts(
@@ -43,10 +45,10 @@ package final class Binance: Dialect {
     // The acknowledgement does not prove that a symbol exists.
     facts.silenceLimit = Microseconds.minute
     facts.countsTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let names: [String]
@@ -62,11 +64,5 @@ package final class Binance: Dialect {
     default: return nil
     }
     return #"{"method":"SUBSCRIBE","params":\#(JSONText.array(names)),"id":\#(id)}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }

@@ -4,7 +4,7 @@ import MarketData
 /// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker`
 /// has no `e` and is told by its fields.
 extension Binance {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     if readFixed(message, instruments, &hearing, into: &batch) { return }

@@ -65,6 +65,8 @@ package final class Bitfinex: Dialect {
   /// before it.
   var lastTrades: [UInt64] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: Self.channels.map { .init($0, every: Self.heartbeat) }, book: .streamed(nil),
@@ -86,12 +88,12 @@ package final class Bitfinex: Dialect {
       let alias = markets.first { names.contains($0.venueSymbol) }
       return alias.map { "Bitfinex' \($0.venueSymbol) is \($0.symbol.text) elsewhere: write that" }
     }
-    super.init(facts)
+    self.facts = facts
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
@@ -116,7 +118,7 @@ package final class Bitfinex: Dialect {
     }
   }
 
-  override func forget() {
+  func forget() {
     lastCount = nil
     numbers = []
     leaving = []
@@ -141,15 +143,9 @@ package final class Bitfinex: Dialect {
 
   // MARK: Messages
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   /// A data message has used up its count, whether it could be read or not; what it said is lost to its own book, or
   /// to all of them if it cannot be told whose it was.
-  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard let number = Self.channelNumber(message) else { return }
     lastCount = lastCount.map { $0 &+ 1 }
     guard number != 0 else { return hearing.report(.lost(place: nil, .malformed)) }

@@ -7,7 +7,7 @@ import MarketData
 /// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is
 /// passed over.
 extension Bitfinex {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

@@ -61,6 +61,8 @@ package final class Bitget: Dialect {
   /// By place: the newest trades. They outlive the connection, as the next one begins with what was before it.
   var seenTrades: [SeenTrades] = []
 
+  let facts: DialectFacts
+
   init(_ part: String) {
     let isSpot = part == "spot"
     self.isSpot = isSpot
@@ -81,10 +83,10 @@ package final class Bitget: Dialect {
     facts.carriesHalted = false
     // That subscribing again brings a snapshot has not been seen.
     facts.silentAttempts = 2
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
@@ -103,17 +105,6 @@ package final class Bitget: Dialect {
 
   private func argument(_ channel: String, _ market: String) -> String {
     #"{"instType":"\#(family)","channel":"\#(channel)","instId":\#(JSONText.quoted(market))}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // The answer to `ping` is the bare word.
-    if message.equals("pong") {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 
   // MARK: Replies

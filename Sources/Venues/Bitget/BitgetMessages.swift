@@ -4,9 +4,14 @@ import MarketData
 /// Reading Bitget's messages: `{"action":…,"arg":{"instType":…,"channel":…,"instId":…},"data":[…],"ts":…}`, or
 /// `{"event":…}`.
 extension Bitget {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.equals("pong") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var subject = Subject()
     var isSnapshot = false

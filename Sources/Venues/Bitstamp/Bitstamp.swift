@@ -36,6 +36,8 @@ package final class Bitstamp: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("diff_order_book"), .init("live_trades")], book: .bridged,
@@ -62,10 +64,10 @@ package final class Bitstamp: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.canaryPrefix = "_"
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ event: String, _ topic: Topic) -> String {
@@ -80,12 +82,6 @@ package final class Bitstamp: Dialect {
       return #"{"event":"bts:subscribe","data":{"channel":"\#(Self.prefixes[0])\#(market)"}}"#
     default: return nil
     }
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 

@@ -56,6 +56,8 @@ package final class Bybit: Dialect {
   var quotes: [Quote?] = []
   var tickers: [Ticker?] = []
 
+  let facts: DialectFacts
+
   init(_ part: String) {
     var facts = DialectFacts(
       channels: Self.topics.map { .init(String($0.dropLast())) }, book: .streamed(.bybit),
@@ -71,10 +73,10 @@ package final class Bybit: Dialect {
     facts.banPause = 10 * Microseconds.minute
     // What is sent again is the symbols'.
     facts.isSilentWithoutSymbols = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let (operation, topics): (String, [Topic])
@@ -88,13 +90,7 @@ package final class Bybit: Dialect {
     return #"{"req_id":"\#(id)","op":"\#(operation)","args":\#(JSONText.array(names))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func forget() {
+  func forget() {
     quotes = []
     tickers = []
   }

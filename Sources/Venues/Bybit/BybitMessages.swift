@@ -3,7 +3,7 @@ import MarketData
 
 /// Reading Bybit's messages: `{"topic":…,"type":…,"ts":…,"data":…}` with its fields in any order, or a reply with `op`.
 extension Bybit {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

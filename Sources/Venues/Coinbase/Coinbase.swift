@@ -47,6 +47,8 @@ package final class Coinbase: Dialect {
   /// By place, the newest venue time of a book message, for one that says the year 0001.
   var bookTimes: [Timestamp?] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [
@@ -67,12 +69,12 @@ package final class Coinbase: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.countsTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
@@ -111,7 +113,7 @@ package final class Coinbase: Dialect {
 
   private func name(_ place: Int) { while namings.count <= place { namings.append(Naming()) } }
 
-  override func silent(_ place: Int) {
+  func silent(_ place: Int) {
     name(place)
     namings[place].next = 1 - namings[place].present
   }
@@ -130,12 +132,6 @@ package final class Coinbase: Dialect {
       refusal.effect = .finalForAll
     }
     return .refused(refusal)
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 

@@ -19,7 +19,7 @@ extension Coinbase {
 
   enum Kind { case l2update, match, lastMatch, ticker, heartbeat, snapshot, subscriptions, error, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

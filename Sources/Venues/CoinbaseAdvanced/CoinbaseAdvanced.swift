@@ -53,6 +53,8 @@ package final class CoinbaseAdvanced: Dialect {
   /// By place, the newest venue time of a book, for a message that has none.
   var bookTimes: [Timestamp?] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("level2", atMost: Self.booksPerRequest), .init("market_trades"), .init("ticker")],
@@ -67,17 +69,17 @@ package final class CoinbaseAdvanced: Dialect {
     facts.kinds = ["\"channel\"", "\"error\""]
     // A book that has two names is listed once, under the name that its data has.
     facts.isShown = { $0.venueSymbol == $0.symbol.text }
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     sequence = nil
     heartbeat = nil
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let (type, topics): (String, [Topic])
@@ -124,7 +126,7 @@ package final class CoinbaseAdvanced: Dialect {
   }
 
   /// The message had a number of its own, and the next one follows it.
-  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard !Salvage.contains(message, "\"error\"") else { return }
     if let number = Salvage.number(message, key: "\"sequence_num\"") {
       _ = follow(number, &hearing)
@@ -132,12 +134,6 @@ package final class CoinbaseAdvanced: Dialect {
     } else if let sequence {
       self.sequence = sequence &+ 1
     }
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 

@@ -6,7 +6,7 @@ import MarketData
 extension CoinbaseAdvanced {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count

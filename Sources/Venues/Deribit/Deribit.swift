@@ -62,6 +62,8 @@ package final class Deribit: Dialect {
   /// Whether the platform has said something of maintenance on this connection.
   var hasSaidMaintenance = false
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("book"), .init("quote"), .init("trades"), .init("ticker")], book: .streamed(.deribit),
@@ -74,10 +76,10 @@ package final class Deribit: Dialect {
     facts.beginsWithOldTrades = true
     facts.list = Self.listing
     facts.volumes = Self.volumes
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     lines.removeAll()
     followsPlatform = false
     hasSaidMaintenance = false
@@ -90,7 +92,7 @@ package final class Deribit: Dialect {
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let (method, channels): (String, [String])
@@ -126,19 +128,12 @@ package final class Deribit: Dialect {
   // MARK: Watch
 
   /// By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
-  override func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
     for place in lines.indices {
       guard let since = lines[place].leading, heardAt - since >= Self.quoteLead else { continue }
       lines[place].leading = nil
       hearing.report(.lost(place: place, .stale))
     }
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    heardAt = hearing.now
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 

@@ -7,9 +7,10 @@ extension Deribit {
   private enum Kind { case book, quote, trades, ticker, platform, other }
   private enum Method { case none, subscription, heartbeat, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    heardAt = hearing.now
     var reader = FieldReader(message)
     var method = Method.none
     var kind: Kind?

@@ -53,6 +53,8 @@ package final class Gate: Dialect {
       makeHandler: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
   }
 
+  let facts: DialectFacts
+
   init(_ books: Books) {
     // 150 at once have been taken.
     var facts = DialectFacts(
@@ -78,11 +80,11 @@ package final class Gate: Dialect {
     // `spot.obu` may acknowledge any name.
     facts.silenceLimit = Microseconds.minute
     facts.carriesHalted = false
-    super.init(facts)
+    self.facts = facts
   }
 
   /// A time that is more than 60 s off is refused.
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let time = now.rawValue / Microseconds.second
@@ -104,12 +106,6 @@ package final class Gate: Dialect {
     }
     return
       #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 
   // MARK: Replies

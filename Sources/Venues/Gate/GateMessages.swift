@@ -16,7 +16,7 @@ extension Gate {
     return text.equals("spot.system") ? .system : .other
   }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

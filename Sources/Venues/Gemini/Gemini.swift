@@ -42,6 +42,8 @@ package final class Gemini: Dialect {
   /// The number of the ping whose answer is awaited: it looks like any other.
   private var ping: Int?
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: Self.streams.map { .init(String($0.dropFirst())) }, book: .streamed(.gemini),
@@ -67,10 +69,10 @@ package final class Gemini: Dialect {
       let name = GeminiName.text(of: wanted)
       return "Gemini has no market \(name)\(NearNames.question(name, among: markets.lazy.map(\.venueSymbol)))"
     }
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func streams(_ topics: [Topic]) -> [String] {
@@ -89,13 +91,7 @@ package final class Gemini: Dialect {
     return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func forget() { ping = nil }
+  func forget() { ping = nil }
 
   // MARK: Replies
 

@@ -27,7 +27,7 @@ extension Gemini {
     var isReply = false
   }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = Fields()

@@ -60,6 +60,8 @@ package final class Hyperliquid: Dialect {
   }
   var trades: [Trades] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("l2Book"), .init("bbo"), .init("trades"), .init("activeAssetCtx")],
@@ -80,10 +82,10 @@ package final class Hyperliquid: Dialect {
     facts.fatalNames = .init(within: 3 * Microseconds.second, strikes: 3, rest: 6 * Microseconds.hour)
     facts.carriesHalted = false
     facts.isSilentWithoutSymbols = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     for place in trades.indices { trades[place].hasTraded = false }
   }
 
@@ -94,7 +96,7 @@ package final class Hyperliquid: Dialect {
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
@@ -132,27 +134,5 @@ package final class Hyperliquid: Dialect {
     trades[place].hasTraded = false
     trades[place].known = trades[place].newest
     trades[place].knownIDs = trades[place].newestIDs
-  }
-
-  // MARK: Messages
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // It has greeted in plain text.
-    if Self.isGreeting(message) {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  private static let greeting: StaticString = "Websocket connection established."
-
-  private static func isGreeting(_ message: RawSpan) -> Bool {
-    message.byteCount == greeting.utf8CodeUnitCount
-      && message.withUnsafeBytes {
-        $0.elementsEqual(UnsafeBufferPointer(start: greeting.utf8Start, count: greeting.utf8CodeUnitCount))
-      }
   }
 }

@@ -5,9 +5,14 @@ import MarketData
 extension Hyperliquid {
   private enum Kind: Equatable { case data(Channel), reply, error, post, pong, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // It has greeted in plain text.
+    if message.equals("Websocket connection established.") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var kind: Kind?
     var data: FieldSlice?

@@ -36,6 +36,8 @@ package final class Kraken: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("book"), .init("trade"), .init("ticker")], book: .streamed(nil),
@@ -54,12 +56,12 @@ package final class Kraken: Dialect {
       guard known != wanted, markets.contains(where: { $0.symbol == known }) else { return nil }
       return "Kraken's feed calls \(wanted.text) \(known.text): write that"
     }
-    super.init(facts)
+    self.facts = facts
   }
 
   /// An unsubscribe must repeat the depth. The snapshot of `trade` is the last 50 trades; `ticker` is sent on trades,
   /// as quotes are made from the book, which is exact at every change.
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let (method, parameters): (String, String)
@@ -84,11 +86,5 @@ package final class Kraken: Dialect {
       parameters = #""channel":"\#(name)","symbol":\#(names)\#(own)\#(isEnd ? "" : #","snapshot":true"#)"#
     }
     return #"{"method":"\#(method)","params":{\#(parameters)},"req_id":\#(id)}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }

@@ -5,7 +5,7 @@ import MarketData
 extension Kraken {
   private enum Kind { case book, trade, ticker, instrument, status, heartbeat, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

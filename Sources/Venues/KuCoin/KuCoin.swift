@@ -40,6 +40,8 @@ package final class KuCoin: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: [.init("obu"), .init("trade")], book: .streamed(.kuCoin),
@@ -56,10 +58,10 @@ package final class KuCoin: Dialect {
     facts.carriesHalted = false
     // That a subscription brings a snapshot is what the documentation says of a first one.
     facts.silentAttempts = 2
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
@@ -85,12 +87,6 @@ package final class KuCoin: Dialect {
     let depth = depth.map { #","depth":"\#($0)""# } ?? ""
     return
       #"{"id":"\#(id)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(JSONText.quoted(symbol))\#(depth)}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 
   // MARK: Replies

@@ -6,7 +6,7 @@ import MarketData
 extension KuCoin {
   private enum Topic { case book, trades, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

@@ -45,6 +45,8 @@ package final class OKX: Dialect {
     replay: replay,
     makeHandler: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
       channels: Self.channels.map { .init($0) }, book: .streamed(.okx),
@@ -61,10 +63,10 @@ package final class OKX: Dialect {
     facts.volumes = Self.volumes
     facts.countsTrades = true
     facts.beginsWithOldTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
@@ -83,17 +85,6 @@ package final class OKX: Dialect {
 
   private static func text(_ channel: String, _ market: String) -> String {
     #"{"channel":"\#(channel)","instId":"\#(market)"}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // The answer to `ping` is the bare word.
-    if message.equals("pong") {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 
   // MARK: Replies

@@ -3,9 +3,14 @@ import MarketData
 
 /// Reading OKX's messages: `{"arg":{"channel":…,"instId":…},"action":…,"data":[…]}`, or `{"event":…}`.
 extension OKX {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.equals("pong") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var channel: Channel?
     var symbol: JSONSlice?

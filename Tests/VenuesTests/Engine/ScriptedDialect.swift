@@ -26,6 +26,8 @@ final class ScriptedDialect: Dialect {
     isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
     follows: { $0.first == $1 &+ 1 })
 
+  let facts: DialectFacts
+
   init(
     _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
   ) {
@@ -46,7 +48,7 @@ final class ScriptedDialect: Dialect {
         markets: Self.symbols.map { ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD")) })
     }
     change(&facts)
-    super.init(facts)
+    self.facts = facts
   }
 
   static func venue(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> Venue {
@@ -68,7 +70,7 @@ final class ScriptedDialect: Dialect {
     return FeedEngine(ScriptedDialect(books, grouping, change), venue: venue, configuration: configuration)
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
@@ -84,7 +86,7 @@ final class ScriptedDialect: Dialect {
     }
   }
 
-  override func read(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
