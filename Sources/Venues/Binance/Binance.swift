@@ -53,7 +53,7 @@ package final class Binance: Dialect {
   ) -> String? {
     let names: [String]
     switch request {
-    case .subscribe(let topics):
+    case .topics(let topics, .subscribe):
       var all: [String] = []
       for topic in topics {
         all.append(instruments[topic.place].venueSymbol.lowercased() + "@" + facts.channels[topic.channel].name)

@@ -100,14 +100,14 @@ package final class Bitfinex: Dialect {
     // Before any subscription: it holds for what is subscribed after it.
     case .greeting: return #"{"event":"conf","flags":\#(Self.flags)}"#
     case .ping: return #"{"event":"ping","cid":\#(id)}"#
-    case .subscribe(let topics):
+    case .topics(let topics, .subscribe):
       let topic = topics[0]
       // What is there is not asked for twice, which the venue refuses.
       guard !numbers.indices.contains(code(topic)) || numbers[code(topic)] == 0 else { return nil }
       let book = topic.channel == Self.book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
       let symbol = JSONText.quoted(instruments[topic.place].venueSymbol)
       return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel])","symbol":\#(symbol)\#(book)}"#
-    case .unsubscribe(let topics):
+    case .topics(let topics, .unsubscribe):
       // What still comes of it is not looked at.
       let code = code(topics[0])
       grow(to: code)

@@ -94,8 +94,7 @@ package final class Bitget: Dialect {
     }
     let (operation, topics): (String, [String])
     switch request {
-    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted.map(text))
-    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
+    case .topics(let wanted, let verb): (operation, topics) = (verb.rawValue, wanted.map(text))
     case .canary(let market): (operation, topics) = ("subscribe", [argument("ticker", market)])
     case .ping: return "ping"
     default: return nil

@@ -75,8 +75,7 @@ package final class Bitstamp: Dialect {
       return #"{"event":"bts:\#(event)","data":{"channel":\#(name)}}"#
     }
     switch request {
-    case .subscribe(let topics): return text("subscribe", topics[0])
-    case .unsubscribe(let topics): return text("unsubscribe", topics[0])
+    case .topics(let topics, let verb): return text(verb.rawValue, topics[0])
     case .ping: return #"{"event":"bts:heartbeat"}"#
     case .canary(let market):
       return #"{"event":"bts:subscribe","data":{"channel":"\#(Self.prefixes[0])\#(market)"}}"#

@@ -79,15 +79,13 @@ package final class Bybit: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (operation, topics): (String, [Topic])
     switch request {
-    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted)
-    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left)
+    case .topics(let topics, let verb):
+      let names = JSONText.array(topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol })
+      return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
     default: return nil
     }
-    let names = topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol }
-    return #"{"req_id":"\#(id)","op":"\#(operation)","args":\#(JSONText.array(names))}"#
   }
 
   func forget() {

@@ -77,18 +77,12 @@ package final class Coinbase: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    switch request {
-    case .subscribe(let topics):
-      for topic in topics where topic.channel == 0 {
-        name(topic.place)
-        namings[topic.place].present = namings[topic.place].next
-      }
-      return text("subscribe", topics, instruments)
-    case .unsubscribe(let topics):
-      for topic in topics { name(topic.place) }
-      return text("unsubscribe", topics, instruments)
-    default: return nil
+    guard case .topics(let topics, let verb) = request else { return nil }
+    for topic in topics where topic.channel == 0 {
+      name(topic.place)
+      if verb == .subscribe { namings[topic.place].present = namings[topic.place].next }
     }
+    return text(verb.rawValue, topics, instruments)
   }
 
   /// Which products each channel is asked for of; in short where they are the same for all.

@@ -82,15 +82,14 @@ package final class CoinbaseAdvanced: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (type, topics): (String, [Topic])
     switch request {
     case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
-    case .subscribe(let wanted): (type, topics) = ("subscribe", wanted)
-    case .unsubscribe(let wanted): (type, topics) = ("unsubscribe", wanted)
+    case .topics(let topics, let verb):
+      let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
+      let channel = facts.channels[topics[0].channel].name
+      return #"{"type":"\#(verb.rawValue)","product_ids":\#(ids),"channel":"\#(channel)"}"#
     default: return nil
     }
-    let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
-    return #"{"type":"\#(type)","product_ids":\#(ids),"channel":"\#(facts.channels[topics[0].channel].name)"}"#
   }
 
   /// `{"type":"error","message":…}` is about the request under way.

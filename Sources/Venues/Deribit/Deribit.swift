@@ -95,21 +95,17 @@ package final class Deribit: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (method, channels): (String, [String])
     switch request {
     case .greeting:
       return
         #"{"jsonrpc":"2.0","id":\#(id),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
-    case .subscribe(let topics):
-      let isMore = !followsPlatform && topics.contains { $0.channel != 0 }
-      (method, channels) = (
-        "subscribe", topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : [])
-      )
-    case .unsubscribe(let topics): (method, channels) = ("unsubscribe", topics.map { Self.name($0, instruments) })
+    case .topics(let topics, let verb):
+      let isMore = verb == .subscribe && !followsPlatform && topics.contains { $0.channel != 0 }
+      let channels = JSONText.array(topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : []))
+      return
+        #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(verb.rawValue)","params":{"channels":\#(channels)}}"#
     default: return nil
     }
-    return
-      #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
   }
 
   private static func name(_ topic: Topic, _ instruments: InstrumentTable) -> String {

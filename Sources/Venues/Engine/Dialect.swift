@@ -49,11 +49,13 @@ struct Topic: Hashable {
 
 /// What the engine asks a dialect to spell.
 enum FeedRequest {
-  case subscribe([Topic])
-  case unsubscribe([Topic])
+  /// As nearly all venues spell it.
+  enum Verb: String { case subscribe, unsubscribe }
+
+  case topics([Topic], Verb)
   /// A part of the list of markets, where it comes in the stream: its beginning or, before it is asked for anew, its
   /// end.
-  case list(ListQuery, isEnd: Bool)
+  case list(ListQuery, Verb)
   /// The book at this place, apart from the stream (`DialectFacts.WholeBooks`).
   case book(Int)
   case ping

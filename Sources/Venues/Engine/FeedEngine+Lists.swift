@@ -152,7 +152,7 @@ extension FeedEngine {
     var query = listQuery
     for part in streamedParts.indices where streamedParts[part] == nil {
       query.part = part
-      if let text = spell(.list(query, isEnd: false), now) { send(text, now) } else { streamedParts[part] = [] }
+      if let text = spell(.list(query, .subscribe), now) { send(text, now) } else { streamedParts[part] = [] }
     }
     takeStreamList(now, into: &batch)
   }
@@ -207,7 +207,7 @@ extension FeedEngine {
       listRequest.again()
       return prepare(now: now, into: &batch)
     }
-    if let text = spell(.list(listQuery, isEnd: true), now) { send(text, now) }
+    if let text = spell(.list(listQuery, .unsubscribe), now) { send(text, now) }
     askForStreamList(now, into: &batch)
   }
 }

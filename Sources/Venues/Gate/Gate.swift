@@ -90,9 +90,8 @@ package final class Gate: Dialect {
     let time = now.rawValue / Microseconds.second
     let (event, channel, payload): (String, String, [String])
     switch request {
-    case .subscribe(let topics), .unsubscribe(let topics):
-      if case .subscribe = request { event = "subscribe" } else { event = "unsubscribe" }
-      channel = facts.channels[topics[0].channel].name
+    case .topics(let topics, let verb):
+      (event, channel) = (verb.rawValue, facts.channels[topics[0].channel].name)
       let name = instruments[topics[0].place].venueSymbol
       payload =
         switch channel {

@@ -75,13 +75,11 @@ package final class Gemini: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    func streams(_ topics: [Topic]) -> [String] {
-      topics.map { instruments[$0.place].venueSymbol + Self.streams[$0.channel] }
-    }
     let (method, names): (String, [String])
     switch request {
-    case .subscribe(let topics): (method, names) = ("subscribe", streams(topics))
-    case .unsubscribe(let topics): (method, names) = ("unsubscribe", streams(topics))
+    case .topics(let topics, let verb):
+      method = verb.rawValue
+      names = topics.map { instruments[$0.place].venueSymbol + Self.streams[$0.channel] }
     case .canary(let market): (method, names) = ("subscribe", [market + "@bookTicker"])
     case .ping:
       ping = id

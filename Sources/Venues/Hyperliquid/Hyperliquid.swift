@@ -100,13 +100,11 @@ package final class Hyperliquid: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics):
-      if topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
-      return #"{"method":"subscribe","subscription":\#(text(topics[0], instruments))}"#
-    case .unsubscribe(let topics):
-      return #"{"method":"unsubscribe","subscription":\#(text(topics[0], instruments))}"#
+    case .topics(let topics, let verb):
+      if verb == .subscribe, topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
+      return #"{"method":"\#(verb.rawValue)","subscription":\#(text(topics[0], instruments))}"#
     case .ping: return #"{"method":"ping"}"#
-    case .list(let query, isEnd: false):
+    case .list(let query, .subscribe):
       let isSpot = query.part == Part.spots.rawValue
       guard query.families.contains(isSpot ? .spot : .perpetual) else { return nil }
       // With the 24 h figures of all markets where their volumes are wanted.

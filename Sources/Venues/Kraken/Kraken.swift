@@ -64,17 +64,12 @@ package final class Kraken: Dialect {
   func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (method, parameters): (String, String)
+    let (method, parameters): (FeedRequest.Verb, String)
     switch request {
     case .ping: return #"{"method":"ping","req_id":\#(id)}"#
     case .book, .canary, .greeting: return nil
-    case .list(_, let isEnd):
-      method = isEnd ? "unsubscribe" : "subscribe"
-      parameters = #""channel":"instrument"\#(isEnd ? "" : #","snapshot":true"#)"#
-    case .subscribe(let topics), .unsubscribe(let topics):
-      var isEnd = false
-      if case .unsubscribe = request { isEnd = true }
-      method = isEnd ? "unsubscribe" : "subscribe"
+    case .list(_, let verb): (method, parameters) = (verb, #""channel":"instrument""#)
+    case .topics(let topics, let verb):
       let names = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
       let name = facts.channels[topics[0].channel].name
       let own =
@@ -83,8 +78,9 @@ package final class Kraken: Dialect {
         case .ticker: #","event_trigger":"trades""#
         default: ""
         }
-      parameters = #""channel":"\#(name)","symbol":\#(names)\#(own)\#(isEnd ? "" : #","snapshot":true"#)"#
+      (method, parameters) = (verb, #""channel":"\#(name)","symbol":\#(names)\#(own)"#)
     }
-    return #"{"method":"\#(method)","params":{\#(parameters)},"req_id":\#(id)}"#
+    let snapshot = method == .subscribe ? #","snapshot":true"# : ""
+    return #"{"method":"\#(method.rawValue)","params":{\#(parameters)\#(snapshot)},"req_id":\#(id)}"#
   }
 }

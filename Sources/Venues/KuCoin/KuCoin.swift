@@ -65,8 +65,7 @@ package final class KuCoin: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics): return Self.text("subscribe", topics[0], id, instruments)
-    case .unsubscribe(let topics): return Self.text("unsubscribe", topics[0], id, instruments)
+    case .topics(let topics, let verb): return Self.text(verb.rawValue, topics[0], id, instruments)
     case .ping: return #"{"id":"\#(id)","type":"ping"}"#
     case .canary(let market): return Self.text("subscribe", "obu", market, depth: "5", id)
     default: return nil

@@ -74,8 +74,9 @@ final class ScriptedDialect: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
+    case .topics(let topics, let verb):
+      "\(verb == .subscribe ? "sub" : "end") \(id) "
+        + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .greeting:
       switch facts.greeting {
       case .unanswered: nil
