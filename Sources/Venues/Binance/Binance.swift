@@ -30,9 +30,9 @@ package final class Binance: Dialect {
   init(_ market: BinanceMarket) {
     self.market = market
     var facts = DialectFacts(
-      channels: market.streams.map { .init($0) }, book: .bridged,
+      channels: market.channels, book: .bridged,
       pacing: .init(
-        grouping: .symbols(Self.namesPerRequest / market.streams.count), atOnce: 1, every: Self.requestInterval,
+        grouping: .symbols(Self.namesPerRequest / market.channels.count), atOnce: 1, every: Self.requestInterval,
         limit: 512),
       salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
     facts.bridge = .init(

@@ -14,7 +14,11 @@ package final class Bitfinex: Dialect {
   static let book = 0
   static let trades = 1
   static let ticker = 2
-  static let channels = ["book", "trades", "ticker"]
+  static let channels: [VenueProfile.Channel] = [
+    .init("book", .book, silence: .linked, .atLeast(every: heartbeat), .contradicted),
+    .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat)),
+    .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat)),
+  ]
   /// Levels a side that are subscribed. The venue says what falls out of them.
   static let bookLength = 100
   /// TIMESTAMP (32768), SEQ_ALL (65536) and OB_CHECKSUM (131072).
@@ -43,12 +47,7 @@ package final class Bitfinex: Dialect {
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
     profile: VenueProfile(
-      channels: [
-        .init("book", .book, silence: .linked, .atLeast(every: heartbeat), .contradicted),
-        .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat)),
-        .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat)),
-      ],
-      bookDepth: bookLength,
+      channels: channels, bookDepth: bookLength,
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
       requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
@@ -69,7 +68,7 @@ package final class Bitfinex: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0, every: Self.heartbeat) }, book: .streamed(nil),
+      channels: Self.channels, book: .streamed(nil),
       // Nothing is said of a limit; the ends and the beginnings of all channels of a connection are fewer.
       pacing: .init(grouping: .topic, atOnce: 50, every: 100 * Microseconds.millisecond, limit: 256),
       // Whose a message is that cannot be read, its number says (`missed`).
@@ -106,7 +105,7 @@ package final class Bitfinex: Dialect {
       guard !numbers.indices.contains(code(topic)) || numbers[code(topic)] == 0 else { return nil }
       let book = topic.channel == Self.book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
       let symbol = JSONText.quoted(instruments[topic.place].venueSymbol)
-      return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel])","symbol":\#(symbol)\#(book)}"#
+      return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel].name)","symbol":\#(symbol)\#(book)}"#
     case .topics(let topics, .unsubscribe):
       // What still comes of it is not looked at.
       let code = code(topics[0])

@@ -18,7 +18,10 @@ package final class Bitget: Dialect {
   static let depth = 500
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  private static let channels = ["books", "books1", "trade", "ticker"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
+    .init("ticker", .ticker),
+  ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let usdt: Venue = connection("usdt", kinds: [.perpetual])
@@ -42,11 +45,7 @@ package final class Bitget: Dialect {
         quotesFromBook: false, bookDepthLimit: depth,
         checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: false) }),
       profile: VenueProfile(
-        channels: [
-          .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
-          .init("ticker", .ticker),
-        ],
-        bookDepth: depth, bookCheck: "pseq links each update to the one before",
+        channels: channels, bookDepth: depth, bookCheck: "pseq links each update to the one before",
         requests: [.instruments, .volumes],
         limits: [
           "10 messages a second to the venue", "240 requests an hour and connection", "4,096 bytes a request",
@@ -68,7 +67,7 @@ package final class Bitget: Dialect {
     self.isSpot = isSpot
     family = isSpot ? "SPOT" : "USDT-FUTURES"
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0) }, book: .streamed(.bitget),
+      channels: Self.channels, book: .streamed(.bitget),
       // Ten messages a second are allowed, pings included.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 500 * Microseconds.millisecond, limit: 64),
@@ -90,7 +89,7 @@ package final class Bitget: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      argument(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+      argument(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {

@@ -12,6 +12,9 @@ import MarketData
 package final class Bitstamp: Dialect {
   /// By their places in `facts.channels`.
   static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+  ]
   /// Quiet time after which a heartbeat is asked for.
   static let pingAfter = 10 * Microseconds.second
   /// How long a connection may last after the venue asked for another: "a few seconds".
@@ -26,10 +29,7 @@ package final class Bitstamp: Dialect {
     symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
-      ],
-      bookDepth: nil,
+      channels: channels, bookDepth: nil,
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
       requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
@@ -40,7 +40,7 @@ package final class Bitstamp: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("diff_order_book"), .init("live_trades")], book: .bridged,
+      channels: Self.channels, book: .bridged,
       // 20 at once have been taken.
       pacing: .init(grouping: .topic, atOnce: 10, every: 100 * Microseconds.millisecond, limit: 4_096),
       salvage: [

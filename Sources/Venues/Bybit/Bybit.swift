@@ -20,8 +20,12 @@ package final class Bybit: Dialect {
   static let requestInterval = 100 * Microseconds.millisecond
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  /// In front of a symbol, by channel. The book has 200 levels a side; those that fall out of it come as removals.
-  private static let topics = ["orderbook.200.", "orderbook.1.", "publicTrade.", "tickers."]
+  /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("orderbook.200", .book, silence: .linked, .contradicted),
+    .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
+    .init("publicTrade", .trades), .init("tickers", .ticker),
+  ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
@@ -41,12 +45,7 @@ package final class Bybit: Dialect {
       connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
       profile: VenueProfile(
-        channels: [
-          .init("orderbook.200", .book, silence: .linked, .contradicted),
-          .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
-          .init("publicTrade", .trades), .init("tickers", .ticker),
-        ],
-        bookDepth: 200, bookCheck: "u rises by one with every update",
+        channels: channels, bookDepth: 200, bookCheck: "u rises by one with every update",
         requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
@@ -60,12 +59,11 @@ package final class Bybit: Dialect {
 
   init(_ part: String) {
     var facts = DialectFacts(
-      channels: Self.topics.map { .init(String($0.dropLast())) }, book: .streamed(.bybit),
+      channels: Self.channels, book: .streamed(.bybit),
       // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
       pacing: .init(
         grouping: .symbols(1), atOnce: Self.requestsAtOnce, every: Self.requestInterval, limit: 1_024),
       salvage: [.init(mark: "\"orderbook.", key: "\"s\"")])
-    facts.channels[Channel.quote.rawValue].every = Self.quoteInterval
     facts.ping = .init(after: Self.pingAfter, since: .ping)
     facts.list = Self.listing(part)
     facts.volumes = [Self.volumes(part)]
@@ -81,7 +79,8 @@ package final class Bybit: Dialect {
   ) -> String? {
     switch request {
     case .topics(let topics, let verb):
-      let names = JSONText.array(topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol })
+      let names = JSONText.array(
+        topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.place].venueSymbol)" })
       return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
     default: return nil
@@ -113,8 +112,8 @@ package final class Bybit: Dialect {
   /// The topic that stands by itself in a text: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
   private static func topic(namedIn text: String, _ instruments: InstrumentTable) -> Topic? {
     for word in text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "." }) {
-      for (channel, prefix) in topics.enumerated() where word.hasPrefix(prefix) {
-        guard let place = instruments.place(named: String(word.dropFirst(prefix.count))) else { continue }
+      for (channel, known) in channels.enumerated() where word.hasPrefix(known.name + ".") {
+        guard let place = instruments.place(named: String(word.dropFirst(known.name.count + 1))) else { continue }
         return Topic(place: place, channel: channel)
       }
     }

@@ -13,6 +13,12 @@ package final class Coinbase: Dialect {
   static let messageLimit = 8 << 20
   /// The book's channel by the name that is documented, and by the one that acknowledgements use.
   static let bookNames = ["level2_batch", "level2_50"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init(bookNames[0], .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
+    .init("ticker", .ticker),
+    // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
+    .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
+  ]
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, matches, ticker, heartbeat }
 
@@ -28,11 +34,8 @@ package final class Coinbase: Dialect {
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("level2_batch", .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
-        .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
-      ],
-      bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
+      channels: channels, bookDepth: nil,
+      bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
       requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
     replay: replay,
@@ -51,12 +54,7 @@ package final class Coinbase: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [
-        .init(Self.bookNames[0]), .init("matches"), .init("ticker"),
-        // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
-        .init("heartbeat", every: Microseconds.second, isOfAll: true),
-      ],
-      book: .streamed(.coinbase),
+      channels: Self.channels, book: .streamed(.coinbase),
       // Subscribed at once, and in one message: without it Coinbase closes after 5 s.
       pacing: .init(grouping: .symbols(100), atOnce: 1_024, every: 0, limit: 2_048),
       salvage: [

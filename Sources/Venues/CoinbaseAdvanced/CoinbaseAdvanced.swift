@@ -26,6 +26,11 @@ package final class CoinbaseAdvanced: Dialect {
   /// How long a connection on which the venue counts too many books may go on with those that it has.
   static let renewalTime = Microseconds.minute
 
+  private static let channels: [VenueProfile.Channel] = [
+    .init("level2", .book, silence: .linked, .contradicted, atMost: booksPerRequest),
+    .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
+  ]
+
   package static let venue: Venue = Venue(
     name: "coinbase-advanced", title: "Coinbase Advanced Trade", separator: "-",
     endpoint: "wss://advanced-trade-ws.coinbase.com", restEndpoint: "https://api.coinbase.com",
@@ -36,11 +41,8 @@ package final class CoinbaseAdvanced: Dialect {
     // The snapshot is the whole book.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("heartbeats", .heartbeat, silence: .linked), .init("level2", .book, silence: .linked, .contradicted),
-        .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
-      ],
-      bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
+      channels: [.init("heartbeats", .heartbeat, silence: .linked)] + channels, bookDepth: nil,
+      bookCheck: "sequence_num counts every message of a connection",
       requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
     replay: replay,
@@ -57,8 +59,7 @@ package final class CoinbaseAdvanced: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("level2", atMost: Self.booksPerRequest), .init("market_trades"), .init("ticker")],
-      book: .streamed(.numberedElsewhere),
+      channels: Self.channels, book: .streamed(.numberedElsewhere),
       // Five messages a second, of the eight that an address may send.
       pacing: .init(
         grouping: .channel(symbols: Self.bookLimit), atOnce: 1, every: 200 * Microseconds.millisecond, limit: 256,

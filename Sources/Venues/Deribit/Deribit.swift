@@ -23,8 +23,11 @@ package final class Deribit: Dialect {
   static let symbolsPerRequest = 100
   /// The id of answers to test requests, which are awaited by nobody.
   static let testID = 0
-  /// What the places in `DialectFacts.channels` are.
-  enum Channel: Int { case book, quote, trades, ticker }
+  /// A market's name stands behind the first word.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
+    .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
+  ]
   /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
   static let quoteLead = 15 * Microseconds.second
 
@@ -38,11 +41,7 @@ package final class Deribit: Dialect {
     symbolLimit: 200, kinds: [.perpetual, .future],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
-        .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
-      ],
-      bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
+      channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
     replay: replay,
@@ -66,7 +65,7 @@ package final class Deribit: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("quote"), .init("trades"), .init("ticker")], book: .streamed(.deribit),
+      channels: Self.channels, book: .streamed(.deribit),
       // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go
       // out in that time.
       pacing: .init(
@@ -108,14 +107,11 @@ package final class Deribit: Dialect {
     }
   }
 
+  /// `book.BTC_USDC-PERPETUAL.100ms`
   private static func name(_ topic: Topic, _ instruments: InstrumentTable) -> String {
-    let name = instruments[topic.place].venueSymbol
-    switch Channel(rawValue: topic.channel) {
-    case .quote: return "quote.\(name)"
-    case .trades: return "trades.\(name).100ms"
-    case .ticker: return "ticker.\(name).agg2"
-    default: return "book.\(name).100ms"
-    }
+    var words = channels[topic.channel].name.split(separator: ".").map(String.init)
+    words.insert(instruments[topic.place].venueSymbol, at: 1)
+    return words.joined(separator: ".")
   }
 
   /// A test request must be answered within 10 s: it does not wait for its turn.

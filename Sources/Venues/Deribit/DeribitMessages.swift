@@ -244,7 +244,7 @@ extension Deribit {
     let topics = names.compactMap { name -> Topic? in
       let parts = name.split(separator: ".")
       guard parts.count > 1, let place = instruments.place(named: String(parts[1])),
-        let channel = facts.channels.firstIndex(where: { $0.name == parts[0] })
+        let channel = facts.channels.firstIndex(where: { $0.name.split(separator: ".")[0] == parts[0] })
       else { return nil }
       return Topic(place: place, channel: channel)
     }

@@ -131,9 +131,12 @@ extension FeedEngine {
     while lines.count < known.count { lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected)) }
     desk.grow(to: lines.count)
     suspects?.grow(to: lines.count)
-    if facts.channels.contains(where: { $0.every != nil }) {
+    // A book that is whole in each message is looked after by itself (`WholeBook`).
+    let isWhole = if case .whole = facts.book { true } else { false }
+    let watched = facts.channels.indices.map { isWhole && $0 == 0 ? nil : facts.channels[$0].every }
+    if watched.contains(where: { $0 != nil }) {
       while watches.count < desk.states.count {
-        watches.append(facts.channels[desk.topic(watches.count).channel].every.map { SilenceWatch(every: $0) })
+        watches.append(watched[desk.topic(watches.count).channel].map { SilenceWatch(every: $0) })
       }
     }
     chooseDepth()

@@ -26,6 +26,14 @@ package final class Gate: Dialect {
   static let upgradeNotice = 10 * Microseconds.second
   /// A subscription that the venue could not carry out is sent again after this long.
   static let retryAfter = 5 * Microseconds.second
+  private static func channels(_ books: Books) -> [VenueProfile.Channel] {
+    let book = books == .streamed ? "spot.obu" : "spot.order_book_update"
+    return [
+      .init(book, .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
+      .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
+    ]
+  }
+
   package static let venue: Venue = venue(.streamed)
 
   /// The venue with one or the other book.
@@ -42,11 +50,7 @@ package final class Gate: Dialect {
       market: Market.Configuration(
         quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil),
       profile: VenueProfile(
-        channels: [
-          .init("spot.obu", .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
-          .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
-        ],
-        bookDepth: depth, bookCheck: "U and u link each update to the one before",
+        channels: channels(books), bookDepth: depth, bookCheck: "U and u link each update to the one before",
         requests: [.instruments, .volumes],
         limits: ["50 subscriptions in one go, five times a second"]),
       replay: replay,
@@ -58,11 +62,7 @@ package final class Gate: Dialect {
   init(_ books: Books) {
     // 150 at once have been taken.
     var facts = DialectFacts(
-      channels: [
-        .init(books == .streamed ? "spot.obu" : "spot.order_book_update"), .init("spot.trades"),
-        .init("spot.book_ticker"), .init("spot.tickers"),
-      ],
-      book: books == .streamed ? .streamed(.gateStream) : .bridged,
+      channels: Self.channels(books), book: books == .streamed ? .streamed(.gateStream) : .bridged,
       // One request for each stream, as what a bad name does to the others of its request is not documented.
       pacing: .init(grouping: .topic, atOnce: 50, every: 200 * Microseconds.millisecond, limit: 4_096),
       salvage: [

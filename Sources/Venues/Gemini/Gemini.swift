@@ -10,9 +10,10 @@ import MarketData
 /// 24 h figures are by REST only, a market at a time, and so are the increments. Spot markets need not wait for them,
 /// as their names are base and quote. Perpetuals wait, until it is known that they are linear.
 package final class Gemini: Dialect {
-  /// What the places in `DialectFacts.channels` are, and what stands behind a market's name.
-  enum Channel: Int { case book, trades, quote }
-  private static let streams = ["@depth@100ms", "@trade", "@bookTicker"]
+  /// What stands behind a market's name and `@`.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades), .init("bookTicker", .quote),
+  ]
   /// Quiet time after which a ping is sent; books that do not change say nothing, 28 s have been seen.
   static let pingAfter = 15 * Microseconds.second
   /// The pause that a refusal for too many requests costs.
@@ -29,11 +30,7 @@ package final class Gemini: Dialect {
     connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote),
-      ],
-      bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
+      channels: channels, bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
     replay: replay,
@@ -46,7 +43,7 @@ package final class Gemini: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.streams.map { .init(String($0.dropFirst())) }, book: .streamed(.gemini),
+      channels: Self.channels, book: .streamed(.gemini),
       // A bad stream refuses all of its request, so each market has one of its own. 347 markets on one socket have been
       // taken; nothing promises it.
       pacing: .init(grouping: .symbols(1), atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048),
@@ -79,7 +76,7 @@ package final class Gemini: Dialect {
     switch request {
     case .topics(let topics, let verb):
       method = verb.rawValue
-      names = topics.map { instruments[$0.place].venueSymbol + Self.streams[$0.channel] }
+      names = topics.map { "\(instruments[$0.place].venueSymbol)@\(Self.channels[$0.channel].name)" }
     case .canary(let market): (method, names) = ("subscribe", [market + "@bookTicker"])
     case .ping:
       ping = id
@@ -124,8 +121,8 @@ package final class Gemini: Dialect {
   /// The stream that a refusal ends with.
   private static func topic(namedIn message: String, _ instruments: InstrumentTable) -> Topic? {
     guard let name = message.split(separator: " ").last,
-      let channel = streams.firstIndex(where: { name.hasSuffix($0) }),
-      let place = instruments.place(named: String(name.dropLast(streams[channel].count)))
+      let channel = channels.firstIndex(where: { name.hasSuffix("@\($0.name)") }),
+      let place = instruments.place(named: String(name.dropLast(channels[channel].name.count + 1)))
     else { return nil }
     return Topic(place: place, channel: channel)
   }

@@ -16,6 +16,12 @@ import MarketData
 package final class Hyperliquid: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, context }
+  private static let channels: [VenueProfile.Channel] = [
+    .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted), .init("bbo", .quote),
+    .init("trades", .trades), .init("activeAssetCtx", .ticker),
+  ]
+  /// Books are sent again twice a second.
+  static let bookInterval = 540 * Microseconds.millisecond
   /// What the parts of the list are.
   enum Part: Int { case perpetuals, spots }
   /// Trades of the newest millisecond whose ids are kept, to know them again.
@@ -24,8 +30,8 @@ package final class Hyperliquid: Dialect {
   package static let venue: Venue = Venue(
     name: "hyperliquid", title: "Hyperliquid", separator: "/", endpoint: "wss://api.hyperliquid.xyz/ws",
     restEndpoint: "https://api.hyperliquid.xyz",
-    // Books are sent again twice a second, and pings are answered.
-    cadence: .promised("l2Book", every: 540 * Microseconds.millisecond),
+    // Pings are answered.
+    cadence: .promised("l2Book", every: bookInterval),
     // The list of spot markets and tokens is the largest: some 400 KB.
     messageLimit: 4 << 20,
     // 1,000 subscriptions from an address, four for a symbol.
@@ -34,11 +40,7 @@ package final class Hyperliquid: Dialect {
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("l2Book", .book, silence: .atLeast(every: 540 * Microseconds.millisecond), .contradicted),
-        .init("bbo", .quote), .init("trades", .trades), .init("activeAssetCtx", .ticker),
-      ],
-      bookDepth: 5, bookCheck: "every message is the whole book",
+      channels: channels, bookDepth: 5, bookCheck: "every message is the whole book",
       requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
     replay: replay,
@@ -64,7 +66,7 @@ package final class Hyperliquid: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("l2Book"), .init("bbo"), .init("trades"), .init("activeAssetCtx")],
+      channels: Self.channels,
       // Silence for 20 s is looked into; the stream then has a little more than the slowest cadence to catch up.
       book: .whole(
         .init(

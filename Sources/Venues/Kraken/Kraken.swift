@@ -13,6 +13,10 @@ package final class Kraken: Dialect {
   static let bookDepth = 100
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, trade, ticker }
+  private static let channels: [VenueProfile.Channel] = [
+    .init("book", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .linked),
+    .init("ticker", .ticker),
+  ]
 
   package static let venue: Venue = Venue(
     name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2",
@@ -26,11 +30,8 @@ package final class Kraken: Dialect {
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
     profile: VenueProfile(
-      channels: [
-        .init("instrument", .instruments), .init("book", .book, silence: .linked, .contradicted),
-        .init("trade", .trades, silence: .linked), .init("ticker", .ticker),
-      ],
-      bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
+      channels: [.init("instrument", .instruments)] + channels, bookDepth: bookDepth,
+      bookCheck: "CRC-32 of the top ten levels after every message",
       requests: [.volumes],
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     replay: replay,
@@ -40,7 +41,7 @@ package final class Kraken: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("trade"), .init("ticker")], book: .streamed(nil),
+      channels: Self.channels, book: .streamed(nil),
       // One frame for each channel of all pairs: a burst of frames trips the venue's limit.
       pacing: .init(grouping: .channel(symbols: 1_024), atOnce: 1_024, every: 0, limit: 2_048),
       salvage: [.init(mark: "\"book\"", key: "\"symbol\"")])

@@ -19,6 +19,10 @@ package final class KuCoin: Dialect {
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
 
+  private static let channels: [VenueProfile.Channel] = [
+    .init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades),
+  ]
+
   package static let venue: Venue = Venue(
     name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
     restEndpoint: "https://api.kucoin.com",
@@ -33,8 +37,7 @@ package final class KuCoin: Dialect {
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
     profile: VenueProfile(
-      channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
-      bookDepth: depth, bookCheck: "O and C link each update to the one before",
+      channels: channels, bookDepth: depth, bookCheck: "O and C link each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
     replay: replay,
@@ -44,7 +47,7 @@ package final class KuCoin: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: [.init("obu"), .init("trade")], book: .streamed(.kuCoin),
+      channels: Self.channels, book: .streamed(.kuCoin),
       // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second
       // keep both.
       pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),

@@ -20,7 +20,11 @@ package final class OKX: Dialect {
   static let ratePause = 5 * Microseconds.second
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  private static let channels = ["books", "bbo-tbt", "trades", "tickers"]
+  private static let channels: [VenueProfile.Channel] = [
+    // A book that does not change says so about once a minute.
+    .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
+    .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+  ]
 
   package static let venue: Venue = Venue(
     name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
@@ -35,11 +39,7 @@ package final class OKX: Dialect {
     connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
-        .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
-      ],
-      bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
+      channels: channels, bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     replay: replay,
@@ -49,13 +49,11 @@ package final class OKX: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0) }, book: .streamed(.okx),
+      channels: Self.channels, book: .streamed(.okx),
       // Three requests a second are allowed; the two of a pair go together, four times a second, as they are few.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 250 * Microseconds.millisecond, limit: 512),
       salvage: [.init(mark: "\"books\"", key: "\"instId\"")])
-    // A book that does not change says so about once a minute.
-    facts.channels[Channel.book.rawValue].every = Microseconds.minute
     facts.pacing.topicsPerHour = Self.topicsPerHour
     facts.answersEachTopic = true
     facts.ping = .init(after: Self.pingAfter, since: .heard)
@@ -70,7 +68,7 @@ package final class OKX: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      Self.text(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+      Self.text(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
@@ -120,7 +118,8 @@ package final class OKX: Dialect {
       message.firstRange(of: key).map { String(message[$0.upperBound...].prefix { !" ,\"".contains($0) }) }
     }
     guard let place = word("instId:").flatMap(instruments.place(named:)) else { return nil }
-    return Topic(place: place, channel: word("channel:").flatMap { channels.firstIndex(of: $0) } ?? 0)
+    return Topic(
+      place: place, channel: word("channel:").flatMap { channel in channels.firstIndex { $0.name == channel } } ?? 0)
   }
 }
 

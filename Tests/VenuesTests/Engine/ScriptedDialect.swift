@@ -32,7 +32,8 @@ final class ScriptedDialect: Dialect {
     _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
   ) {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
+      channels: [.init("book", .book), .init("trade", .trades)],
+      book: books == .streamed ? .streamed(Self.rule) : .bridged,
       pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
       salvage: [.init(mark: "broken", key: "\"s\"")])
     if books == .bridged {

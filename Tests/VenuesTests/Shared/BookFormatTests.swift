@@ -10,7 +10,8 @@ final class FormatDialect: Dialect {
   typealias Got = (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   private let readAny: Read
   let facts = DialectFacts(
-    channels: [.init("book")], book: .streamed(nil), pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
+    channels: [.init("book", .book)], book: .streamed(nil),
+    pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
     salvage: [])
 
   private init(_ read: @escaping Read) { readAny = read }
