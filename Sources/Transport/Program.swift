@@ -35,8 +35,8 @@ package struct Program: Sendable {
   /// Another descriptor of the same socket, for `start`; negative: an error. The caller closes it.
   package static func copy(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, copyPlace) }
 
-  /// Takes over a descriptor that this process was started with, so that its children do not inherit it. False if there
-  /// is none.
+  /// Takes over a descriptor that this process was started with, so that its children do not inherit it. Returns false
+  /// if it does not exist.
   package static func takeInherited(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 }
 
   /// Starts the program as a child of this process.
