@@ -67,12 +67,12 @@ struct HTTPHeadReader {
       let field = try Self.field(line())
       if ASCII.equalIgnoringCase(field.name, "Content-Length") {
         guard framing == .unspecified else {
-          throw HTTPError(status: 400, reason: "Content-Length must not be repeated or stand beside Transfer-Encoding")
+          throw HTTPError(status: 400, reason: "Content-Length must not be repeated or combined with Transfer-Encoding")
         }
         framing = .length(try Self.length(field.value))
       } else if ASCII.equalIgnoringCase(field.name, "Transfer-Encoding") {
         guard framing == .unspecified, transferEncodings == 0 else {
-          throw HTTPError(status: 400, reason: "Transfer-Encoding must not be repeated or stand beside Content-Length")
+          throw HTTPError(status: 400, reason: "Transfer-Encoding must not be repeated or combined with Content-Length")
         }
         guard isHTTP11 else { throw HTTPError(status: 400, reason: "HTTP/1.0 has no Transfer-Encoding") }
         try Self.checkTransferEncoding(field.value)
@@ -118,7 +118,7 @@ struct HTTPHeadReader {
       bytes[6] == UInt8(ascii: "."), ASCII.isDigit(bytes[7])
     else { throw HTTPError(status: 400, reason: "the version must be HTTP/1.1 or HTTP/1.0") }
     guard bytes[5] == UInt8(ascii: "1"), bytes[7] <= UInt8(ascii: "1") else {
-      throw HTTPError(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are spoken here")
+      throw HTTPError(status: 505, reason: "this port speaks only HTTP/1.1 and HTTP/1.0")
     }
     return bytes[7] == UInt8(ascii: "1")
   }

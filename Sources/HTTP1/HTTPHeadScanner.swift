@@ -40,7 +40,7 @@ struct HTTPHeadScanner {
         afterCR = false
         if lineLength == 0 {
           guard lines > 0 else {
-            throw HTTPError(status: 400, reason: "an empty line stands where a message should begin")
+            throw HTTPError(status: 400, reason: "an empty line is where a message should begin")
           }
           count += index
           return index

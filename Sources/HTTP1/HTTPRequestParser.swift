@@ -106,7 +106,7 @@ package struct HTTPRequestParser: ~Copyable {
     }
     let expectations = head.isHTTP11 ? fields.values("Expect") : []
     guard expectations.allSatisfy({ ASCII.equalIgnoringCase($0, "100-continue") }) else {
-      throw HTTPError(status: 417, reason: "the only expectation met here is 100-continue")
+      throw HTTPError(status: 417, reason: "the only supported expectation is 100-continue")
     }
     return Pending(head: head, body: body, headBytes: bytes.count, owesStatus: !expectations.isEmpty)
   }

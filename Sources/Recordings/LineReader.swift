@@ -33,7 +33,7 @@ package final class LineReader {
   package init(path: String) throws(RecordingError) {
     self.path = path
     guard let file = FileHandle(forReadingAtPath: path) else {
-      throw RecordingError(path: path, "cannot be opened; is it there, and may it be read?")
+      throw RecordingError(path: path, "cannot be opened; check that it exists and that you may read it")
     }
     self.file = file
     try readBlock()
@@ -149,7 +149,7 @@ package final class LineReader {
       default:
         throw RecordingError(
           path: path,
-          "damaged gzip data after line \(lineNumber); what is before it can be saved with: gzip -dc FILE | head -n \(lineNumber)"
+          "damaged gzip data after line \(lineNumber); to save the lines before it: gzip -dc FILE | head -n \(lineNumber)"
         )
       }
       if text.count > before { return true }

@@ -33,14 +33,15 @@ package final class RecordingFile {
     descriptor = open(path, O_WRONLY | O_CLOEXEC | flags, 0o644)
     guard descriptor >= 0 else {
       throw RecordingError(
-        path: path, "cannot be written: \(Self.reason(errno)); is its folder there, and may it be written?")
+        path: path,
+        "cannot be written: \(Self.reason(errno)); check that its folder exists and that you may write there")
     }
     if case .append(let length) = mode {
       let end = lseek(descriptor, 0, SEEK_END)
       guard end >= length || end == 0 && length == 0 else {
         Glibc.close(descriptor)
         descriptor = -1
-        throw RecordingError(path: path, "has become shorter: somebody else has changed it")
+        throw RecordingError(path: path, "has become shorter: another program has changed it")
       }
       truncate(to: length)
     }
@@ -67,7 +68,7 @@ package final class RecordingFile {
     while fsync(descriptor) != 0 {
       if errno == EINTR { continue }
       if errno == EINVAL || errno == EROFS { return }
-      throw RecordingError(path: path, "cannot be put on the disk: \(Self.reason(errno))")
+      throw RecordingError(path: path, "cannot be synced to the disk: \(Self.reason(errno))")
     }
   }
 

@@ -36,7 +36,7 @@ package final class RecordingReader {
     Timestamp(microseconds: min(max(time.rawValue, times.lowerBound), times.upperBound - 1))
   }
 
-  static let noHeader = "was cut off in its first line: it holds nothing; delete it"
+  static let noHeader = "ends in its first line and has no records; delete it"
 
   package init(path: String) throws(RecordingError) {
     let lines = try LineReader(path: path)
@@ -148,18 +148,19 @@ package final class RecordingReader {
       try json.end()
     } catch {
       if error.offset < 0 {
-        throw fail("k", "not a kind of record; there are open, text, binary, sent, http, close and gap")
+        throw fail("k", "not a kind of record; the kinds are open, text, binary, sent, http, close and gap")
       }
-      throw fail(key, "not as it should be at byte \(error.offset)")
+      throw fail(key, "malformed at byte \(error.offset)")
     }
     guard let time else { throw fail("t", "missing") }
     guard let kind else { throw fail("k", "missing") }
     guard Self.times.contains(time) else {
-      throw fail("t", "\(time) is no time in microseconds since 1970, before the year 10000")
+      throw fail("t", "\(time) is not a time in microseconds since 1970 before the year 10000")
     }
     guard time >= lastTime.rawValue else {
       throw fail(
-        "t", "goes back by \(lastTime.rawValue - time) µs: records stand in the order of arrival; sort the lines by t")
+        "t", "goes back by \(lastTime.rawValue - time) µs: records must be in the order of arrival; sort the lines by t"
+      )
     }
     switch kind {
     case .text, .binary, .sent, .http:

@@ -101,7 +101,7 @@ package final class RecordingSequence {
   private func overlap(_ time: Timestamp) -> RecordingError {
     RecordingError(
       path: reader.path, line: reader.lineNumber, field: "t",
-      "is \((last - time) / Microseconds.millisecond) ms before the end of \(paths[index - 1]): they overlap; replay each by itself"
+      "is \((last - time) / Microseconds.millisecond) ms before the end of \(paths[index - 1]): they overlap; replay each one alone"
     )
   }
 

@@ -136,7 +136,7 @@ package final class ConnectAttempt: @unchecked Sendable {
       }
       return
     }
-    fail(.connectFailed(host: host, port: port, reason: lastReason ?? "it has no address"))
+    fail(.connectFailed(host: host, port: port, reason: lastReason ?? "the name has no address"))
   }
 
   /// The socket has answered.

@@ -36,7 +36,7 @@ enum Resolver {
     case false?: break
     case nil:
       queue.async { @Sendable in
-        completion(.failure(.resolution(host: host, reason: "\(queueLimit) look-ups are waiting already")))
+        completion(.failure(.resolution(host: host, reason: "\(queueLimit) look-ups are already waiting")))
       }
     }
   }
@@ -77,6 +77,7 @@ enum Resolver {
       }
       entry = current.pointee.ai_next
     }
-    return addresses.isEmpty ? .failure(.resolution(host: host, reason: "it has no address")) : .success(addresses)
+    return addresses.isEmpty
+      ? .failure(.resolution(host: host, reason: "the name has no address")) : .success(addresses)
   }
 }

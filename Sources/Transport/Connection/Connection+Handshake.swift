@@ -36,7 +36,7 @@ extension Connection {
 
   /// Ends a handshake that has taken long, for the sake of others that wait to begin.
   func endCrowdedHandshake() {
-    failHandshake(TLSFailure(.timeout, "others waited for its place, and it had had its time"))
+    failHandshake(TLSFailure(.timeout, "it was closed after its time because others waited for its place"))
   }
 
   private func failHandshake(_ failure: TLSFailure) {

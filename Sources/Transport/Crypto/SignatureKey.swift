@@ -15,7 +15,7 @@ package final class SignatureKey: @unchecked Sendable {
     package var description: String {
       switch self {
       case .notPEM(let reason): "it is not a public key or certificate in PEM (\(reason))"
-      case .unusable(let what): "it holds \(what); RSA of 2048 to 8192 bits and EC on P-256 are of use"
+      case .unusable(let what): "it holds \(what); use RSA of 2048 to 8192 bits or EC on P-256"
       }
     }
   }

@@ -56,7 +56,8 @@ final class LoadedCertificate {
       ERR_clear_error()
       if other {
         throw unusable(
-          files.certificate, "its first certificate is not the one of the key; put that first, then what issued it")
+          files.certificate,
+          "its first certificate is not that of the key; put that one first, and its issuers after it")
       }
       throw unusable(
         files.key, "key values mismatch: it is not the key of the first certificate in \(files.certificate)")
@@ -69,7 +70,7 @@ final class LoadedCertificate {
       }
       if X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 {
         let when = CertificateDetails.notBefore(certificate).map(CertificateDetails.text) ?? "a later time"
-        throw unusable(files.certificate, "\(which) is not valid before \(when); is this machine's clock right?")
+        throw unusable(files.certificate, "\(which) is not valid before \(when); check this machine's clock")
       }
       if index > 0, X509_check_issued(certificate, certificates[index - 1]) != X509_V_OK {
         throw unusable(
@@ -164,7 +165,7 @@ final class LoadedCertificate {
     if text.contains("ENCRYPTED") {
       throw .certificateFile(
         path: path,
-        reason: "the key is under a passphrase, and there is nobody to ask for it at a start; take it off with "
+        reason: "the key has a passphrase, which a start cannot ask for; remove it with "
           + "\"openssl pkey -in \(path) -out NEW\" and let only this service read NEW")
     }
     guard text.contains("PRIVATE KEY-----") else {

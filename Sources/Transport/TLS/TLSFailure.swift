@@ -78,9 +78,9 @@ extension TLSFailure {
     case SSL_R_UNEXPECTED_EOF_WHILE_READING:
       return isHandshake
         ? closedDuringHandshake
-        : TLSFailure(.truncated, "the \(peer) ended the stream without close_notify; what came last may be cut off")
+        : TLSFailure(.truncated, "the \(peer) ended the stream without close_notify; the last data may be incomplete")
     case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
-      return TLSFailure(.plainHTTP, "the \(peer) sent HTTP in the clear to a port that speaks TLS")
+      return TLSFailure(.plainHTTP, "the \(peer) sent plain HTTP to a port that speaks TLS")
     case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW, SSL_R_UNKNOWN_PROTOCOL, SSL_R_NO_PROTOCOLS_AVAILABLE,
       SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
       return TLSFailure(.protocolVersion, "the \(peer) speaks no version of TLS from 1.2 up (\(said))")
@@ -113,12 +113,12 @@ extension TLSFailure {
   private static func meaning(ofAlert alert: Int32) -> String {
     switch alert {
     case SSL_AD_HANDSHAKE_FAILURE: "found no cipher suite, group or signature algorithm in common"
-    case SSL_AD_UNKNOWN_CA: "does not trust who issued the certificate it was shown"
-    case SSL_AD_CERTIFICATE_EXPIRED: "says that the certificate it was shown has expired"
+    case SSL_AD_UNKNOWN_CA: "does not trust the issuer of the certificate"
+    case SSL_AD_CERTIFICATE_EXPIRED: "says that the certificate has expired"
     case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN,
       SSL_AD_CERTIFICATE_REVOKED:
-      "refuses the certificate it was shown"
-    case TLS13_AD_CERTIFICATE_REQUIRED: "wants a certificate and was shown none"
+      "refuses the certificate"
+    case TLS13_AD_CERTIFICATE_REQUIRED: "requires a certificate and got none"
     case SSL_AD_UNRECOGNIZED_NAME: "has no certificate for this name"
     case SSL_AD_ACCESS_DENIED: "denies access"
     default: "broke off"
@@ -141,7 +141,7 @@ extension TLSFailure {
     case X509_V_ERR_CERT_NOT_YET_VALID:
       let date = current.flatMap { CertificateDetails.notBefore($0) }.map(CertificateDetails.text) ?? "some day"
       return TLSFailure(
-        .notYetValid, "\(said): \(whose) is not valid before \(date); is this machine's clock right?")
+        .notYetValid, "\(said): \(whose) is not valid before \(date); check this machine's clock")
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
       return TLSFailure(.selfSigned, "\(said): \(whose) is not among the trusted roots (unknown CA)")
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,

@@ -10,12 +10,12 @@ struct UpdateNumbers: Equatable {
 /// A venue's rule for the numbers of its book updates. Data, so that a venue with another rule needs no other machine.
 struct SequenceRule: Sendable {
   /// Whether all of `update` is in a snapshot taken at `snapshot`, so that it is to be dropped.
-  let isOld: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
+  var isOld: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool = { _, _ in false }
   /// Whether `update` is the first to be applied to a snapshot taken at `snapshot`, with no hole between.
   let joins: @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool
   /// Whether `update`, after one that ended at `last`, brings nothing new: it is that one again, or, where the
   /// numbers only ever rise, an older one.
-  let isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
+  var isRepeat: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool = { _, _ in false }
   /// Whether `update` follows the update that ended at `last` with no hole between.
   let follows: @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool
   /// Whether an update that follows shows that none is missing before it: false where only their order is known, and

@@ -136,7 +136,8 @@ struct FeedEngineAnswersTests {
   @Test("the same message again, by all of its numbers, is nothing; the number again by another link is a gap")
   func again() {
     var facts = DialectFacts(
-      channels: [.init("book")], book: .streamed(.okx), pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
+      channels: [.init("book", .book)], book: .streamed(.okx),
+      pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
       salvage: [])
     facts.book = .streamed(.okx)
     var keeper = BookKeeper(facts)
@@ -158,7 +159,7 @@ struct FeedEngineAnswersTests {
   @Test("an update that may be the whole book is it while one is awaited, and a gap afterwards")
   func whole() {
     let facts = DialectFacts(
-      channels: [.init("book")], book: .streamed(.gemini),
+      channels: [.init("book", .book)], book: .streamed(.gemini),
       pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1), salvage: [])
     var keeper = BookKeeper(facts)
     let batch = EventBatch()
