@@ -212,6 +212,13 @@ extension FeedEngine {
       Self.dropLevels(of: event, &batch)
       return false
     }
+    // What still comes of a symbol that was refused is of another request. Live by that, it would be lost for good the
+    // next time: it is asked for anew, with all of its channels, in time.
+    guard !lines[place].isRefused else {
+      counts.ignored += 1
+      Self.dropLevels(of: event, &batch)
+      return false
+    }
     let verdict = lines[place].book.take(event, numbers, batch, now: now)
     if verdict == .shallower {
       counts.ignored += 1

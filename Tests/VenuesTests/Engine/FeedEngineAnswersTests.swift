@@ -42,6 +42,12 @@ struct FeedEngineAnswersTests {
       }
     }
 
+    func retry(_ symbol: String) {
+      call { engine.retry([symbol], now: now, into: &$0) }
+      let list = [UInt8]("list".utf8)
+      call { engine.response(to: engine.requestID, status: 200, body: list.span.bytes, now: now, into: &$0) }
+    }
+
     func wait(_ seconds: Int) {
       for _ in 0..<(seconds * 4) {
         now = now + 250_000
@@ -82,6 +88,22 @@ struct FeedEngineAnswersTests {
     talk.receive("refuse \(talk.take().id) final B.0")
     talk.wait(1)
     #expect(talk.take().topics == ["0.0", "0.1", "2.0", "2.1"] && talk.failed == ["B-USD"])
+  }
+
+  @Test("a book that comes behind the refusal of its symbol is not live: all of the symbol is asked for anew in time")
+  func lateBook() {
+    let talk = Talk(.symbols(3))
+    talk.receive("refuse \(talk.take().id) final B.0")
+    talk.receive("whole B 1")
+    talk.receive("next B 2")
+    #expect(!talk.engine.lines[1].book.isLive)
+    talk.wait(60)
+    _ = talk.take()
+    talk.retry("B-USD")
+    talk.wait(1)
+    #expect(talk.take().topics == ["1.0", "1.1"])
+    talk.receive("whole B 3")
+    #expect(talk.engine.lines[1].book.isLive)
   }
 
   @Test("what is there already goes on, and the rest of its request is asked for again")
