@@ -9,7 +9,7 @@ struct AnswerTests {
   func names() throws {
     let feed = try HandlerHarness.connected("okx", ["BTC-USDT"])
     func read<Value>(_ text: String, _ body: (borrowing FieldObject) -> Value) throws(FeedError) -> Value {
-      try body(try FieldObject(Array(text.utf8).span.bytes, "answer"))
+      body(try FieldObject(Array(text.utf8).span.bytes, "answer"))
     }
     func topic(_ text: String) throws(FeedError) -> Topic? {
       try read(text) { $0.topic(channel: "c", symbol: "s", feed.handler.facts, feed.handler.known) }
