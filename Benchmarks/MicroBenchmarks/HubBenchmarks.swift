@@ -47,7 +47,7 @@ final class HubBench {
     let request = Array(
       #"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["\#(MarketBench.symbol)"]}]}"#.utf8)
     for number in 0..<HubBenchmarks.clients {
-      let client = hub.open(session: "s_\(number)", now: bench.market.now)
+      let client = hub.open(secret: SessionSecret(high: 0, low: UInt32(number)), now: bench.market.now)
       request.withUnsafeBytes {
         hub.receive(RawSpan(_unsafeBytes: $0), from: client, now: bench.market.now, into: &actions)
       }

@@ -129,8 +129,8 @@ package final class Admission: Sendable {
   package func enter(_ peer: SocketAddress, now: Int64) -> AdmissionPermit? {
     let rules = rules.withLock { $0 }
     let limits = rules.limits
-    let address = IPAddress(peer.host)?.subscriber
-    let isProxy = IPAddress(peer.host).map { rules.proxies.trusts($0) } ?? false
+    let address = peer.address.subscriber
+    let isProxy = rules.proxies.trusts(peer.address)
     let isOverBudget = budget.isExceeded
     var met: Refusal?
     var isUnanswered = false
@@ -149,7 +149,7 @@ package final class Admission: Sendable {
         state.silent == 0 || state.connections >= limits.connections + Self.roomLimit
       {
         refusal = .connections
-      } else if let address, !isProxy {
+      } else if !isProxy {
         if let time = state.addresses.take(.connections, rules.connectionRate, address, now: now) {
           refusal = .connectionRate
           wait = time
@@ -175,8 +175,8 @@ package final class Admission: Sendable {
       let makesRoom = refusal == nil && state.connections > limits.connections
       if makesRoom { state.rooms += 1 }
       return AdmissionPermit(
-        admission: self, came: UInt64(now) * 1_000, address: counted, isProxy: isProxy, refusal: refusal,
-        refusalWait: wait, room: makesRoom ? state.rooms : nil)
+        admission: self, came: UInt64(now) * 1_000, address: counted, isProxy: isProxy,
+        rejection: refusal.map { Rejection($0, wait: wait) }, room: makesRoom ? state.rooms : nil)
     }
   }
 
@@ -241,7 +241,7 @@ package final class Admission: Sendable {
     return state.withLock { state in
       guard state.keys.enter(grant.subject, limit: grant.connections ?? .max) else { return false }
       if let old = permit.key { state.keys.leave(old) }
-      permit.key = grant.subject
+      permit.count(among: grant.subject)
       return true
     }
   }
@@ -288,37 +288,44 @@ package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   package let came: UInt64
   /// The address for which it is counted.
   fileprivate(set) var address: IPAddress?
-  /// The key for which it is counted.
-  fileprivate(set) var key: String?
   /// Whether the peer is a trusted proxy.
   let isProxy: Bool
-  /// The reason for its refusal; nil: it is admitted.
-  package let refusal: Refusal?
-  private let refusalWait: Int64
-  /// A number for a connection that was admitted over the limit, by which the loops take turns closing a silent one;
-  /// nil for others.
-  package let room: Int?
   /// Whether it has not sent a request yet.
   package fileprivate(set) var isSilent: Bool
   /// The arrival time of its HTTP requests, µs.
   fileprivate var requests = Int64.min / 2
+  private var mark: Mark?
+
+  /// What few connections have, one of it: a refused one gets no key, and for the room of one that has shown a key
+  /// nobody looks any more.
+  private indirect enum Mark {
+    case refused(Rejection)
+    case room(Int)
+    case key(String)
+  }
 
   fileprivate init(
-    admission: Admission, came: UInt64, address: IPAddress?, isProxy: Bool, refusal: Refusal?, refusalWait: Int64,
-    room: Int?
+    admission: Admission, came: UInt64, address: IPAddress?, isProxy: Bool, rejection: Rejection?, room: Int?
   ) {
     self.admission = admission
     self.came = came
     self.address = address
     self.isProxy = isProxy
-    self.refusal = refusal
-    self.refusalWait = refusalWait
-    self.room = room
-    self.isSilent = refusal == nil
+    isSilent = rejection == nil
+    mark = rejection.map { .refused($0) } ?? room.map { .room($0) }
   }
 
   deinit { admission.leave(self) }
 
+  /// The key for which it is counted.
+  fileprivate var key: String? { if case .key(let key) = mark { key } else { nil } }
+  fileprivate func count(among key: String) { mark = .key(key) }
+
   /// The answer to its first request if the connection is refused.
-  package var rejection: Rejection? { refusal.map { Rejection($0, wait: refusalWait) } }
+  package var rejection: Rejection? { if case .refused(let rejection) = mark { rejection } else { nil } }
+  /// The reason for its refusal; nil: it is admitted.
+  package var refusal: Refusal? { rejection?.refusal }
+  /// A number for a connection that was admitted over the limit, by which the loops take turns closing a silent one;
+  /// nil for others.
+  package var room: Int? { if case .room(let room) = mark { room } else { nil } }
 }

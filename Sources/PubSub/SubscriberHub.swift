@@ -158,7 +158,7 @@ package final class SubscriberHub {
   /// The present grant of a connected client.
   package func grant(of client: ClientID) -> Grant? { state(of: client)?.grant }
   /// Whether a client has not read its bytes at once, or is held; it then gets fewer bytes at a time. O(1).
-  package func isWatched(_ client: ClientID) -> Bool { clients.anyState(of: client)?.flow.isWatched ?? false }
+  package func isWatched(_ client: ClientID) -> Bool { clients.anyState(of: client)?.isWatched ?? false }
   /// Whether a client is in a slower class than it requested. O(1).
   package func isDegraded(_ client: ClientID) -> Bool { (clients.anyState(of: client)?.flow.degraded ?? 0) != 0 }
 
@@ -169,17 +169,17 @@ package final class SubscriberHub {
   /// Whether an address may have another client: its clients have not used much more than its work allowance.
   package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
 
-  /// Adds a client. `session` is an unguessable random text (`s_8f2c…`), with which the client's resume token begins.
+  /// Adds a client. `secret` is random; the client's resume token begins with it.
   /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
   /// limited.
   package func open(
-    session: String, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
+    secret: SessionSecret, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
   ) -> ClientID {
     let client = clients.open()
+    let rights = grants.begin(grant, now: now)
     let state = ClientState(
-      session: SessionToken.make(session, loop: loop, client: client),
+      secret: secret, grant: rights.grant, deadline: rights.deadline,
       heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
-    (state.grant, state.deadline) = grants.begin(grant, now: now)
     if let address { state.requests.address = desk.addresses.enter(address) }
     clients[client.slot].pointee.state = state
     heartbeats.start(client, &state.heartbeat, now: now)
@@ -191,9 +191,9 @@ package final class SubscriberHub {
   package func close(_ client: ClientID, into actions: inout [HubAction]) {
     guard let state = clients.anyState(of: client) else { return }
     unwatch(client.slot, state)
-    departures.merged &+= UInt64(truncatingIfNeeded: state.flow.merged)
-    departures.lost &+= UInt64(truncatingIfNeeded: state.flow.lost)
-    park(state, isPaused: clients[client.slot].pointee.flags.contains(.paused), into: &actions)
+    departures.merged &+= UInt64(truncatingIfNeeded: state.merged)
+    departures.lost &+= UInt64(truncatingIfNeeded: state.lost)
+    park(client, state, into: &actions)
     for subscription in state.memberships.removeAll() {
       lists.remove(subscription, clients)
       leaveIfEmpty(subscription.stream, into: &actions)
@@ -224,6 +224,7 @@ package final class SubscriberHub {
   package func advance(to now: Timestamp, into actions: inout [HubAction]) {
     for client in heartbeats.removeDue(at: now) {
       guard let state = state(of: client), heartbeats.isDue(client, &state.heartbeat, now: now) else { continue }
+      state.requests.allowance.forget(at: now)
       scheduleHeartbeat(client.slot, state)
     }
     for slot in heartbeats.roundSlots(used: clients.used, now: now) {
@@ -255,7 +256,11 @@ package final class SubscriberHub {
     for slot in grants.nextSlots(used: clients.used) {
       let client = clients.id(of: slot)
       guard let state = state(of: client) else { continue }
-      switch grants.review(state.grant, &state.deadline, now: now) {
+      let grant = state.grant
+      var deadline = state.deadline
+      let verdict = grants.review(grant, &deadline, now: now)
+      if deadline != state.deadline { state.setGrant(grant, deadline: deadline) }
+      switch verdict {
       case .fine: break
       case .revoke(let why): revoke(from: client, why: why, into: &actions)
       case .expiring(let expires): send(to: client, now: now) { Replies.appendExpiring(expires, now: now, to: &$0) }

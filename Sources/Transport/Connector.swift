@@ -99,7 +99,9 @@ package final class ConnectAttempt: @unchecked Sendable {
     guard completion != nil else { return }
     self.addresses = addresses[...]
     if let allows {
-      self.addresses.removeAll { address in IPAddress(address.socketAddress.host).map { !allows($0) } ?? true }
+      self.addresses.removeAll { address in
+        !allows(address.socketAddress.address)
+      }
       if self.addresses.isEmpty { lastReason = "its addresses are not allowed" }
     }
     tryNext()

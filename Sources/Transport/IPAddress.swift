@@ -17,27 +17,40 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     var v4 = in_addr()
     var v6 = in6_addr()
     if inet_pton(AF_INET, text, &v4) == 1 {
-      high = 0
-      low = 0xFFFF_0000_0000 | UInt64(UInt32(bigEndian: v4.s_addr))
+      self.init(v4)
     } else if inet_pton(AF_INET6, text, &v6) == 1 {
-      (high, low) = withUnsafeBytes(of: v6) { bytes in
-        (
-          UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-          UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        )
-      }
+      self.init(v6)
     } else {
       return nil
     }
   }
 
-  /// `192.0.2.1`, `2001:db8::1`.
-  package var description: String {
+  init(_ v4: in_addr) {
+    self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(UInt32(bigEndian: v4.s_addr)))
+  }
+
+  init(_ v6: in6_addr) {
+    self = withUnsafeBytes(of: v6) { bytes in
+      IPAddress(
+        high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+        low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+  }
+
+  var v4: in_addr { in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian) }
+
+  var v6: in6_addr {
     var v6 = in6_addr()
     withUnsafeMutableBytes(of: &v6) { bytes in
       bytes.storeBytes(of: high.bigEndian, as: UInt64.self)
       bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
     }
+    return v6
+  }
+
+  /// `192.0.2.1`, `2001:db8::1`.
+  package var description: String {
+    var v6 = v6
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
       text[0] = 0
       inet_ntop(AF_INET6, &v6, text.baseAddress, 64)

@@ -23,16 +23,14 @@ package final class Listener: Sendable {
   ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
   /// - Parameter kept: a socket of an earlier process that already listens on the address; the listener owns it from
   ///   now on.
-  /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
+  /// - Throws: `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
     sharesPort: Bool = false, kept: Int32? = nil, gate: Gate? = nil, arrived: (@Sendable (Connection) -> Void)? = nil,
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a listener needs a loop")
-    guard let kernelAddress = KernelAddress(host: address.host, port: address.port) else {
-      throw .invalidAddress(address.description)
-    }
+    let kernelAddress = KernelAddress(address)
     let kernel = loops[0].kernel
     let descriptor: Int32
     if let kept {

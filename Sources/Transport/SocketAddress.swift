@@ -2,14 +2,22 @@ import Glibc
 
 /// An IPv4 or IPv6 address and port.
 package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
-  /// The numeric host: `127.0.0.1`, `::1`.
-  package let host: String
+  package let address: IPAddress
   package let port: UInt16
 
-  package init(host: String, port: UInt16) {
-    self.host = host
+  package init(_ address: IPAddress, port: UInt16) {
+    self.address = address
     self.port = port
   }
+
+  /// - Parameter host: a numeric address.
+  package init(host: String, port: UInt16) {
+    guard let address = IPAddress(host) else { preconditionFailure("\(host) is not a numeric address") }
+    self.init(address, port: port)
+  }
+
+  /// The numeric host: `127.0.0.1`, `::1`.
+  package var host: String { address.description }
 
   /// Reads `HOST:PORT` or `[V6]:PORT`; the host must be a numeric address or `localhost`.
   package init(parsing text: String) throws(TransportError) {
@@ -25,12 +33,12 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
     let digits = text[text.index(after: colon)...]
     guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits),
-      KernelAddress(host: host, port: port) != nil
+      let address = IPAddress(host)
     else { throw .invalidAddress(text) }
-    self.init(host: host, port: port)
+    self.init(address, port: port)
   }
 
-  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  package var description: String { address.isIPv4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
 }
 
 /// An address as the kernel takes it.
@@ -40,23 +48,28 @@ package struct KernelAddress: Sendable {
 
   package var family: Int32 { Int32(storage.ss_family) }
 
-  /// Nil unless `host` is a numeric address.
-  package init?(host: String, port: UInt16) {
-    var v4 = sockaddr_in()
-    var v6 = sockaddr_in6()
-    if inet_pton(AF_INET, host, &v4.sin_addr) == 1 {
+  package init(_ address: SocketAddress) {
+    if address.address.isIPv4 {
+      var v4 = sockaddr_in()
       v4.sin_family = sa_family_t(AF_INET)
-      v4.sin_port = port.bigEndian
+      v4.sin_port = address.port.bigEndian
+      v4.sin_addr = address.address.v4
       length = socklen_t(MemoryLayout<sockaddr_in>.size)
       withUnsafeMutableBytes(of: &storage) { to in withUnsafeBytes(of: v4) { to.copyMemory(from: $0) } }
-    } else if inet_pton(AF_INET6, host, &v6.sin6_addr) == 1 {
+    } else {
+      var v6 = sockaddr_in6()
       v6.sin6_family = sa_family_t(AF_INET6)
-      v6.sin6_port = port.bigEndian
+      v6.sin6_port = address.port.bigEndian
+      v6.sin6_addr = address.address.v6
       length = socklen_t(MemoryLayout<sockaddr_in6>.size)
       withUnsafeMutableBytes(of: &storage) { to in withUnsafeBytes(of: v6) { to.copyMemory(from: $0) } }
-    } else {
-      return nil
     }
+  }
+
+  /// Nil unless `host` is a numeric address.
+  package init?(host: String, port: UInt16) {
+    guard let address = IPAddress(host) else { return nil }
+    self.init(SocketAddress(address, port: port))
   }
 
   init(_ address: UnsafePointer<sockaddr>, length: socklen_t) {
@@ -83,22 +96,12 @@ package struct KernelAddress: Sendable {
   /// Numeric. An IPv4 address of a connection on an IPv6 socket is shown as IPv4.
   package var socketAddress: SocketAddress {
     withUnsafeBytes(of: storage) { bytes in
-      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-        text[0] = 0
-        let port: UInt16
-        if family == AF_INET6 {
-          var address = bytes.loadUnaligned(as: sockaddr_in6.self)
-          port = UInt16(bigEndian: address.sin6_port)
-          inet_ntop(AF_INET6, &address.sin6_addr, text.baseAddress, 64)
-        } else {
-          var address = bytes.loadUnaligned(as: sockaddr_in.self)
-          port = UInt16(bigEndian: address.sin_port)
-          inet_ntop(AF_INET, &address.sin_addr, text.baseAddress, 64)
-        }
-        var host = String(cString: text.baseAddress!)
-        if host.hasPrefix("::ffff:"), host.contains(".") { host.removeFirst(7) }
-        return SocketAddress(host: host, port: port)
+      if family == AF_INET6 {
+        let v6 = bytes.loadUnaligned(as: sockaddr_in6.self)
+        return SocketAddress(IPAddress(v6.sin6_addr), port: UInt16(bigEndian: v6.sin6_port))
       }
+      let v4 = bytes.loadUnaligned(as: sockaddr_in.self)
+      return SocketAddress(IPAddress(v4.sin_addr), port: UInt16(bigEndian: v4.sin_port))
     }
   }
 }

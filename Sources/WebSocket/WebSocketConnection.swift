@@ -20,6 +20,10 @@ package enum WebSocketEvent {
 /// A whole unfragmented message in one read is unmasked in place and returned without a copy; only split messages are
 /// copied. Text is validated as it arrives, so a bad octet is rejected in the read in which it arrives. Compressed
 /// messages (RFC 7692) are inflated as they arrive, up to the limit of a message.
+///
+/// Between messages it has 32 bytes: all that belongs to an unfinished frame or message stands in an object of its own
+/// (`PartialInput`). A server lets go of that with the message, because it has ten thousand peers whose messages are
+/// small and mostly whole. A client keeps it with its buffer, because most messages of an exchange are cut somewhere.
 package struct WebSocketConnection: ~Copyable {
   /// The buffer of split messages is kept for the next one up to this size, bytes; a larger one is freed.
   package static let keptBytes = 4 << 10
@@ -28,42 +32,29 @@ package struct WebSocketConnection: ~Copyable {
   package private(set) var closeState = WebSocketCloseState.open
 
   private let isServer: Bool
-  private let limits: WebSocketLimits
   /// The reserved bits that no frame may have; without RSV1 if permessage-deflate was negotiated.
   private let forbiddenBits: UInt8
+  /// The buffer that the payload of the last event is in.
+  private var lender = Lender.none
+  /// The number of frames that have begun, fragments included. It wraps around.
+  package private(set) var framesBegun: UInt32 = 0
+  /// Bytes and fragments of a message.
+  private let byteLimit: UInt32
+  private let fragmentLimit: UInt32
+  /// Nil: permessage-deflate was not negotiated.
+  private let inflation: MessageInflation?
+  private var partial: PartialInput?
 
-  // The permessage-deflate parameters of the peer's messages.
-  private let pool: InflaterPool?
-  private let inflateBits: Int
-  private let peerTakesOver: Bool
-  /// Whether the present message has RSV1.
-  private var isCompressed = false
-  /// Kept during a compressed message, or for the whole connection if the peer uses context takeover.
-  private var inflater: Inflater?
-
-  // The present frame.
-  private var inFrame = false
-  private var opcode: UInt8 = 0
-  private var isFinal = false
-  /// The key in memory order.
-  private var key: UInt32 = 0
-  /// The payload bytes that were read, and that are missing.
-  private var taken = 0
-  private var remaining = 0
-
-  // The present message: 0, or the opcode of its first frame.
-  private var messageOpcode: UInt8 = 0
-  private var messageBytes = 0
-  private var fragments = 0
-  private var utf8 = UTF8Validator()
-
-  private var header = PartialHeader()
-  private var gathered = ByteBuffer()
-  private var control = ByteBuffer()
-  private var handedOut = false
+  /// Who holds a payload that was handed out.
+  private enum Lender: UInt8 {
+    /// Nothing was handed out, or it is in the input.
+    case none
+    case control, gathered, inflater
+  }
 
   /// A connection after the handshake. It allocates nothing until a message is split or compressed.
   /// - Parameters:
+  ///   - limits: each at most 2³² - 1.
   ///   - deflate: the negotiated parameters; nil: RSV1 is rejected.
   ///   - inflaters: the pool that lends contexts for the time of a message; nil: the connection has its own. A peer
   ///     with context takeover needs its own in any case.
@@ -71,34 +62,32 @@ package struct WebSocketConnection: ~Copyable {
     role: WebSocketRole, limits: WebSocketLimits = .init(), deflate: PerMessageDeflate? = nil,
     inflaters: InflaterPool? = nil
   ) {
-    self.isServer = role == .server
-    self.limits = limits
-    self.forbiddenBits = deflate == nil ? 0x70 : 0x30
-    let peerTakesOver =
-      switch (deflate, role) {
-      case (nil, _): false
-      case (let deflate?, .server): !deflate.clientNoContextTakeover
-      case (let deflate?, .client): !deflate.serverNoContextTakeover
-      }
-    self.peerTakesOver = peerTakesOver
-    self.inflateBits = (role == .server ? deflate?.clientMaxWindowBits : deflate?.serverMaxWindowBits) ?? 15
-    self.pool = peerTakesOver ? nil : inflaters
+    isServer = role == .server
+    byteLimit = UInt32(clamping: limits.messageBytes)
+    fragmentLimit = UInt32(clamping: limits.fragments)
+    forbiddenBits = deflate == nil ? 0x70 : 0x30
+    inflation = deflate.map { MessageInflation($0, role: role, pool: inflaters) }
   }
 
+  /// Whether the peer may send compressed messages.
+  package var mayInflate: Bool { inflation != nil }
   /// The total size of inflated messages.
-  package private(set) var inflatedBytes: UInt64 = 0
-  /// The number of frames that have begun, fragments included.
-  package private(set) var framesBegun: UInt64 = 0
+  package var inflatedBytes: UInt64 { inflation?.inflatedBytes ?? 0 }
 
   /// The stored bytes of an unfinished frame or message.
   package var pendingBytes: Int {
-    let message = gathered.count + (inflater?.output.count ?? 0)
-    guard handedOut else { return message + control.count + header.count }
-    return opcode >= 8 ? message : 0
+    let message = (partial?.gathered.count ?? 0) + (inflation?.inflater?.output.count ?? 0)
+    switch lender {
+    case .none: return message + (partial.map { $0.control.count + $0.header.count } ?? 0)
+    case .control: return message
+    case .gathered, .inflater: return 0
+    }
   }
 
   /// Whether the connection has an inflating context now.
-  package var holdsInflater: Bool { inflater != nil }
+  package var holdsInflater: Bool { inflation?.inflater != nil }
+  /// Whether anything is held of an unfinished frame or message, or kept for the next one.
+  package var holdsInput: Bool { partial != nil }
 
   /// Notes that a close frame was sent, so that a close of the peer needs no reply.
   package mutating func didSendClose() {
@@ -116,41 +105,77 @@ package struct WebSocketConnection: ~Copyable {
   package mutating func next(
     _ input: inout UnsafeMutableRawBufferPointer
   ) throws(WebSocketError) -> WebSocketEvent? {
-    if handedOut { releaseHandedOut() }
+    settle()
     guard closeState == .open || closeState == .sent else {
       input = UnsafeMutableRawBufferPointer(start: input.baseAddress.map { $0 + input.count }, count: 0)
       return nil
     }
     do throws(WebSocketError) {
       while input.count > 0 {
-        if !inFrame {
-          guard try takeHeader(&input) else { return nil }
+        let frame: PartialFrame
+        if let begun = partial?.frame {
+          frame = begun
+        } else {
+          guard let next = try takeHeader(&input) else { return nil }
+          frame = next
         }
-        if let event = try takePayload(&input) { return event }
+        if let event = try takePayload(of: frame, &input) { return event }
       }
       return nil
     } catch {
       closeState = .failed
-      gathered.release()
-      control.release()
-      inflater = nil
+      dropInput()
       throw error
     }
   }
 
+  /// Ends the use of the payload that the last call of `next` returned, and frees what was held for it. `next` does the
+  /// same; a caller that does not call it again for a while calls this.
+  @inline(__always)
+  package mutating func settle() {
+    if lender != .none || (isServer && partial != nil) { letGo() }
+  }
+
+  @inline(never)
+  private mutating func letGo() {
+    switch lender {
+    case .none: break
+    case .control: partial?.control.release()
+    case .gathered: partial?.emptyGathered(keeping: isServer ? 0 : Self.keptBytes)
+    case .inflater: inflation?.endMessage(keeping: Self.keptBytes)
+    }
+    lender = .none
+    if isServer, let partial, partial.isEmpty { self.partial = nil }
+  }
+
+  private mutating func dropInput() {
+    partial = nil
+    inflation?.end()
+    lender = .none
+  }
+
+  /// The place for what is unfinished.
+  private mutating func openPartial() -> PartialInput {
+    let open = partial ?? PartialInput()
+    partial = open
+    return open
+  }
+
   // MARK: Header
 
-  /// Returns true once a frame's header is complete; its payload is read next.
+  /// Returns the next frame once its header is complete; its payload is read next.
   @inline(__always)
-  private mutating func takeHeader(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketError) -> Bool {
-    if header.count == 0, input.count >= 2, let base = input.baseAddress {
+  private mutating func takeHeader(
+    _ input: inout UnsafeMutableRawBufferPointer
+  ) throws(WebSocketError) -> PartialFrame? {
+    if partial.map({ $0.header.count == 0 }) ?? true, input.count >= 2, let base = input.baseAddress {
       let first = base.load(as: UInt8.self)
       let second = base.load(fromByteOffset: 1, as: UInt8.self)
       let size = Self.headerSize(second)
       if input.count >= size {
-        try beginFrame(UnsafeRawPointer(base), first, second, size)
+        let frame = try beginFrame(UnsafeRawPointer(base), first, second, size)
         input = UnsafeMutableRawBufferPointer(start: base + size, count: input.count &- size)
-        return true
+        return frame
       }
     }
     return try takeSplitHeader(&input)
@@ -160,22 +185,22 @@ package struct WebSocketConnection: ~Copyable {
   @inline(never)
   private mutating func takeSplitHeader(
     _ input: inout UnsafeMutableRawBufferPointer
-  ) throws(WebSocketError) -> Bool {
+  ) throws(WebSocketError) -> PartialFrame? {
+    let partial = openPartial()
     while let byte = input.first {
       input = UnsafeMutableRawBufferPointer(rebasing: input.dropFirst())
-      header.append(byte)
+      partial.header.append(byte)
+      let header = partial.header
       guard header.count >= 2 else { continue }
       if header.count == 2 { try check(header[0], header[1]) }
       let size = Self.headerSize(header[1])
       guard header.count == size else { continue }
-      let whole = header
-      header.count = 0
-      try withUnsafeBytes(of: whole.bytes) { raw throws(WebSocketError) in
-        try beginFrame(raw.baseAddress!, whole[0], whole[1], size)
+      partial.header.count = 0
+      return try withUnsafeBytes(of: header.bytes) { raw throws(WebSocketError) in
+        try beginFrame(raw.baseAddress!, header[0], header[1], size)
       }
-      return true
     }
-    return false
+    return nil
   }
 
   /// The length of a header, by its second byte.
@@ -193,7 +218,7 @@ package struct WebSocketConnection: ~Copyable {
     let isKnown = (0b0000_0111_0000_0111 as UInt16) &>> UInt16(opcode) & 1 == 1
     let isControl = opcode >= 8
     let controlIsFine = !isControl || (first & 0x80 != 0 && second & 0x7F <= 125)
-    let orderIsFine = isControl || (opcode == 0) == (messageOpcode != 0)
+    let orderIsFine = isControl || (opcode == 0) == (partial?.message != nil)
     let maskIsFine = (second & 0x80 != 0) == isServer
     // Only the first frame of a message may have RSV1 (RFC 7692 section 6).
     let bitsAreFine = first & forbiddenBits == 0 && (first & 0x40 == 0 || opcode &- 1 < 2)
@@ -212,8 +237,8 @@ package struct WebSocketConnection: ~Copyable {
       case 3...7, 11...15: "the opcode \(opcode) does not exist"
       case 8... where first & 0x80 == 0: "a control frame must not be fragmented"
       case 8... where second & 0x7F > 125: "a control frame holds at most 125 bytes"
-      case 0 where messageOpcode == 0: "a continuation frame has no message to continue"
-      case 1...2 where messageOpcode != 0: "a new message begins before the last one has ended"
+      case 0 where partial?.message == nil: "a continuation frame has no message to continue"
+      case 1...2 where partial?.message != nil: "a new message begins before the last one has ended"
       default: isServer ? "a client must mask its frames" : "a server must not mask its frames"
       }
     return WebSocketError(.protocolError, reason)
@@ -223,44 +248,46 @@ package struct WebSocketConnection: ~Copyable {
   @inline(__always)
   private mutating func beginFrame(
     _ base: UnsafeRawPointer, _ first: UInt8, _ second: UInt8, _ size: Int
-  ) throws(WebSocketError) {
+  ) throws(WebSocketError) -> PartialFrame {
     try check(first, second)
     var length = Int(second & 0x7F)
     if length >= 126 { length = try extendedLength(base, length) }
-    let opcode = first & 0x0F
-    if opcode < 8 {
-      let isFirst = opcode != 0
-      let before = isFirst ? 0 : messageBytes
-      let count = isFirst ? 1 : fragments &+ 1
-      if isFirst { isCompressed = first & 0x40 != 0 }
-      let limit = isCompressed ? compressedLimit : limits.messageBytes
-      guard length <= limit &- before, count <= limits.fragments else { throw tooBig(count) }
-      if isFirst {
-        messageOpcode = opcode
-        utf8 = UTF8Validator()
-      }
-      messageBytes = before &+ length
-      fragments = count
+    let frame = PartialFrame(
+      opcode: first & 0x0F, isFinal: first & 0x80 != 0, isCompressed: first & 0x40 != 0,
+      key: isServer ? base.loadUnaligned(fromByteOffset: size &- 4, as: UInt32.self) : 0, remaining: length)
+    if frame.opcode == 0 {
+      try continueMessage(length)
+    } else if !frame.isControl {
+      guard length <= byteLimit(isCompressed: frame.isCompressed), fragmentLimit > 0 else { throw tooBig(1) }
     }
     framesBegun &+= 1
-    self.opcode = opcode
-    isFinal = first & 0x80 != 0
-    key = isServer ? base.loadUnaligned(fromByteOffset: size &- 4, as: UInt32.self) : 0
-    taken = 0
-    remaining = length
-    inFrame = true
+    return frame
   }
 
-  /// The most bytes of a compressed message on the wire. Incompressible data grows by less than an eighth.
-  private var compressedLimit: Int { limits.messageBytes &+ limits.messageBytes / 8 &+ 1024 }
+  /// Counts a frame to the message that it continues.
+  @inline(never)
+  private func continueMessage(_ length: Int) throws(WebSocketError) {
+    guard let partial, var message = partial.message else { return }
+    message.fragments &+= 1
+    guard length <= byteLimit(isCompressed: message.isCompressed) &- message.bytes, message.fragments <= fragmentLimit
+    else { throw tooBig(message.fragments) }
+    message.bytes &+= length
+    partial.message = message
+  }
+
+  /// The most bytes of a message on the wire. Incompressible data grows by less than an eighth.
+  private func byteLimit(isCompressed: Bool) -> Int {
+    let limit = Int(byteLimit)
+    return isCompressed ? limit &+ limit / 8 &+ 1024 : limit
+  }
 
   @inline(never)
   private func tooBig(_ fragments: Int) -> WebSocketError {
     WebSocketError(
       .messageTooBig,
-      fragments > limits.fragments
-        ? "a message has more than \(limits.fragments) fragments"
-        : "a message is larger than \(limits.messageBytes) bytes")
+      fragments > fragmentLimit
+        ? "a message has more than \(fragmentLimit) fragments"
+        : "a message is larger than \(byteLimit) bytes")
   }
 
   /// The length in 2 or 8 bytes; it must need them, and its top bit must be 0 (RFC 6455 section 5.2).
@@ -278,46 +305,76 @@ package struct WebSocketConnection: ~Copyable {
 
   // MARK: Payload
 
-  /// Reads the bytes of the present frame from `input`; returns an event if that completed one.
+  /// Reads the bytes of a frame from `input`; returns an event if that completed one.
   @inline(__always)
   private mutating func takePayload(
-    _ input: inout UnsafeMutableRawBufferPointer
+    of begun: PartialFrame, _ input: inout UnsafeMutableRawBufferPointer
   ) throws(WebSocketError) -> WebSocketEvent? {
-    let count = min(remaining, input.count)
+    var frame = begun
+    let count = min(frame.remaining, input.count)
     guard let base = input.baseAddress else { return nil }
     let chunk = UnsafeRawBufferPointer(start: base, count: count)
     input = UnsafeMutableRawBufferPointer(start: base + count, count: input.count &- count)
-    if isServer { Masking.apply(base, count: count, key: key, phase: taken) }
-    remaining &-= count
-    taken &+= count
-    inFrame = remaining > 0
-    if opcode >= 8 { return try takeControl(chunk) }
-    if isCompressed { return try takeCompressed(chunk) }
-    if messageOpcode == 1, !utf8.accept(chunk) { throw Self.notUTF8 }
-    guard !inFrame, isFinal else {
-      gathered.append(chunk)
-      return nil
+    if isServer { Masking.apply(base, count: count, key: frame.key, phase: frame.taken) }
+    frame.remaining &-= count
+    frame.taken &+= count
+    if frame.isControl { return try takeControl(chunk, of: frame) }
+    guard frame.endsMessage, !frame.isCompressed, partial?.message == nil else {
+      return try takePart(chunk, of: frame)
     }
-    if messageOpcode == 1, !utf8.isComplete { throw Self.notUTF8 }
-    let isText = messageOpcode == 1
-    messageOpcode = 0
-    if gathered.isEmpty { return isText ? .text(chunk) : .binary(chunk) }
-    gathered.append(chunk)
-    handedOut = true
-    return isText ? .text(gathered.unsafeBytes) : .binary(gathered.unsafeBytes)
+    guard frame.opcode == 1 else { return .binary(chunk) }
+    var utf8 = UTF8Validator()
+    guard utf8.accept(chunk), utf8.isComplete else { throw Self.notUTF8 }
+    return .text(chunk)
   }
 
-  /// A piece of a compressed message: inflated at once, and its text checked as far as it goes.
+  /// A piece of a message that is cut, fragmented or compressed.
   @inline(never)
-  private mutating func takeCompressed(_ chunk: UnsafeRawBufferPointer) throws(WebSocketError) -> WebSocketEvent? {
-    let inflater = self.inflater ?? pool?.borrow(windowBits: inflateBits) ?? Inflater(windowBits: inflateBits)
-    self.inflater = inflater
-    let isText = messageOpcode == 1
-    let isLast = !inFrame && isFinal
+  private mutating func takePart(
+    _ chunk: UnsafeRawBufferPointer, of frame: PartialFrame
+  ) throws(WebSocketError) -> WebSocketEvent? {
+    var message = partial?.message ?? PartialMessage(frame)
+    if message.isCompressed {
+      try inflate(chunk, of: &message, isLast: frame.endsMessage)
+    } else if message.isText, !message.utf8.accept(chunk) {
+      throw Self.notUTF8
+    }
+    guard frame.endsMessage else {
+      let partial = openPartial()
+      partial.message = message
+      partial.frame = frame.remaining > 0 ? frame : nil
+      if !message.isCompressed { partial.gathered.append(chunk) }
+      return nil
+    }
+    if message.isText, !message.utf8.isComplete { throw Self.notUTF8 }
+    return message.isText
+      ? .text(end(message, with: chunk)) : .binary(end(message, with: chunk))
+  }
+
+  /// The whole payload of a message whose last piece is `chunk`.
+  private mutating func end(_ message: PartialMessage, with chunk: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    partial?.message = nil
+    partial?.frame = nil
+    if message.isCompressed, let inflater = inflation?.inflater {
+      lender = .inflater
+      return inflater.output.unsafeBytes
+    }
+    guard let partial, !partial.gathered.isEmpty else { return chunk }
+    partial.gathered.append(chunk)
+    lender = .gathered
+    return partial.gathered.unsafeBytes
+  }
+
+  /// Inflates a piece of a compressed message at once, and checks its text as far as it goes.
+  private func inflate(
+    _ chunk: UnsafeRawBufferPointer, of message: inout PartialMessage, isLast: Bool
+  ) throws(WebSocketError) {
+    guard let inflation else { return }
+    let inflater = inflation.open()
     let before = inflater.output.count
     do throws(Inflater.Failure) {
-      try inflater.inflate(chunk, limit: limits.messageBytes)
-      if isLast { try inflater.finish(limit: limits.messageBytes) }
+      try inflater.inflate(chunk, limit: Int(byteLimit))
+      if isLast { try inflater.finish(limit: Int(byteLimit)) }
     } catch {
       switch error {
       case .tooBig: throw tooBig(0)
@@ -325,41 +382,31 @@ package struct WebSocketConnection: ~Copyable {
       case .noMemory: throw WebSocketError(.internalError, "no memory to inflate with")
       }
     }
-    inflatedBytes &+= UInt64(inflater.output.count &- before)
-    if isText, !utf8.accept(UnsafeRawBufferPointer(rebasing: inflater.output.unsafeBytes[before...])) {
+    inflation.inflatedBytes &+= UInt64(inflater.output.count &- before)
+    if message.isText, !message.utf8.accept(UnsafeRawBufferPointer(rebasing: inflater.output.unsafeBytes[before...])) {
       throw Self.notUTF8
-    }
-    guard isLast else { return nil }
-    if isText, !utf8.isComplete { throw Self.notUTF8 }
-    messageOpcode = 0
-    handedOut = true
-    let payload = inflater.output.unsafeBytes
-    return isText ? .text(payload) : .binary(payload)
-  }
-
-  /// Ends the context's message. The next message needs the context only with context takeover.
-  private mutating func endCompressed() {
-    guard let inflater else { return }
-    if peerTakesOver {
-      inflater.endMessage(keeping: Self.keptBytes)
-    } else {
-      self.inflater = nil
-      if let pool { pool.giveBack(inflater) }
     }
   }
 
   private static var notUTF8: WebSocketError { WebSocketError(.invalidPayload, "a text message is not UTF-8") }
 
   @inline(never)
-  private mutating func takeControl(_ chunk: UnsafeRawBufferPointer) throws(WebSocketError) -> WebSocketEvent? {
+  private mutating func takeControl(
+    _ chunk: UnsafeRawBufferPointer, of frame: PartialFrame
+  ) throws(WebSocketError) -> WebSocketEvent? {
     var payload = chunk
-    if inFrame || !control.isEmpty {
-      control.append(chunk)
-      if inFrame { return nil }
-      payload = control.unsafeBytes
-      handedOut = true
+    if frame.remaining > 0 || partial?.frame != nil {
+      let partial = openPartial()
+      partial.control.append(chunk)
+      guard frame.remaining == 0 else {
+        partial.frame = frame
+        return nil
+      }
+      partial.frame = nil
+      payload = partial.control.unsafeBytes
+      lender = .control
     }
-    switch opcode {
+    switch frame.opcode {
     case 9: return .ping(payload)
     case 10: return .pong(payload)
     default: return try takeClose(payload)
@@ -385,39 +432,7 @@ package struct WebSocketConnection: ~Copyable {
     }
     let mustReply = closeState == .open
     closeState = mustReply ? .received : .closed
-    gathered.release()
-    control.release()
-    inflater = nil
-    handedOut = false
+    dropInput()
     return .close(code: code.rawValue, reason: reason, mustReply: mustReply)
-  }
-
-  /// Forgets the payload that the last call handed out of a buffer.
-  @inline(never)
-  private mutating func releaseHandedOut() {
-    handedOut = false
-    // A control frame may have come amid a message, whose fragments must stay.
-    if opcode >= 8 {
-      control.release()
-    } else if isCompressed {
-      endCompressed()
-    } else if gathered.count > Self.keptBytes {
-      gathered.release()
-    } else {
-      gathered.removeAll()
-    }
-  }
-}
-
-/// The bytes of a frame header that is cut: at most 2 + 8 + 4.
-struct PartialHeader {
-  var bytes: (UInt64, UInt64) = (0, 0)
-  var count = 0
-
-  subscript(index: Int) -> UInt8 { withUnsafeBytes(of: bytes) { $0[index] } }
-
-  mutating func append(_ byte: UInt8) {
-    withUnsafeMutableBytes(of: &bytes) { $0[count] = byte }
-    count += 1
   }
 }

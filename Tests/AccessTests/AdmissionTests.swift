@@ -1,4 +1,5 @@
 import HTTP1
+import TestSupport
 import Testing
 import Transport
 
@@ -21,6 +22,9 @@ struct AdmissionTests {
   private static func count(_ admission: Admission, _ refusal: Refusal) -> UInt64 {
     admission.figures.refusals[Refusal.allCases.firstIndex(of: refusal)!]
   }
+
+  @Test("a permit has 72 bytes: ten thousand connections have one each")
+  func size() { #expect(instanceSize(of: AdmissionPermit.self) <= 72) }
 
   @Test("connections are bounded in total, and each that ends makes room")
   func total() throws {

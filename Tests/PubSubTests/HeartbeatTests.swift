@@ -63,7 +63,7 @@ struct HeartbeatTests {
   func beforeFirstAdvance() {
     let hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"), heartbeatSeconds: 1)
     let start = Timestamp(microseconds: 1_790_000_000_000_000)
-    _ = hub.open(session: "s_1", now: start)
+    _ = hub.open(secret: SessionSecret(high: 0, low: 1), now: start)
     var actions: [HubAction] = []
     var beats = 0
     for step in 4...40 {

@@ -14,7 +14,7 @@ struct RequestTests {
     let texts = client.ask("{\"id\":\(id),\"heartbeat_s\":7,\"op\":\"hello\"}")
     #expect(
       texts == [
-        "{\"type\":\"welcome\",\"id\":\(id),\"session\":\"s_0.0.0.1\",\"node\":\"gw-a\",\"version\":\"1.0\",\"time\":1790000004000000,\"heartbeat_s\":7,\"resumed\":false,\"limits\":{\"subscriptions\":1000,\"requests_per_s\":20,\"message_bytes\":65536}}"
+        "{\"type\":\"welcome\",\"id\":\(id),\"session\":\"s_000000000000000000000000.0.0.1\",\"node\":\"gw-a\",\"version\":\"1.0\",\"time\":1790000004000000,\"heartbeat_s\":7,\"resumed\":false,\"limits\":{\"subscriptions\":1000,\"requests_per_s\":20,\"message_bytes\":65536}}"
       ])
   }
 

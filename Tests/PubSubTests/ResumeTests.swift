@@ -127,8 +127,14 @@ struct ResumeTests {
 
   @Test(
     "tokens that are none, or of somebody else, resume nothing; positions count all the same",
-    arguments: ["", "s_0", "s_0.0.0", "s_0.9.0.1", "s_0.0.ffffffffff.1", "s_1.0.0.1", "s_0.0.0.2", "s_0.-1.0.1"])
-  func badToken(token: String) {
+    arguments: [
+      "", "s_", "s_S", "s_S.0.0", "s_S.9.0.1", "s_S.0.ffffffffff.1", "s_T.0.0.1", "s_S.0.0.2", "s_S.-1.0.1", "S.0.0.1",
+      "s_0.0.0.1", "s_S0.0.0.1", "s_S.0.0.1.1",
+    ])
+  func badToken(text: String) {
+    // That of the session is `s_S.0.0.1`.
+    let token = text.replacing("S", with: String(repeating: "0", count: 24))
+      .replacing("T", with: "1" + String(repeating: "0", count: 23))
     let world = World()
     let client = subscribed(world)
     let other = subscribed(world)
@@ -146,7 +152,7 @@ struct ResumeTests {
   func subject() {
     let world = World()
     let client = subscribed(world)
-    world.hubs[0].state(of: client.id)?.grant?.subject = "alice"
+    client.setSubject("alice")
     let thief = client.comeBack()
     #expect(thief.texts[0].contains("\"resumed\":false"))
     #expect(world.closed.isEmpty)

@@ -185,7 +185,11 @@ struct SlowClientTests {
     world.quote(2, 3)
     world.run(milliseconds: 500)
     #expect(world.closed.isEmpty)
-    world.run(milliseconds: 61_000)
+    // What it holds on to, or has more of, is none.
+    for more in 0..<61 {
+      world.run(milliseconds: 1_000)
+      world.hubs[0].noteKernelQueue(30_000 + more / 30, of: client.id, now: world.now)
+    }
     #expect(world.closed.map(\.code) == [4108])
   }
 
@@ -227,7 +231,7 @@ struct TrickleTests {
     /// Reads, and takes more once half of the room is free, as a socket becomes writable.
     func turn() {
       pipe = max(0, pipe - rate)
-      if pipe > 0 { client.world.hubs[0].noteProgress(of: client.id, now: client.world.now) }
+      if pipe > 0 { client.world.hubs[0].noteKernelQueue(pipe, of: client.id, now: client.world.now) }
       guard pipe < Self.room / 2 else { return client.unsent(0) }
       client.unsent(0)
       while pipe < Self.room {
@@ -329,13 +333,18 @@ struct TrickleTests {
     let client = world.client()
     client.isStuck = true
     client.unsent(500)
-    for _ in 0..<70 {
+    world.hubs[0].noteKernelQueue(100_000, of: client.id, now: world.now)
+    for step in 1...70 {
       world.run(milliseconds: 1_000)
       #expect(world.hubs[0].stallingClients(now: world.now) == [client.id])
-      world.hubs[0].noteProgress(of: client.id, now: world.now)
+      world.hubs[0].noteKernelQueue(100_000 - 1_000 * step, of: client.id, now: world.now)
     }
     #expect(world.closed.isEmpty)
-    world.run(milliseconds: 61_000)
+    // What it holds on to, or has more of, is none.
+    for more in 0..<61 {
+      world.run(milliseconds: 1_000)
+      world.hubs[0].noteKernelQueue(30_000 + more / 30, of: client.id, now: world.now)
+    }
     #expect(world.closed.map(\.code) == [4108])
   }
 

@@ -235,6 +235,48 @@ struct WebSocketConnectionTests {
     #expect(connection.pendingBytes == 0)
   }
 
+  @Test("Between messages a server holds nothing, wherever the bytes were cut; a client keeps a small buffer")
+  func betweenMessages() {
+    #expect(MemoryLayout<WebSocketConnection>.size <= 32)
+    let messages = [
+      frame(1, Array("half".utf8), fin: false) + frame(9, [1, 2, 3]) + frame(0, Array(" and half".utf8)),
+      frame(2, [UInt8](repeating: 7, count: 200)), frame(10, []),
+    ]
+    let bytes = messages.flatMap { $0 }
+    let ends = messages.indices.map { messages[...$0].reduce(0) { $0 + $1.count } }
+    for cut in 0...bytes.count {
+      var connection = WebSocketConnection(role: .server)
+      var seen: [Event] = []
+      feed(Array(bytes[..<cut]), to: &connection, into: &seen)
+      #expect(connection.holdsInput == (cut > 0 && !ends.contains(cut)), "cut at \(cut)")
+      feed(Array(bytes[cut...]), to: &connection, into: &seen)
+      #expect(seen.count == 4 && connection.holdsInput == false && connection.pendingBytes == 0, "cut at \(cut)")
+    }
+    var client = WebSocketConnection(role: .client)
+    var seen: [Event] = []
+    for piece in pieces(frame(2, [1, 2, 3], mask: nil), at: [3]) { feed(piece, to: &client, into: &seen) }
+    #expect(seen == [.binary([1, 2, 3])] && client.holdsInput && client.pendingBytes == 0)
+  }
+
+  @Test("What was handed out is given back when the caller says so, not only with the next bytes")
+  func settling() throws {
+    var connection = WebSocketConnection(role: .server)
+    var seen: [Event] = []
+    let message = frame(2, [UInt8](repeating: 7, count: 200))
+    feed(Array(message.prefix(100)), to: &connection, into: &seen)
+    var rest = Array(message.dropFirst(100))
+    try rest.withUnsafeMutableBytes { memory in
+      var input = memory
+      guard case .binary(let payload)? = try connection.next(&input) else {
+        Issue.record("no message came")
+        return
+      }
+      #expect(payload.count == 200 && connection.holdsInput)
+    }
+    connection.settle()
+    #expect(connection.holdsInput == false)
+  }
+
   @Test("A ping amid a split message leaves the message whole")
   func pingAmid() {
     let bytes = frame(1, Array("half".utf8), fin: false) + frame(9, [1, 2, 3]) + frame(0, Array(" and half".utf8))

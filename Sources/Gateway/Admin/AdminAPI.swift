@@ -70,7 +70,7 @@ final class AdminAPI: @unchecked Sendable {
         403, code: "admin_closed", message: "the administration is closed",
         hint: "set admin.token-file to a file with a token of 16 letters or more")
     case .missing, .wrong:
-      refusals.note("admin token", peer: IPAddress(connection.peer.host)) {
+      refusals.note("admin token", peer: connection.peer.address) {
         FoldedLog.Event(level: .warning, message: "an operator's token was refused")
       }
       return .error(

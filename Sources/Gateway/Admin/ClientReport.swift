@@ -42,8 +42,8 @@ struct ClientReport: Sendable {
   private init?(_ session: StreamSession, of node: LoopNode) {
     guard let figures = ClientFigures(session.client, of: node.hub) else { return nil }
     id = ID(loop: node.loop.index, client: session.client)
-    peer = session.address?.description ?? session.connection.peer.host
-    isTLS = session.isTLS
+    peer = session.address.description
+    isTLS = session.connection.isTLS
     encoding = session.encoding
     connected = node.loop.moment - session.openedAt
     bytes = session.connection.bytesWritten

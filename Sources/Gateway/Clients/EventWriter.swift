@@ -5,7 +5,7 @@ import WebSocket
 
 /// Writes a client's messages as server-sent events. It shares the bytes of the frames that WebSocket clients get, with
 /// a few bytes of its own around them. Owned by one loop.
-struct EventWriter {
+final class EventWriter {
   /// The interval between two ids, monotonic µs. An id has up to 2 KiB, and a client that resumes from an older id
   /// ignores known messages by `seq`.
   static let idInterval: Int64 = 250_000
@@ -25,7 +25,7 @@ struct EventWriter {
   /// - Parameters:
   ///   - isLast: whether no message follows at once; then an id is added, if one is due.
   ///   - moment: monotonic µs.
-  mutating func write(_ frame: SharedBytes, isLast: Bool, at moment: Int64, to connection: Connection) {
+  func write(_ frame: SharedBytes, isLast: Bool, at moment: Int64, to connection: Connection) {
     let start = WebSocketFrame.payloadStart(ofUnmasked: frame.unsafeBytes)
     let message = UnsafeRawBufferPointer(rebasing: frame.unsafeBytes[start...])
     positions.note(message.bytes)
@@ -40,7 +40,7 @@ struct EventWriter {
     connection.write(Self.end)
   }
 
-  private mutating func writeID(at moment: Int64, to connection: Connection) {
+  private func writeID(at moment: Int64, to connection: Connection) {
     var out = ByteBuffer(capacity: 256)
     out.append("id: ")
     guard positions.appendID(to: &out) else { return }
@@ -50,7 +50,7 @@ struct EventWriter {
   }
 
   /// Counts the bytes that the client sends after its request; false if they are too many.
-  mutating func mayDrop(_ count: Int) -> Bool {
+  func mayDrop(_ count: Int) -> Bool {
     inputBytes += count
     return inputBytes <= Self.inputLimit
   }

@@ -53,22 +53,22 @@ final class LoopClients: @unchecked Sendable {
   func admit(
     _ connection: Connection, deflate: PerMessageDeflate?, events: EventWriter? = nil,
     credential: AccessPolicy.Credential?, grant: Grant?,
-    address: IPAddress?, rest: UnsafeMutableRawBufferPointer
+    address: IPAddress, rest: UnsafeMutableRawBufferPointer
   ) -> StreamSession {
     httpSessions.remove(for: connection)
     let client = hub.open(
-      session: "s_" + RandomName.hex(12, from: loop.kernel), grant: grant ?? credential?.grant,
-      address: address.map { ClientAddress($0.subscriber) }, now: node.clock.now())
+      secret: SessionSecret(loop.kernel.randomBytes(12)), grant: grant ?? credential?.grant,
+      address: ClientAddress(address.subscriber), now: node.clock.now())
     let session = StreamSession(
       client: client, connection: connection, clients: self,
-      limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate, events: events)
-    (session.credential, session.address) = (credential, address)
+      limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate, events: events,
+      credential: credential, address: address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session
     node.metrics.clients += 1
     node.metrics.clientsTotal += 1
-    node.metrics.ends.came(isTLS: session.isTLS, session.encoding)
+    node.metrics.ends.came(isTLS: connection.isTLS, session.encoding)
     if deflate != nil { node.metrics.compressingClients += 1 }
     session.greet()
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
@@ -96,7 +96,7 @@ final class LoopClients: @unchecked Sendable {
     ports.close(session.client.slot)
     node.metrics.clients -= 1
     node.metrics.connections -= 1
-    node.metrics.ends.left(isTLS: session.isTLS, session.encoding, code: session.closeCode)
+    node.metrics.ends.left(isTLS: session.connection.isTLS, session.encoding, code: session.closeCode)
     node.settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &node.actions)
   }
@@ -168,8 +168,7 @@ final class LoopClients: @unchecked Sendable {
       guard let session = sessions[Int(client.slot)], session.client == client,
         let queued = session.connection.kernelQueuedBytes
       else { continue }
-      if queued < session.kernelQueuedBytes { hub.noteProgress(of: client, now: now) }
-      session.kernelQueuedBytes = queued
+      hub.noteKernelQueue(queued, of: client, now: now)
     }
   }
 }

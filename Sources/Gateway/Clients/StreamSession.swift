@@ -11,71 +11,60 @@ import WebSocket
 /// receives messages as events (`EventWriter`). It cannot answer a ping, so it counts as reading. It is closed if its
 /// kernel takes no bytes for a minute.
 ///
-/// It holds no buffer while the client is idle.
+/// It holds no buffer while the client is idle, and has an object of its own for each state that most clients are not
+/// in: input that waits, the closing handshake, an identity beyond the connection.
 final class StreamSession: ConnectionHandler {
   let client: ClientID
   let connection: Connection
-  /// Whether the client takes compressed messages.
-  let deflates: Bool
-  let isTLS: Bool
-  /// Nil: it speaks WebSocket.
-  private var events: EventWriter?
-  var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
-  /// The code with which the gateway closed the connection; nil: it has not.
-  private(set) var closeCode: UInt16?
   private unowned let clients: LoopClients
-  /// The client's verified token; nil: none, or none is required.
-  var credential: AccessPolicy.Credential?
   private var webSocket: WebSocketConnection
-  private var isClosing = false
-  /// Bytes that were read but not processed, at most `Connection.Limits.readBytes`, and the reason for waiting. The
-  /// session reads nothing in the meantime.
-  private var held = ByteBuffer()
-  private var hold = Hold.none
-  /// Frames taken since closing began.
-  private var closingFrames = 0
-  /// The payload of the newest ping that arrived while the connection took nothing. Pongs for earlier pings may be left
-  /// out (RFC 6455 section 5.5.3), so a client that pings and does not read costs no memory.
-  private var owedPong: [UInt8]?
-  /// Monotonic µs: the time of the last input, of the unanswered ping (0: none), and of the start of closing.
-  private var heardAt: Int64
+  /// Nil: it speaks WebSocket.
+  private let events: EventWriter?
+  private var identity: Identity?
+  private var held: HeldInput?
+  private var closing: Closing?
+  private var presence: Presence
   let openedAt: Int64
   private(set) var pace: ClientPace
-  /// The client's address, as a trusted proxy reports it.
-  var address: IPAddress?
-  private var pingedAt: Int64 = 0
-  private var closingAt: Int64 = 0
-  /// Bytes that the peer had taken when the ping went out.
-  private var takenAtPing: Int64 = 0
-  /// The kernel's unsent bytes for the peer at the last check.
-  var kernelQueuedBytes = 0
-  /// Bytes handed over before the client had shown that it reads, and whether it has.
-  private var unprovenBytes = 0
-  private var isProven = false
+  private var proof = ProofOfReading()
+
+  /// Who a client is, where it has shown a token or came through a trusted proxy.
+  private final class Identity {
+    var credential: AccessPolicy.Credential?
+    let address: IPAddress
+    init(_ credential: AccessPolicy.Credential?, _ address: IPAddress) {
+      (self.credential, self.address) = (credential, address)
+    }
+  }
+
+  /// The closing handshake.
+  private final class Closing {
+    /// What the gateway closed the connection with; nil: it has not.
+    let code: UInt16?
+    /// When the gateway began it, monotonic µs; 0: the client did, or broke the protocol.
+    var begunAt: Int64 = 0
+    /// Frames taken since.
+    var frames = 0
+    init(code: UInt16?) { self.code = code }
+  }
+
+  /// Monotonic µs.
+  private struct Presence {
+    /// The time of the last input, and of the unanswered ping (0: none).
+    var heardAt: Int64
+    var pingedAt: Int64 = 0
+    /// Bytes that the peer had taken when the ping went out.
+    var takenAtPing: Int64 = 0
+  }
 
   /// A quiet client is pinged after this long, µs. It is closed with 4110 if nothing comes for as long again, or for
   /// twice as long if bytes queue before the ping.
   static let pingAfter: Int64 = 30_000_000
-  /// Why input is held.
-  private enum Hold {
-    case none
-    /// The client exceeds its rates.
-    case time
-    /// The client has not taken its earlier answers, or one is being made.
-    case replies
-    /// Other clients come first.
-    case turn
-  }
 
   /// The most frames in which the session looks for the client's close frame.
   private static let closingFrameLimit = 1_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
-  /// The most bytes that a client gets before it has shown that it reads; a message that crosses the limit goes whole.
-  /// The client shows it by the pong to its greeting ping. A kernel takes 200 KB for a peer that does not read, so ten
-  /// thousand such peers would be served at full rate until then. A client that reads sends its pong before its first
-  /// request and waits for nothing.
-  static let unprovenLimit = 4 << 10
   /// For clients behind a proxy that drops pongs: a message from the client this long after it connected counts as an
   /// answer, too, µs.
   private static let proofAfter: Int64 = 1_000_000
@@ -84,23 +73,44 @@ final class StreamSession: ConnectionHandler {
   /// The same for a client that did not take the last ones at once.
   static let slowHandOverBytes = 4 << 10
 
+  /// - Parameter address: the client's, as far as a trusted proxy says.
   init(
     client: ClientID, connection: Connection, clients: LoopClients, limits: WebSocketLimits,
-    deflate: PerMessageDeflate? = nil, events: EventWriter? = nil
+    deflate: PerMessageDeflate?, events: EventWriter?, credential: AccessPolicy.Credential?, address: IPAddress
   ) {
     self.client = client
     self.connection = connection
     self.clients = clients
-    self.deflates = deflate != nil
-    self.isTLS = connection.isTLS
     self.events = events
-    self.isProven = events != nil
-    self.webSocket = WebSocketConnection(
+    if events != nil { proof.come() }
+    if credential != nil || address != connection.peer.address { identity = Identity(credential, address) }
+    webSocket = WebSocketConnection(
       role: .server, limits: limits, deflate: deflate, inflaters: clients.compression.inflaters)
-    self.heardAt = connection.loop.moment
-    self.openedAt = heardAt
-    self.pace = ClientPace(at: heardAt)
+    openedAt = connection.loop.moment
+    presence = Presence(heardAt: openedAt)
+    pace = ClientPace(at: openedAt)
   }
+
+  /// Whether the client takes compressed messages.
+  var deflates: Bool { webSocket.mayInflate }
+  var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
+  /// The code with which the gateway closed the connection; nil: it has not.
+  var closeCode: UInt16? { closing?.code }
+  private var isClosing: Bool { closing != nil }
+  /// The client's address, as a trusted proxy reports it.
+  var address: IPAddress { identity?.address ?? connection.peer.address }
+  /// The client's verified token; nil: none, or none is required.
+  var credential: AccessPolicy.Credential? {
+    get { identity?.credential }
+    set {
+      let identity = identity ?? Identity(nil, address)
+      identity.credential = newValue
+      self.identity = identity
+    }
+  }
+
+  /// Whether it has more than what every session has. For tests.
+  var hasExtras: Bool { identity != nil || held != nil || closing != nil || webSocket.holdsInput }
 
   /// Sends the ping whose pong shows that the client reads. Once, right after the answer to its handshake.
   func greet() { if events == nil { sendPing() } }
@@ -108,24 +118,21 @@ final class StreamSession: ConnectionHandler {
   private func sendPing() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
 
   /// Bytes that the client may get, even if its connection takes more; none at 0 and below.
-  var room: Int { isProven ? .max : StreamSession.unprovenLimit - unprovenBytes }
+  var room: Int { proof.room }
   /// Whether the session may write to the client now.
   var mayTake: Bool { !isClosing && connection.isWritable && room > 0 }
 
   /// - Parameter isLast: whether no other frame follows at once.
   func write(_ frame: SharedBytes, isLast: Bool) {
-    if events != nil {
-      events?.write(frame, isLast: isLast, at: connection.loop.moment, to: connection)
-      return
-    }
+    if let events { return events.write(frame, isLast: isLast, at: connection.loop.moment, to: connection) }
     connection.write(frame)
-    if !isProven { unprovenBytes += frame.count }
+    proof.note(given: frame.count)
   }
 
   private func prove() {
-    if isProven || isClosing { return }
+    if proof.isThere || isClosing { return }
     let wasHeld = room <= 0
-    isProven = true
+    proof.come()
     clients.proved(self)
     if wasHeld, connection.isWritable { clients.drained(self) }
   }
@@ -133,42 +140,54 @@ final class StreamSession: ConnectionHandler {
   // MARK: Input
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
-    if events != nil {
-      if events?.mayDrop(bytes.count) == false { connection.abort() }
+    if let events {
+      if !events.mayDrop(bytes.count) { connection.abort() }
       return
     }
-    heardAt = connection.loop.moment
-    pingedAt = 0
-    if heardAt - openedAt >= StreamSession.proofAfter { prove() }
+    presence.pingedAt = 0
+    heard()
     var input = bytes
-    if hold == .none { take(&input, isNext: false) }
-    if input.count > 0 { held.append(UnsafeRawBufferPointer(input)) }
+    if held?.reason == nil { take(&input, isNext: false) }
+    if input.count > 0 { openHeld().bytes.append(UnsafeRawBufferPointer(input)) }
+  }
+
+  private func heard() {
+    presence.heardAt = connection.loop.moment
+    if presence.heardAt - openedAt >= StreamSession.proofAfter { prove() }
+  }
+
+  /// The place for what waits.
+  private func openHeld() -> HeldInput {
+    let open = held ?? HeldInput()
+    held = open
+    return open
   }
 
   /// Takes the held input in the next turn.
   func waitForTurn() {
-    guard hold != .turn else { return }
-    hold = .turn
+    let held = openHeld()
+    guard held.reason != .turn else { return }
+    held.reason = .turn
     clients.waitForTurn(self)
   }
 
   /// Whether input is held until an answer is made or written.
-  var waitsForReplies: Bool { hold == .replies }
+  var waitsForReplies: Bool { held?.reason == .replies }
 
   /// Continues with the held input, when its time or turn has come.
   func takeHeldInput() {
-    hold = .none
-    guard connection.isOpen else { return held.release() }
-    heardAt = connection.loop.moment
+    guard let held else { return }
+    held.reason = nil
+    guard connection.isOpen else { return self.held = nil }
     // The session does not read from a client that is held back. Therefore its held input counts as a sign of life.
-    if heardAt - openedAt >= StreamSession.proofAfter { prove() }
-    var input = held.unsafeMutableBytes
+    heard()
+    var input = held.bytes.unsafeMutableBytes
     take(&input, isNext: true)
-    guard hold != .none else {
-      held.release()
-      return connection.resumeReading()
-    }
-    held.consume(held.count - input.count)
+    held.bytes.consume(held.bytes.count - input.count)
+    guard held.reason == nil else { return }
+    held.bytes.release()
+    if held.isEmpty { self.held = nil }
+    connection.resumeReading()
   }
 
   /// Takes frames until there are no more or the client must wait. While it waits the session reads nothing, so the
@@ -188,16 +207,17 @@ final class StreamSession: ConnectionHandler {
       if !isClosing { sendClose(error.code, error.reason) }
       connection.close()
     }
+    webSocket.settle()
     // Input after the end of a connection is ignored.
     if !connection.isOpen { input = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
   }
 
   /// Whether another frame may be taken now. If not, reading pauses until its reason ends.
   private func mayTake(isNext: Bool) -> Bool {
-    if isClosing {
+    if let closing {
       // The peer's close frame is searched for in this many bytes; it may follow bytes that the peer had sent before.
-      closingFrames += 1
-      if closingFrames <= StreamSession.closingFrameLimit { return true }
+      closing.frames += 1
+      if closing.frames <= StreamSession.closingFrameLimit { return true }
       connection.close()
       return false
     }
@@ -210,11 +230,13 @@ final class StreamSession: ConnectionHandler {
     guard delay > 0 else { return true }
     connection.pauseReading()
     if delay == .max {
-      hold = .replies
+      openHeld().reason = .replies
     } else {
-      hold = .time
-      connection.loop.schedule(after: .microseconds(delay)) { [weak self] in
-        if let self, hold == .time { takeHeldInput() }
+      openHeld().reason = .time
+      // By name: a weak reference would leave every such client a side table for its life.
+      connection.loop.schedule(after: .microseconds(delay)) { [clients, client] in
+        guard let session = clients.session(of: client), session.held?.reason == .time else { return }
+        session.takeHeldInput()
       }
     }
     return false
@@ -228,7 +250,7 @@ final class StreamSession: ConnectionHandler {
     case .ping(let payload):
       if isClosing { break }
       clients.receiveControlFrame(from: self)
-      if connection.isWritable { send(.pong, payload.bytes) } else { owedPong = Array(payload) }
+      if connection.isWritable { send(.pong, payload.bytes) } else { openHeld().owedPong = Array(payload) }
     case .pong:
       if isClosing { break }
       clients.receiveControlFrame(from: self)
@@ -240,21 +262,22 @@ final class StreamSession: ConnectionHandler {
         connection.write(frame.bytes)
         webSocket.didSendClose()
       }
-      beginClosing()
+      beginClosing(code: nil)
       connection.close()
     }
   }
 
   func connectionDidDrain(_ connection: Connection) {
-    if let pong = owedPong, !isClosing {
-      owedPong = nil
+    if let held, let pong = held.owedPong, !isClosing {
+      held.owedPong = nil
+      if held.isEmpty { self.held = nil }
       send(.pong, pong.span.bytes)
     }
     clients.drained(self)
   }
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
-    held.release()
+    held = nil
     clients.closed(self)
   }
 
@@ -262,11 +285,11 @@ final class StreamSession: ConnectionHandler {
   func close(code: UInt16, reason: String) {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
-    closingAt = connection.loop.moment
+    closing?.begunAt = connection.loop.moment
     // A client of events does not answer the end.
     if events != nil { return connection.close() }
     // The peer's close frame may follow the held input.
-    if hold == .time || hold == .replies { waitForTurn() }
+    if let reason = held?.reason, reason != .turn { waitForTurn() }
   }
 
   /// Ends the connection after the queued bytes, without waiting for the client's close frame.
@@ -277,19 +300,18 @@ final class StreamSession: ConnectionHandler {
     if pace.isDue(at: moment) {
       pace.look(messages: clients.hub.messagesSent(to: client), bytes: connection.bytesWritten, at: moment)
     }
-    if isClosing {
-      if closingAt != 0, moment - closingAt > StreamSession.closeLimit { connection.abort() }
+    if let closing {
+      if closing.begunAt != 0, moment - closing.begunAt > StreamSession.closeLimit { connection.abort() }
     } else if events != nil {
       watchReader(at: moment)
-    } else if pingedAt != 0, hold == .none {
-      let overdue = moment - pingedAt - StreamSession.pingAfter
-      if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
-    } else if hold != .none {
+    } else if held?.reason != nil {
       // Its pong may be in the unread input.
-      heardAt = moment
-    } else if moment - heardAt > StreamSession.pingAfter {
-      pingedAt = moment
-      takenAtPing = taken
+      presence.heardAt = moment
+    } else if presence.pingedAt != 0 {
+      let overdue = moment - presence.pingedAt - StreamSession.pingAfter
+      if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
+    } else if moment - presence.heardAt > StreamSession.pingAfter {
+      (presence.pingedAt, presence.takenAtPing) = (moment, taken)
       sendPing()
     }
   }
@@ -297,9 +319,9 @@ final class StreamSession: ConnectionHandler {
   /// A reader of events is alive while its kernel confirms bytes; heartbeats at least are always sent.
   private func watchReader(at moment: Int64) {
     let taken = taken
-    if taken > takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {
-      (takenAtPing, heardAt) = (taken, moment)
-    } else if moment - heardAt > 2 * StreamSession.pingAfter {
+    if taken > presence.takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {
+      (presence.takenAtPing, presence.heardAt) = (taken, moment)
+    } else if moment - presence.heardAt > 2 * StreamSession.pingAfter {
       close(code: 4110, reason: "the client takes no data")
     }
   }
@@ -314,9 +336,8 @@ final class StreamSession: ConnectionHandler {
   private func pongIsOverdue(by time: Int64, at moment: Int64) {
     let taken = taken
     if taken < Int64(truncatingIfNeeded: connection.bytesWritten) || connection.queuedBytes > 0 {
-      if taken > takenAtPing {
-        pingedAt = moment
-        takenAtPing = taken
+      if taken > presence.takenAtPing {
+        (presence.pingedAt, presence.takenAtPing) = (moment, taken)
         return
       }
       if time <= StreamSession.pingAfter { return }
@@ -331,21 +352,20 @@ final class StreamSession: ConnectionHandler {
   }
 
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String) {
-    closeCode = code.rawValue
     if let events {
       events.writeEnd(code.rawValue, reason, to: connection)
-      return beginClosing()
+      return beginClosing(code: code.rawValue)
     }
     var frame = ByteBuffer(capacity: 128)
     WebSocketFrame.appendClose(code, reason: reason, mask: nil, to: &frame)
     connection.write(frame.bytes)
     webSocket.didSendClose()
-    beginClosing()
+    beginClosing(code: code.rawValue)
   }
 
   /// Nothing follows a close frame (RFC 6455 section 5.5.1), whatever the hub still holds for the client.
-  private func beginClosing() {
-    isClosing = true
+  private func beginClosing(code: UInt16?) {
+    if closing == nil { closing = Closing(code: code) }
     clients.willClose(self)
   }
 }

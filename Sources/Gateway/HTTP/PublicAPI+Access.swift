@@ -73,7 +73,7 @@ extension PublicAPI {
 
   /// The caller, as far as it is known: an invalid token has no name.
   private func caller(_ request: HTTPRequestHead?, on connection: Connection) -> AccessLog.Client {
-    guard let request else { return AccessLog.Client(peer: IPAddress(connection.peer.host)) }
+    guard let request else { return AccessLog.Client(peer: connection.peer.address) }
     var subject: String?
     if let access = node.settings.access, let token = try? BearerToken.read(request),
       case .success(let credential) = access.authenticate(token, now: node.clock.now())

@@ -30,7 +30,7 @@ extension PublicAPI {
     if let permit, let rejection = admission.handshake(permit, from: address, now: moment) {
       throw RequestProblem(response: rejection.response)
     }
-    if let address, !node.clients.admits(address) {
+    if !node.clients.admits(address) {
       throw RequestProblem(response: admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response)
     }
     let caller = try identify(request).get()

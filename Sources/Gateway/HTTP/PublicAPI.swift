@@ -45,8 +45,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   var httpDate: String { node.httpDate }
 
   /// The client's address: the peer's, or the one that a trusted proxy reports.
-  func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
-    IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
+  func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress {
+    admission.proxies.client(of: connection.peer.address, request.fields)
   }
 
   var moment: Int64 { node.loop.moment }
@@ -70,7 +70,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       refused = rejection.response
       return false
     }
-    if let address, !node.clients.admits(address) {
+    if !node.clients.admits(address) {
       refused = admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response
       return false
     }

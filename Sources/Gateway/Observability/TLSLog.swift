@@ -11,7 +11,7 @@ final class TLSLog: Sendable {
   func tell() { folded.tell() }
 
   func failed(_ peer: SocketAddress, _ serverName: String?, _ failure: TLSFailure) {
-    folded.note("tls " + failure.kind.rawValue, peer: IPAddress(peer.host)) {
+    folded.note("tls " + failure.kind.rawValue, peer: peer.address) {
       var event = FoldedLog.Event(
         message: "clients' TLS handshakes failed",
         metadata: ["reason": "\(failure.description)", "kind": "\(failure.kind.rawValue)"])
@@ -22,7 +22,7 @@ final class TLSLog: Sendable {
 
   /// A client spoke TLS to a port without TLS.
   func sawTLS(from peer: SocketAddress) {
-    folded.note("tls in the clear", peer: IPAddress(peer.host)) {
+    folded.note("tls in the clear", peer: peer.address) {
       FoldedLog.Event(
         message: "clients spoke TLS to a port in the clear",
         metadata: ["hint": "use ws:// and http:// here, or set tls.certificate"])

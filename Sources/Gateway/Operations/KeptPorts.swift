@@ -28,6 +28,6 @@ final class KeptPorts {
   /// Whether a socket listens on an address; see `take`.
   static func fits(_ socket: ServiceManager.KeptSocket, _ address: SocketAddress, _ kernel: any Kernel) -> Bool {
     let bound = kernel.localAddress(socket.descriptor).socketAddress
-    return bound.host == address.host && (address.port == 0 || bound.port == address.port)
+    return bound.address == address.address && (address.port == 0 || bound.port == address.port)
   }
 }

@@ -8,6 +8,8 @@ import MarketData
 ///
 /// The unit of work is what reading one byte of JSON costs, 2 to 4 ns. 200 clients at the default bound of 240 KiB/s
 /// each are a tenth to a fifth of a core.
+///
+/// Not for copying: what it knows of a client that was over its rate is in an object.
 struct ClientAllowance {
   /// The cost of a request, in addition to its bytes and those of its reply: about 5 µs with the send.
   static let requestWork = 1 << 10
@@ -37,11 +39,17 @@ struct ClientAllowance {
   /// Paid for by then.
   private var requestsPaid = Timestamp.distantPast
   private var workPaid = Timestamp.distantPast
-  /// The next bytes are taken then.
-  private var heldUntil = Timestamp.distantPast
-  /// Since when the client is over the rate, and when it last was.
-  private var overSince = Timestamp.distantPast
-  private var lastOver = Timestamp.distantPast
+  /// Nil: the client was not over its rate of late.
+  private var excess: Excess?
+
+  /// What is known of a client that was over its rate.
+  private final class Excess {
+    /// The next bytes are taken then.
+    var heldUntil = Timestamp.distantPast
+    /// Since when the client is over the rate, and when it last was.
+    var since = Timestamp.distantPast
+    var last = Timestamp.distantPast
+  }
 
   /// Takes a request; 0 if it is within `perSecond`, 1 and above. Else it is not counted, the client has to wait, and
   /// the result is how long, µs.
@@ -67,13 +75,25 @@ struct ClientAllowance {
   }
 
   private mutating func wait(until moment: Timestamp, now: Timestamp) {
-    heldUntil = max(heldUntil, moment)
-    if now - lastOver > Self.abuseGap { overSince = now }
-    lastOver = now
+    let excess = excess ?? Excess()
+    self.excess = excess
+    excess.heldUntil = max(excess.heldUntil, moment)
+    if now - excess.last > Self.abuseGap { excess.since = now }
+    excess.last = now
   }
 
+  /// Lets go of what says nothing any more. Call now and then.
+  mutating func forget(at now: Timestamp) {
+    if let excess, now - excess.last > Self.abuseGap, excess.heldUntil <= now { self.excess = nil }
+  }
+
+  /// Whether it has an object for a client that was over its rate.
+  var remembersExcess: Bool { excess != nil }
+
   /// How long the client has been over the rate without a rest, µs; 0 if it is not.
-  func overRate(at now: Timestamp) -> Int64 { lastOver == now ? now - overSince : 0 }
+  func overRate(at now: Timestamp) -> Int64 {
+    if let excess, excess.last == now { now - excess.since } else { 0 }
+  }
 
   /// Books work that was done for the client, at `perSecond`.
   mutating func charge(_ work: Int, perSecond: Int, now: Timestamp) {
@@ -91,6 +111,6 @@ struct ClientAllowance {
   /// - Parameter burst: work that may be done ahead, at `perSecond`.
   func delay(burst: Int, perSecond: Int, at now: Timestamp) -> Int64 {
     let ahead = Int64(burst) * Microseconds.second / Int64(max(1, perSecond))
-    return max(0, heldUntil - now, workPaid - now - ahead)
+    return max(0, excess.map { $0.heldUntil - now } ?? 0, workPaid - now - ahead)
   }
 }

@@ -25,8 +25,8 @@ package struct ClientFigures: Sendable, Equatable {
     let slot = hub.clients[client.slot].pointee
     subscriptions = state.memberships.count
     sent = slot.sent
-    merged = state.flow.merged
-    lost = state.flow.lost
+    merged = state.merged
+    lost = state.lost
     queuedBytes = hub.queuedBytes(of: client.slot)
     degradedMilliseconds = Int(state.flow.degraded)
     heldMilliseconds = Int(state.flow.held)

@@ -84,11 +84,12 @@ struct ClientQueues: ~Copyable {
     {
       switch state.memberships[index].mark {
       case .marked, .awaiting:
-        state.flow.merged += 1
+        state.merged += 1
         return .leaves
       case .none where fallsBehind:
-        if state.memberships.behind == 0 { state.memberships.behindSince = time }
+        let isFirst = state.memberships.behind == 0
         lists.setMark(.behind, of: index, slot, clients)
+        if isFirst { state.memberships.setBehindSince(time) }
         client.pointee.flags.insert(.queued)
         touch(slot, clients)
         return .leaves
@@ -121,7 +122,7 @@ struct ClientQueues: ~Copyable {
         return .done
       case .marked, .awaiting:
         guard frame.kind == .snapshot else {
-          state.flow.merged += 1
+          state.merged += 1
           return .done
         }
         wasAwaited = state.memberships[index].mark == .awaiting
@@ -141,10 +142,10 @@ struct ClientQueues: ~Copyable {
     }
     if isBlocked || isFull, !isEvent {
       let merged = state.queue.isEmpty ? 0 : state.queue.removeAll(of: stream)
-      state.flow.merged += merged
+      state.merged += merged
       let cannotLink = merged > 0 && frame.kind == .update
       if cannotLink || (isFull && !wasAwaited), let index = state.memberships.index(of: stream) {
-        state.flow.merged += 1
+        state.merged += 1
         lists.setMark(.marked, of: index, slot, clients, reason: .slow)
         if state.isDrained { client.pointee.flags.remove(.queued) }
         touch(slot, clients)
@@ -231,7 +232,7 @@ struct ClientQueues: ~Copyable {
         slot.pointee.sent += UInt64(turn.frameCount(of: bundle))
         room -= turn.byteCount(of: bundle)
         turn.forEachFrame(of: bundle) { frame, _ in frames.append(frame.bytes) }
-        if state.flow.isWatched { state.flow.progress = time }
+        state.noteProgress(at: time)
       } else {
         spill(client.slot, lists, clients)
       }
@@ -240,8 +241,8 @@ struct ClientQueues: ~Copyable {
     let hadQueue = slot.pointee.flags.contains(.queued)
     while room > 0 {
       if state.memberships.behind > 0, state.queue.events.isEmpty { refill(client.slot, state, &lists, clients) }
-      guard let item = state.queue.removeFirst() else { break }
-      state.flow.progress = time
+      guard !state.queue.isEmpty, let item = state.queue.removeFirst() else { break }
+      state.noteProgress(at: time)
       switch item.kind {
       case .snapshot, .update: slot.pointee.sent += 1
       case .lost:
@@ -262,6 +263,7 @@ struct ClientQueues: ~Copyable {
     // What was replayed is the oldest: the lane's last bytes are of it at most.
     if state.flow.replayedBytes > 0 {
       state.flow.replayedBytes = min(state.flow.replayedBytes, state.queue.events.bytes)
+      state.releaseFlow()
     }
     if state.isDrained {
       slot.pointee.flags.remove(.queued)
@@ -275,10 +277,9 @@ struct ClientQueues: ~Copyable {
   private mutating func refill(
     _ slot: UInt32, _ state: ClientState, _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
   ) {
-    guard state.memberships.behind > 0, let index = state.memberships.nextBehind() else { return }
+    guard state.memberships.behind > 0, let index = state.memberships.takeNextBehind() else { return }
     let subscription = state.memberships[index]
     let stream = subscription.stream
-    state.memberships.lastRefilled = stream
     let share = ReplayRing.Limits(
       events: limits.queuedEvents / Int(state.memberships.behind),
       bytes: limits.queuedEventBytes / Int(state.memberships.behind))
@@ -288,7 +289,7 @@ struct ClientQueues: ~Copyable {
       let events = (run.first?.eventsBefore ?? lists[stream].backlog.totalEvents) - subscription.events
       let lost = QueuedItem(
         lost: stream, from: subscription.seq + 1, to: next - 1, events: events, time: state.memberships.behindSince)
-      state.flow.lost += Int(next - 1 - subscription.seq)
+      state.lost += Int(next - 1 - subscription.seq)
       state.queue.append(lost, to: .events, spares: &spares)
     }
     for item in run {
@@ -296,7 +297,7 @@ struct ClientQueues: ~Copyable {
     }
     if let last = run.last {
       state.memberships.setProgress(seq: last.frame.seq, events: last.eventsAfter, at: index)
-      state.memberships.behindSince = last.time
+      state.memberships.setBehindSince(last.time)
     }
     if run.last.map({ $0.frame.seq == lists[stream].seq }) ?? true { lists.setMark(.none, of: index, slot, clients) }
   }
@@ -311,7 +312,7 @@ struct ClientQueues: ~Copyable {
     if state.memberships.behind > 0 { oldest = min(oldest, state.memberships.behindSince) }
     return SlowClientPolicy.Load(
       waitingBytes: state.queue.bytes + turn.byteCount(of: bundle), replayedBytes: state.flow.replayedBytes,
-      oldest: oldest, isBehind: state.memberships.behind > 0, isBusy: state.requests.pending != nil)
+      oldest: oldest, isBehind: state.memberships.behind > 0, isBusy: state.requests.isBusy)
   }
 }
 

@@ -2,19 +2,34 @@ import Bytes
 import MarketData
 
 /// What there is to know of a client beyond its slot.
+///
+/// A client that asks for nothing, takes what it is given and has the rights of all has 160 bytes here; what others
+/// need beyond that stands in objects of their own, which go with the state that they belong to.
 final class ClientState {
-  /// Its token; see `SessionToken`.
-  let session: String
+  private var rightsBox: Box<Rights>
+  private var queueBox: Box<SubscriberQueue>?
+  private var flowBox: Box<ClientFlow>?
+  var memberships = Memberships()
+  /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
+  var merged = 0
+  var lost = 0
+  var heartbeat: ClientHeartbeat
+  var requests = ClientRequests()
   /// Whether another connection has taken the session over.
   var isClaimed = false
-  private var grantBox: Box<Grant>?
-  /// When its grant must be looked at again, or the lack of one.
-  var deadline = Timestamp.distantFuture
-  var requests = ClientRequests()
-  var memberships = Memberships()
-  private var queueBox: Box<SubscriberQueue>?
-  var flow = ClientFlow()
-  var heartbeat: ClientHeartbeat
+  /// That its session token begins with; see `SessionToken`.
+  let secret: SessionSecret
+
+  /// What a client may do.
+  private struct Rights {
+    /// Nil: nothing, until it has sent a token.
+    var grant: Grant?
+    /// When the grant must be looked at again, or the lack of one.
+    var deadline: Timestamp
+
+    /// What most clients have in common.
+    var isEverything: Bool { grant == .everything && deadline == .distantFuture }
+  }
 
   /// A value that most clients have not, or have in common: an idle client holds a reference and not the value.
   private final class Box<Value> {
@@ -22,14 +37,31 @@ final class ClientState {
     init(_ value: Value) { self.value = value }
   }
 
-  // Never changed: a grant is replaced whole.
-  nonisolated(unsafe) private static let everything = Box(Grant.everything)
+  // Never changed: rights are replaced whole.
+  nonisolated(unsafe) private static let everything = Box(Rights(grant: .everything, deadline: .distantFuture))
+
+  init(secret: SessionSecret, grant: Grant?, deadline: Timestamp, heartbeat: ClientHeartbeat) {
+    self.secret = secret
+    self.heartbeat = heartbeat
+    rightsBox = Self.everything
+    setGrant(grant, deadline: deadline)
+  }
+
+  // MARK: Rights
 
   /// The client's rights; nil: none, until it has sent a token.
-  var grant: Grant? {
-    get { grantBox?.value }
-    set { grantBox = newValue.map { $0 == .everything ? Self.everything : Box($0) } }
+  var grant: Grant? { rightsBox.value.grant }
+  /// When the grant must be looked at again, or the lack of one.
+  var deadline: Timestamp { rightsBox.value.deadline }
+  /// The client's identity, if clients authenticate: a session is given to no other identity.
+  var subject: String? { grant?.subject }
+
+  func setGrant(_ grant: Grant?, deadline: Timestamp) {
+    let rights = Rights(grant: grant, deadline: deadline)
+    rightsBox = rights.isEverything ? Self.everything : Box(rights)
   }
+
+  // MARK: What waits for it
 
   /// What waits for it beyond the present turn.
   var queue: SubscriberQueue {
@@ -46,15 +78,35 @@ final class ClientState {
   /// Lets go of the queue's memory; its buffers have been given back.
   func releaseQueue() { if queue.isEmpty { queueBox = nil } }
 
-  /// The client's identity, if clients authenticate: a session is given to no other identity.
-  var subject: String? { grant?.subject }
   /// Whether nothing waits for it, beside what its connection has.
   var isDrained: Bool { queue.isEmpty && memberships.behind == 0 }
 
-  init(session: String, heartbeat: ClientHeartbeat) {
-    self.session = session
-    self.heartbeat = heartbeat
+  // MARK: How well it takes that
+
+  /// Of a client that always took everything at once it says nothing; changing it makes one that is kept.
+  var flow: ClientFlow {
+    _read {
+      if let flowBox { yield flowBox.value } else { yield ClientFlow() }
+    }
+    _modify {
+      let box = flowBox ?? Box(ClientFlow())
+      flowBox = box
+      yield &box.value
+    }
   }
+
+  var isWatched: Bool { flowBox?.value.isWatched ?? false }
+
+  /// Notes that it has taken something; only of a client that is watched it is asked when.
+  func noteProgress(at time: Timestamp) { if isWatched { flow.progress = time } }
+
+  /// Whether it has more than what every client has. For tests.
+  var hasExtras: Bool {
+    queueBox != nil || flowBox != nil || memberships.marks > 0 || requests.isBusy || requests.allowance.remembersExcess
+  }
+
+  /// Lets go of the flow's memory, if it says nothing any more.
+  func releaseFlow() { if let flowBox, flowBox.value.isEven { self.flowBox = nil } }
 }
 
 /// How well a client takes what it is given.
@@ -64,21 +116,22 @@ struct ClientFlow {
   var unsentSince = Timestamp.distantPast
   /// When bytes last moved.
   var progress = Timestamp.distantPast
-  /// The slowest rate class forced on it; 0: none.
-  var degraded: UInt16 = 0
-  /// The rate class that an operator holds it in, or in a slower one; 0: none.
-  var held: UInt16 = 0
+  /// What the kernel held of it at the last look (`SubscriberHub.noteKernelQueue`).
+  var kernelQueue = 0
   var steppedAt = Timestamp.distantPast
   var pressedAt = Timestamp.distantPast
   /// Its index in the `WatchList`; -1: it is not watched.
   var watchIndex = -1
   /// What is counted of it in `WatchList.bytes`.
   var countedBytes = 0
-  /// Messages merged away, and lost, since it connected: for heartbeats and the farewell.
-  var merged = 0
-  var lost = 0
   /// Bytes of its queue that were replayed to it, which do not count against the bounds.
   var replayedBytes = 0
+  /// The slowest rate class forced on it; 0: none.
+  var degraded: UInt16 = 0
+  /// The rate class that an operator holds it in, or in a slower one; 0: none.
+  var held: UInt16 = 0
 
   var isWatched: Bool { watchIndex >= 0 }
+  /// Whether it is that of a client that has taken everything, at the rate that it asked for.
+  var isEven: Bool { !isWatched && unsent == 0 && replayedBytes == 0 && degraded == 0 && held == 0 }
 }

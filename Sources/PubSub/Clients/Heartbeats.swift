@@ -3,9 +3,9 @@ import MarketData
 
 /// The cadence of one client's heartbeats, in ticks of `HeartbeatWheel`.
 struct ClientHeartbeat {
-  var cadence: Int32
   /// The tick of the next one; entries of the wheel with another are stale.
   var next: Int64 = 0
+  var cadence: Int32
 
   init(seconds: Int) { cadence = Int32(seconds) * HeartbeatWheel.ticksPerSecond }
 
@@ -83,7 +83,7 @@ struct Heartbeats: ~Copyable {
   /// `sent` counts exactly the data frames before it. `merged` and `lost` are there once they are not 0. Feeds are
   /// those that the grant covers.
   mutating func append(
-    sent: UInt64, _ flow: ClientFlow, _ grant: Grant?, now: Timestamp, to out: inout ByteBuffer
+    sent: UInt64, merged: Int, lost: Int, _ grant: Grant?, now: Timestamp, to out: inout ByteBuffer
   ) {
     if isTextStale {
       isTextStale = false
@@ -94,13 +94,13 @@ struct Heartbeats: ~Copyable {
     out.append(integer: now.microseconds)
     out.append(",\"sent\":")
     out.append(integer: sent)
-    if flow.merged > 0 {
+    if merged > 0 {
       out.append(",\"merged\":")
-      out.append(integer: UInt64(flow.merged))
+      out.append(integer: UInt64(merged))
     }
-    if flow.lost > 0 {
+    if lost > 0 {
       out.append(",\"lost\":")
-      out.append(integer: UInt64(flow.lost))
+      out.append(integer: UInt64(lost))
     }
     out.append(",\"feeds\":")
     if let grant, !grant.allowsAllSymbols {

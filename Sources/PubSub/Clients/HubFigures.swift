@@ -20,10 +20,10 @@ package struct HubFigures: Sendable, Equatable {
     resumed = hub.departures.resumed
     notResumed = hub.departures.notResumed
     for slot in 0..<hub.clients.used {
-      guard let flow = hub.clients[UInt32(slot)].pointee.state?.flow else { continue }
-      merged &+= UInt64(truncatingIfNeeded: flow.merged)
-      lost &+= UInt64(truncatingIfNeeded: flow.lost)
-      if flow.degraded != 0 { degraded += 1 }
+      guard let state = hub.clients[UInt32(slot)].pointee.state else { continue }
+      merged &+= UInt64(truncatingIfNeeded: state.merged)
+      lost &+= UInt64(truncatingIfNeeded: state.lost)
+      if state.flow.degraded != 0 { degraded += 1 }
     }
     var byChannel: [ChannelName: Int] = [:]
     for list in hub.lists.lists where list.hasSubscribers {

@@ -35,18 +35,33 @@ struct Subscription {
 }
 
 /// The subscriptions of one client, by stream number, with counts of those that wait for something.
+///
+/// Not for copying: what it knows of subscriptions that wait is in an object.
 struct Memberships {
   private(set) var subscriptions: [Subscription] = []
+  /// Nil: none has a mark.
+  private var arrears: Arrears?
+
+  /// What is known of a client with subscriptions that wait for something.
+  private final class Arrears {
+    /// Subscriptions with a mark, those of them whose snapshot was requested, and those that are behind.
+    var marks: UInt32 = 0
+    var awaited: UInt32 = 0
+    var behind: UInt32 = 0
+    /// The stream that had the last turn among those that are behind, and the approximate time of their oldest message.
+    var lastRefilled: UInt32 = 0
+    var behindSince = Timestamp.distantPast
+    /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
+    var lastAsked: UInt32 = 0
+    var lastAskedLarge: UInt32 = 0
+  }
+
   /// Subscriptions with a mark, those of them whose snapshot was requested, and those that are behind.
-  private(set) var marks: UInt32 = 0
-  private(set) var awaited: UInt32 = 0
-  private(set) var behind: UInt32 = 0
-  /// The stream that had the last turn among those that are behind, and the approximate time of their oldest message.
-  var lastRefilled: UInt32 = 0
-  var behindSince = Timestamp.distantPast
-  /// The streams that were last asked for: the next has a higher number, so that each gets its turn.
-  private var lastAsked: UInt32 = 0
-  private var lastAskedLarge: UInt32 = 0
+  var marks: UInt32 { arrears?.marks ?? 0 }
+  var awaited: UInt32 { arrears?.awaited ?? 0 }
+  var behind: UInt32 { arrears?.behind ?? 0 }
+  /// The approximate time of the oldest message of those that are behind.
+  var behindSince: Timestamp { arrears?.behindSince ?? .distantPast }
 
   var count: Int { subscriptions.count }
   var isEmpty: Bool { subscriptions.isEmpty }
@@ -95,8 +110,9 @@ struct Memberships {
   /// - Parameter reason: of the snapshot that a marked stream will get; nil leaves it as it is.
   mutating func setMark(_ mark: Subscription.Mark, at index: Int, reason: SnapshotReason? = nil) -> Subscription {
     let old = subscriptions[index]
-    count(old.mark, by: -1)
+    // In this order, so that what is known of the only one that waits is kept.
     count(mark, by: 1)
+    count(old.mark, by: -1)
     subscriptions[index].mark = mark
     if let reason { subscriptions[index].reason = reason }
     return old
@@ -112,25 +128,34 @@ struct Memberships {
 
   private mutating func count(_ mark: Subscription.Mark, by step: Int32) {
     guard mark != .none else { return }
-    marks = UInt32(Int32(marks) + step)
-    if mark == .awaiting { awaited = UInt32(Int32(awaited) + step) }
-    if mark == .behind { behind = UInt32(Int32(behind) + step) }
+    let arrears = arrears ?? Arrears()
+    arrears.marks = UInt32(Int32(arrears.marks) + step)
+    if mark == .awaiting { arrears.awaited = UInt32(Int32(arrears.awaited) + step) }
+    if mark == .behind { arrears.behind = UInt32(Int32(arrears.behind) + step) }
+    self.arrears = arrears.marks > 0 ? arrears : nil
   }
 
-  /// The subscription that is behind and whose turn it is.
-  func nextBehind() -> Int? {
-    let start = insertionIndex(of: lastRefilled &+ 1)
-    return subscriptions[start...].firstIndex { $0.mark == .behind }
+  /// Notes the time of the oldest message of those that are behind. Of one that has nothing behind it says nothing.
+  func setBehindSince(_ time: Timestamp) { arrears?.behindSince = time }
+
+  /// The subscription that is behind and whose turn it is; it is the last one's of the next call.
+  func takeNextBehind() -> Int? {
+    let start = insertionIndex(of: (arrears?.lastRefilled ?? 0) &+ 1)
+    let next =
+      subscriptions[start...].firstIndex { $0.mark == .behind }
       ?? subscriptions[..<start].firstIndex { $0.mark == .behind }
+    if let next { arrears?.lastRefilled = subscriptions[next].stream }
+    return next
   }
 
   /// Marked subscriptions whose snapshot to request, in turns: up to `small` for which `isLarge` is false, and up to
   /// `large` for which it is true. O(n).
-  mutating func nextMarked(small: Int, large: Int, isLarge: (UInt32) -> Bool) -> [Int] {
-    let small = next(small, after: lastAsked) { !isLarge($0) }
-    let large = next(large, after: lastAskedLarge, where: isLarge)
-    if let last = small.last { lastAsked = subscriptions[last].stream }
-    if let last = large.last { lastAskedLarge = subscriptions[last].stream }
+  func nextMarked(small: Int, large: Int, isLarge: (UInt32) -> Bool) -> [Int] {
+    guard let arrears else { return [] }
+    let small = next(small, after: arrears.lastAsked) { !isLarge($0) }
+    let large = next(large, after: arrears.lastAskedLarge, where: isLarge)
+    if let last = small.last { arrears.lastAsked = subscriptions[last].stream }
+    if let last = large.last { arrears.lastAskedLarge = subscriptions[last].stream }
     return small + large
   }
 

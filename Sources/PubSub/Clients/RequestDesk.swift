@@ -8,7 +8,19 @@ struct ClientRequests {
     case message([UInt8])
     case refused(ParsedRequest)
   }
-  /// A `hello` with a token. A class: few clients have one, and it is large.
+
+  /// The request that is being answered; messages arriving in the meantime wait.
+  private enum Present {
+    case none
+    /// Publishers are being asked about it.
+    case pending(PendingRequest)
+    /// Its token is being looked at.
+    case greeting(Greeting)
+    /// It is about alerts and is being executed.
+    case control(Control)
+  }
+
+  /// A `hello` with a token.
   final class Greeting {
     let hello: ClientRequest.Hello
     let id: String?
@@ -17,28 +29,43 @@ struct ClientRequests {
       self.id = id
     }
   }
-  /// The number of the last request that needs publishers.
-  private(set) var number: UInt32 = 0
-  /// The request that publishers are being asked about.
-  var pending: PendingRequest?
-  /// A `hello` whose token is being looked at; messages arriving in the meantime wait.
-  var greeting: Greeting?
-  /// A request about alerts that is being executed; messages arriving in the meantime wait.
-  var control: (number: UInt32, id: String?)?
+
+  /// A request that others carry out.
+  final class Control {
+    let number: UInt32
+    let id: String?
+    init(number: UInt32, id: String?) {
+      self.number = number
+      self.id = id
+    }
+  }
+
   var allowance = ClientAllowance()
+  private var present = Present.none
+  fileprivate var waiting: [Waiting] = []
+  /// The number of the last request that needs others.
+  private var number: UInt32 = 0
   /// The place of its address in the ledger; -1: it has none.
   var address: Int32 = -1
   var errorsInRow: UInt16 = 0
-  fileprivate var waiting: [Waiting] = []
-  fileprivate var waitingBytes = 0
 
   /// Whether messages wait for an answer.
-  var isBusy: Bool { pending != nil || greeting != nil || control != nil }
+  var isBusy: Bool { if case .none = present { false } else { true } }
+  var pending: PendingRequest? { if case .pending(let request) = present { request } else { nil } }
+  var greeting: Greeting? { if case .greeting(let greeting) = present { greeting } else { nil } }
+  var control: Control? { if case .control(let control) = present { control } else { nil } }
+
+  /// Bytes of the messages that wait. O(waiting).
+  fileprivate var waitingBytes: Int {
+    waiting.reduce(0) { if case .message(let bytes) = $1 { $0 + bytes.count } else { $0 } }
+  }
+
+  mutating func begin(_ greeting: Greeting) { present = .greeting(greeting) }
 
   /// Makes a request that others carry out the present one; answers its number.
   mutating func beginControl(id: String?) -> UInt32 {
     number &+= 1
-    control = (number, id)
+    present = .control(Control(number: number, id: id))
     return number
   }
 
@@ -46,9 +73,12 @@ struct ClientRequests {
   mutating func begin(_ kind: PendingRequest.Kind, id: String?) -> PendingRequest {
     number &+= 1
     let request = PendingRequest(kind: kind, id: id, number: number)
-    pending = request
+    present = .pending(request)
     return request
   }
+
+  /// The present request is answered.
+  mutating func end() { present = .none }
 }
 
 /// Takes clients' messages, one request at a time from each, within its rate. The same desk for all clients of a loop.
@@ -138,7 +168,6 @@ struct RequestDesk {
       return .disconnect(code: CloseCode.rateLimited, reason: "too many requests wait for the one before them")
     }
     client.waiting.append(refusal.map { .refused($0) } ?? .message(message.withUnsafeBytes { Array($0) }))
-    client.waitingBytes += message.byteCount
     return .wait
   }
 
@@ -146,12 +175,10 @@ struct RequestDesk {
   func next(of client: inout ClientRequests) -> ParsedRequest? {
     guard !client.isBusy, !client.waiting.isEmpty else { return nil }
     let first = client.waiting.removeFirst()
-    if client.waiting.isEmpty { client.waitingBytes = 0 }
+    if client.waiting.isEmpty { client.waiting = [] }
     switch first {
     case .refused(let request): return request
-    case .message(let bytes):
-      client.waitingBytes = max(0, client.waitingBytes - bytes.count)
-      return RequestParser.parse(bytes.span.bytes)
+    case .message(let bytes): return RequestParser.parse(bytes.span.bytes)
     }
   }
 

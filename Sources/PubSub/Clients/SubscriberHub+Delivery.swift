@@ -91,11 +91,11 @@ extension SubscriberHub {
       case .marked, .awaiting, .behind: continue
       case .none where isEvent:
         let lost = QueuedItem(lost: stream, from: first, to: missed.last, events: missed.events, time: steady(now))
-        state.flow.lost += Int(missed.last - first + 1)
+        state.lost += Int(missed.last - first + 1)
         queues.push(lost, to: .events, slot, clients)
       case .none, .holding:
         state.requests.pending?.held.removeAll { $0.stream == missed.stream }
-        state.flow.merged += Int(missed.last - first + 1)
+        state.merged += Int(missed.last - first + 1)
         lists.setMark(.marked, of: index, slot, clients, reason: .resync)
         queues.touch(slot, clients)
       }
@@ -165,8 +165,8 @@ extension SubscriberHub {
     _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [HubAction]
   ) {
-    state.requests.pending = nil
-    state.flow.replayedBytes += pending.resume.replayedBytes
+    state.requests.end()
+    if pending.resume.replayedBytes > 0 { state.flow.replayedBytes += pending.resume.replayedBytes }
     reply(to: pending, client, state, now: now)
     for index in state.memberships.indices where state.memberships[index].mark == .holding {
       lists.setMark(.none, of: index, client.slot, clients)
@@ -243,7 +243,8 @@ extension SubscriberHub {
     if slot.pointee.isHeartbeatDue {
       slot.pointee.isHeartbeatDue = false
       heartbeat = queues.frame { out in
-        heartbeats.append(sent: slot.pointee.sent, state.flow, state.grant, now: now, to: &out)
+        heartbeats.append(
+          sent: slot.pointee.sent, merged: state.merged, lost: state.lost, state.grant, now: now, to: &out)
       }
     }
     queues.take(

@@ -71,7 +71,7 @@ extension SubscriberHub {
     if asksForTokens {
       if case .hello(let hello) = request, let token = hello.token {
         desk.charge(ClientAllowance.tokenWork, to: &state.requests, state.grant, now: now)
-        state.requests.greeting = .init(hello, id: parsed.id)
+        state.requests.begin(.init(hello, id: parsed.id))
         actions.append(.authenticate(client, token: token))
         return
       }
@@ -184,7 +184,7 @@ extension SubscriberHub {
     into actions: inout [HubAction]
   ) {
     guard let state = state(of: client), let control = state.requests.control, control.number == number else { return }
-    state.requests.control = nil
+    state.requests.end()
     switch answer {
     case .success(let fields):
       send(to: client, now: now) { Replies.appendControl(fields, id: control.id, to: &$0) }
@@ -204,11 +204,10 @@ extension SubscriberHub {
     guard let state = state(of: client) else { return }
     // What it did as a stranger is paid for by having been one.
     if state.grant == nil { state.requests.allowance = ClientAllowance() }
-    state.grant = grant
-    state.deadline = GrantReview.deadline(of: grant)
+    state.setGrant(grant, deadline: GrantReview.deadline(of: grant))
     endForbidden(client, state, grant, now: now, into: &actions)
     guard let greeting = state.requests.greeting else { return }
-    state.requests.greeting = nil
+    state.requests.end()
     state.requests.errorsInRow = 0
     greet(greeting.hello, greeting.id, client, state, now: now, into: &actions)
     resumeWaiting(client, state, now: now, into: &actions)
@@ -227,7 +226,7 @@ extension SubscriberHub {
       let reason = code == CloseCode.unauthorized ? "unauthorized: \(why)" : why
       return disconnect(client, code: code, reason: reason, into: &actions)
     }
-    state.requests.greeting = nil
+    state.requests.end()
     let isUnauthorized = code == CloseCode.unauthorized
     let error = ProtocolError(
       isUnauthorized ? .unauthorized : .rateLimited, why, hint: "what was granted before stays until it ends")
@@ -267,16 +266,21 @@ extension SubscriberHub {
       heartbeats.start(client, &state.heartbeat, now: now)
     }
     if let resume = hello.resume { return beginResume(resume, id, client, state, now: now, into: &actions) }
-    let welcome = welcome(state, isResumed: false, now: now)
+    let welcome = welcome(client, state, isResumed: false, now: now)
     send(to: client, now: now) { out in
       Replies.beginWelcome(welcome, id: id, to: &out)
       out.append(UInt8(ascii: "}"))
     }
   }
 
-  func welcome(_ state: ClientState, isResumed: Bool, now: Timestamp) -> Replies.Welcome {
+  func token(of client: ClientID, _ state: ClientState) -> SessionToken {
+    SessionToken(state.secret, loop: loop, client: client)
+  }
+
+  func welcome(_ client: ClientID, _ state: ClientState, isResumed: Bool, now: Timestamp) -> Replies.Welcome {
     Replies.Welcome(
-      session: state.session, identity: settings.identity, now: now, heartbeatSeconds: state.heartbeat.seconds,
+      session: token(of: client, state).description, identity: settings.identity, now: now,
+      heartbeatSeconds: state.heartbeat.seconds,
       expires: state.grant?.expires, isResumed: isResumed, isSimulated: feeds.contains { $0.source != .live },
       subscriptions: desk.subscriptionLimit(state.grant), requestsPerSecond: desk.requestLimit(state.grant),
       messageBytes: limits.messageBytes)
@@ -326,31 +330,29 @@ extension SubscriberHub {
     }
     let pending = state.requests.begin(.resume, id: id)
     pending.resume.positions = resume.items
-    guard let token = resume.session, let origin = SessionToken.origin(of: token), origin.loop < settings.loops,
-      token != state.session
+    guard let token = resume.session.flatMap({ SessionToken($0) }), token.loop < settings.loops,
+      token != self.token(of: client, state)
     else {
       if resume.session != nil { departures.notResumed += 1 }
       return joinWhenThere(pending, client, state, now: now, into: &actions)
     }
     let claim = SessionClaim(
       token: token, subject: state.subject, loop: loop, client: client, request: pending.number)
-    actions.append(.session(.claim(claim), loop: origin.loop))
+    actions.append(.session(.claim(claim), loop: Int(token.loop)))
   }
 
   /// Gives a session away if it is here and the asker's.
   private func give(
     _ claim: SessionClaim, now: Timestamp, into actions: inout [HubAction]
   ) -> (isGranted: Bool, isPaused: Bool) {
-    guard let origin = SessionToken.origin(of: claim.token) else { return (false, false) }
-    if let state = clients.anyState(of: origin.client), !state.isClaimed,
-      SessionToken.areEqual(state.session, claim.token)
-    {
+    let owner = claim.token.client
+    if let state = clients.anyState(of: owner), !state.isClaimed, token(of: owner, state) == claim.token {
       guard state.subject == claim.subject else { return (false, false) }
-      let isPaused = clients[origin.client.slot].pointee.flags.contains(.paused)
+      let isPaused = clients[owner.slot].pointee.flags.contains(.paused)
       state.isClaimed = true
       departures.parked.keep(hold(eventStreamsOf: state), now: steady(now))
       disconnect(
-        origin.client, code: CloseCode.takenOver, reason: "another connection has taken this session over",
+        owner, code: CloseCode.takenOver, reason: "another connection has taken this session over",
         into: &actions)
       return (true, isPaused)
     }
@@ -361,12 +363,13 @@ extension SubscriberHub {
   }
 
   /// Keeps the session of a client that is gone.
-  func park(_ state: ClientState, isPaused: Bool, into actions: inout [HubAction]) {
+  func park(_ client: ClientID, _ state: ClientState, into actions: inout [HubAction]) {
     guard !state.isClaimed, !state.memberships.isEmpty else { return }
     let streams = hold(eventStreamsOf: state)
     let session = ParkedSessions.Session(
-      subject: state.subject, isPaused: isPaused, streams: streams, expires: steady.lastAdvance + ParkedSessions.time)
-    release(departures.parked.park(state.session, session), into: &actions)
+      subject: state.subject, isPaused: clients[client.slot].pointee.flags.contains(.paused), streams: streams,
+      expires: steady.lastAdvance + ParkedSessions.time)
+    release(departures.parked.park(token(of: client, state), session), into: &actions)
   }
 
   /// Keeps the event streams of a client running without it; returns them.

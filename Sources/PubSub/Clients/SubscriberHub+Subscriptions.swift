@@ -128,7 +128,7 @@ extension SubscriberHub {
     if case .restored = pending.kind, pending.joined.isEmpty { return }
     let reply = Replies.Outcome(
       request: pending, total: state.memberships.count, queuedBytes: state.queue.bytes + state.flow.unsent,
-      welcome: welcome(state, isResumed: pending.resume.isGranted, now: now),
+      welcome: welcome(client, state, isResumed: pending.resume.isGranted, now: now),
       isPaused: clients[client.slot].pointee.flags.contains(.paused),
       streams: pending.joined.compactMap { joined in
         guard let joined, joined.stream != 0, state.memberships.index(of: joined.stream) != nil else { return nil }
@@ -158,7 +158,7 @@ extension SubscriberHub {
       clients[client.slot].pointee.flags.isDisjoint(with: [.paused, .closed])
     else { return }
     let marked = state.memberships.nextMarked(
-      small: Self.snapshotsAtATime, large: state.flow.isWatched ? 1 : Self.snapshotsAtATime
+      small: Self.snapshotsAtATime, large: state.isWatched ? 1 : Self.snapshotsAtATime
     ) { stream in
       let channel = lists[stream].key.channel
       return channel == .book || channel == .sparkline
@@ -180,7 +180,7 @@ extension SubscriberHub {
   /// consumers.
   package func setUnsent(_ bytes: Int, for client: ClientID, now: Timestamp) {
     guard let state = state(of: client) else { return }
-    slowClients.noteUnsent(bytes, &state.flow, now: steady(now))
+    if bytes > 0 || state.flow.unsent > 0 { slowClients.noteUnsent(bytes, &state.flow, now: steady(now)) }
     let slot = clients[client.slot]
     if bytes > 0 {
       slot.pointee.flags.insert(.blocked)
@@ -190,7 +190,7 @@ extension SubscriberHub {
     }
   }
 
-  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of progress (`noteProgress`).
+  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of progress (`noteKernelQueue`).
   /// Returns every `parts`th of them from the `part`th on, so that the caller need not check all at once. O(watched).
   package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
     let now = steady(now)
@@ -202,12 +202,16 @@ extension SubscriberHub {
     }
   }
 
-  /// The client took bytes out of the kernel's queue.
-  package func noteProgress(of client: ClientID, now: Timestamp) { state(of: client)?.flow.progress = steady(now) }
+  /// How many bytes the kernel has for a client that it has not delivered: fewer than at the last look are progress.
+  package func noteKernelQueue(_ bytes: Int, of client: ClientID, now: Timestamp) {
+    guard let state = state(of: client), state.isWatched else { return }
+    if bytes < state.flow.kernelQueue { state.flow.progress = steady(now) }
+    state.flow.kernelQueue = bytes
+  }
 
   /// Looks after a client from now on, until it has caught up.
   func watch(_ slot: UInt32, _ state: ClientState) {
-    if state.flow.isWatched { return }
+    if state.isWatched { return }
     clients[slot].pointee.flags.insert(.watched)
     let oldest = queues.load(of: slot, state, clients).oldest
     state.flow.progress = max(oldest == .distantFuture ? .distantPast : oldest, state.flow.unsentSince)
@@ -216,9 +220,10 @@ extension SubscriberHub {
 
   /// The client is no longer looked after.
   func unwatch(_ slot: UInt32, _ state: ClientState) {
-    guard state.flow.isWatched else { return }
+    guard state.isWatched else { return }
     if let moved = watchList.remove(&state.flow) { clients[moved.slot].pointee.state?.flow.watchIndex = moved.index }
     clients[slot].pointee.flags.remove(.watched)
+    state.releaseFlow()
   }
 
   /// Looks at the clients that have something unsent, and forgets those that have caught up: each at every advance, or
@@ -287,7 +292,7 @@ extension SubscriberHub {
     let queued = queues.load(of: slot, state, clients).waitingBytes + state.flow.unsent
     disconnect(
       clients.id(of: slot), code: CloseCode.slow,
-      reason: "slow: \(why), \(queued) bytes unsent, \(state.flow.merged) messages merged, \(state.flow.lost) lost",
+      reason: "slow: \(why), \(queued) bytes unsent, \(state.merged) messages merged, \(state.lost) lost",
       into: &actions)
   }
 

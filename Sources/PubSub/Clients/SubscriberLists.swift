@@ -119,7 +119,7 @@ struct SubscriberLists {
       leaveBacklog(of: old.stream)
       state.memberships.setProgress(seq: seq, at: index)
     } else if mark == .none {
-      state.flow.merged += Int(seq - old.seq)
+      state.merged += Int(seq - old.seq)
     }
     guard mark == .none else { return }
     state.memberships.setPosition(UInt32(lists[Int(old.stream)].slots.count), at: index)

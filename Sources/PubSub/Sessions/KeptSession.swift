@@ -17,7 +17,7 @@ package struct KeptSession: Sendable, Equatable {
   }
 
   /// The loop that made the session, and searches for it.
-  package var loop: Int? { SessionToken.origin(of: token)?.loop }
+  package var loop: Int? { SessionToken(token).map { Int($0.loop) } }
 }
 
 extension SubscriberHub {
@@ -27,12 +27,13 @@ extension SubscriberHub {
     let connected = (0..<UInt32(clients.used)).compactMap { slot -> KeptSession? in
       guard let state = clients[slot].pointee.state, !state.isClaimed, !state.memberships.isEmpty else { return nil }
       return KeptSession(
-        token: state.session, subject: state.subject, isPaused: clients[slot].pointee.flags.contains(.paused),
+        token: token(of: clients.id(of: slot), state).description, subject: state.subject,
+        isPaused: clients[slot].pointee.flags.contains(.paused),
         expires: now + ParkedSessions.time)
     }
     let parked = departures.parked.all.map { token, session in
       KeptSession(
-        token: token, subject: session.subject, isPaused: session.isPaused,
+        token: token.description, subject: session.subject, isPaused: session.isPaused,
         expires: session.expires + steady.stepped)
     }
     return Array((parked + connected).suffix(limits.parkedSessions))
@@ -41,11 +42,12 @@ extension SubscriberHub {
   /// Takes over this loop's sessions of an earlier run, before the first client connects.
   package func restore(_ sessions: [KeptSession], now: Timestamp, into actions: inout [HubAction]) {
     for session in sessions.sorted(by: { $0.expires < $1.expires }) where session.expires > now {
+      guard let token = SessionToken(session.token) else { continue }
       // If the clock was set back, the session would otherwise be kept longer.
       let expires = min(session.expires, now + ParkedSessions.time)
       let parked = ParkedSessions.Session(
         subject: session.subject, isPaused: session.isPaused, streams: [], expires: steady(expires))
-      release(departures.parked.park(session.token, parked), into: &actions)
+      release(departures.parked.park(token, parked), into: &actions)
     }
   }
 }

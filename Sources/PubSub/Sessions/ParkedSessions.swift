@@ -18,9 +18,9 @@ struct ParkedSessions {
   static let handOverTime = 10 * Microseconds.second
 
   let limit: Int
-  private var sessions: [String: Session] = [:]
+  private var sessions: [SessionToken: Session] = [:]
   /// In order of expiry; a token that is not in `sessions` was resumed.
-  private var order: [(token: String, expires: Timestamp)] = []
+  private var order: [(token: SessionToken, expires: Timestamp)] = []
   private var head = 0
   private var handedOver: [(streams: [UInt32], expires: Timestamp)] = []
 
@@ -29,12 +29,12 @@ struct ParkedSessions {
   var count: Int { sessions.count }
 
   /// In order of expiry. O(sessions).
-  var all: [(token: String, session: Session)] {
+  var all: [(token: SessionToken, session: Session)] {
     order[head...].compactMap { entry in sessions[entry.token].map { (entry.token, $0) } }
   }
 
   /// Stores a session; returns the streams of one that was dropped for it. Amortised O(1).
-  mutating func park(_ token: String, _ session: Session) -> [UInt32] {
+  mutating func park(_ token: SessionToken, _ session: Session) -> [UInt32] {
     sessions[token] = session
     order.append((token, session.expires))
     guard sessions.count > limit else { return [] }
@@ -46,7 +46,7 @@ struct ParkedSessions {
   }
 
   /// Removes a session; its streams are kept for the time of a hand-over.
-  mutating func take(_ token: String, subject: String?, now: Timestamp) -> Session? {
+  mutating func take(_ token: SessionToken, subject: String?, now: Timestamp) -> Session? {
     guard let session = sessions[token], session.subject == subject, session.expires > now else { return nil }
     sessions[token] = nil
     keep(session.streams, now: now)
@@ -70,7 +70,7 @@ struct ParkedSessions {
     return streams
   }
 
-  private mutating func removeFirst() -> String {
+  private mutating func removeFirst() -> SessionToken {
     defer {
       head += 1
       if head > 256, head * 2 > order.count {

@@ -14,7 +14,7 @@ package struct StreamPosition: Sendable, Equatable {
 
 /// A client of one loop that wants to continue with a session that another loop may have made.
 package struct SessionClaim: Sendable {
-  package var token: String
+  package var token: SessionToken
   /// The requester's identity; a session is given only to the identity that it was issued to.
   package var subject: String?
   package var loop: Int
@@ -29,32 +29,4 @@ package enum SessionMessage: Sendable {
   case claim(SessionClaim)
   /// The answer: whether the session could be taken, and whether it was paused.
   case answer(client: ClientID, request: UInt32, isGranted: Bool, isPaused: Bool)
-}
-
-/// The name of a session: random text, then its location (loop, slot and generation of its client).
-enum SessionToken {
-  /// The length of a token in bytes; a longer one matches no session.
-  static let limit = 128
-
-  static func make(_ random: String, loop: Int, client: ClientID) -> String {
-    random + ".\(loop)." + String(client.slot, radix: 16) + "." + String(client.generation, radix: 16)
-  }
-
-  /// The location in the token; nil if the text is not a session token.
-  static func origin(of token: String) -> (loop: Int, client: ClientID)? {
-    guard token.utf8.count <= limit else { return nil }
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 4, let loop = UInt16(parts[1]), let slot = UInt32(parts[2], radix: 16),
-      let generation = UInt32(parts[3], radix: 16)
-    else { return nil }
-    return (Int(loop), ClientID(slot: slot, generation: generation))
-  }
-
-  /// Compares in a time that depends only on the lengths, so that nobody can guess a token byte by byte.
-  static func areEqual(_ one: String, _ other: String) -> Bool {
-    guard one.utf8.count == other.utf8.count else { return false }
-    var difference: UInt8 = 0
-    for (left, right) in zip(one.utf8, other.utf8) { difference |= left ^ right }
-    return difference == 0
-  }
 }

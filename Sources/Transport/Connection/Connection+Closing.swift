@@ -6,7 +6,7 @@ extension Connection {
   private static let lingerTime: Duration = .seconds(1)
   /// The most bytes that are read and dropped in one turn, and in total: more than a window of 100 Mbit/s at 20 ms.
   private static let discardPortion = 16 << 10
-  private static let discardLimit = 256 << 10
+  private static let discardLimit: Int32 = 256 << 10
 
   /// Closes after everything queued is sent, or after `timeout`; `close_notify` is sent under TLS. The handler is
   /// notified when the kernel has everything.
@@ -71,7 +71,7 @@ extension Connection {
     let count = loop.kernel.receive(
       descriptor, into: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<portion]))
     if count > 0 {
-      discarded += count
+      discarded += Int32(truncatingIfNeeded: count)
       loop.markUnfinished(self)
     } else if count == 0 || (count != Int(-EAGAIN) && count != Int(-EINTR)) {
       finish(.closedLocally)

@@ -11,7 +11,7 @@ extension Connection {
       return
     }
     hasUnread = false
-    var budget = readLimit
+    var budget = Int(readLimit)
     while budget > 0 {
       let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<budget])
       let count: Int
@@ -37,7 +37,6 @@ extension Connection {
         if count == 0 { return peerEnded() }
         isEmptied = !toEnd && count < buffer.count
       }
-      bytesRead &+= UInt64(count)
       budget -= count
       if state == .open {
         handler?.connection(self, didReceive: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<count]))

@@ -63,8 +63,8 @@ extension Connection {
   @inline(__always)
   private func admit(_ count: Int) -> Bool {
     guard state == .open, count > 0 else { return false }
-    guard unsent.count &+ count <= queueLimit else {
-      finish(.failed(.writeQueueFull(limit: queueLimit)))
+    guard unsent.count &+ count <= Int(queueLimit) else {
+      finish(.failed(.writeQueueFull(limit: Int(queueLimit))))
       return false
     }
     if !isDirty, !isBlocked {

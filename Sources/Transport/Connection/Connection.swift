@@ -75,45 +75,43 @@ package final class Connection: PolledDescriptor {
     case closed
   }
 
+  // In an order without gaps, because a gateway has ten thousand of them. `@exclusivity(unchecked)`: confined to the
+  // loop; every delivery uses it.
+
+  @exclusivity(unchecked) var state: State
+  /// The socket buffer was full; `.writable` ends it.
+  @exclusivity(unchecked) var isBlocked = false
+  @exclusivity(unchecked) var isDirty = false
+  @exclusivity(unchecked) var isPaused = false
   package let loop: EventLoop
-  /// The peer's address for logs and limits: `127.0.0.1:50432`.
-  package let peer: SocketAddress
   /// Retained until `connectionDidClose` has been called.
   package var handler: (any ConnectionHandler)?
   /// For an accepted connection: the permit of the listener's gate. Released when the descriptor is closed.
   package var permit: (any ConnectionPermit)?
-
-  // `@exclusivity(unchecked)`: confined to the loop; every delivery uses it.
-  @exclusivity(unchecked) var state: State
-  @exclusivity(unchecked) var tls: TLSSession?
   /// The timer of the handshake, or of the lingering.
   var timer: LoopTimer?
 
-  // Writing
+  @exclusivity(unchecked) var tls: TLSSession?
   @exclusivity(unchecked) var unsent = UnsentBytes()
-  let queueLimit: Int
-  let readLimit: Int
-  @exclusivity(unchecked) var isDirty = false
-  /// The socket buffer was full; `.writable` ends it.
-  @exclusivity(unchecked) var isBlocked = false
   /// Bytes written so far, before encryption.
   @exclusivity(unchecked) package internal(set) var bytesWritten: UInt64 = 0
 
-  // Reading
-  @exclusivity(unchecked) var isPaused = false
+  /// `Limits.queuedBytes` and `readBytes`.
+  let queueLimit: UInt32
+  let readLimit: UInt32
+  /// The peer's address for logs and limits: `127.0.0.1:50432`.
+  package let peer: SocketAddress
   /// Whether the kernel may have bytes that no further event will announce.
   @exclusivity(unchecked) var hasUnread = false
   @exclusivity(unchecked) var peerHasEnded = false
   /// The bytes that were read and dropped since the end of this direction.
-  @exclusivity(unchecked) var discarded = 0
-  /// Bytes read so far, decrypted.
-  @exclusivity(unchecked) package internal(set) var bytesRead: UInt64 = 0
+  @exclusivity(unchecked) var discarded: Int32 = 0
 
   init(loop: EventLoop, peer: SocketAddress, descriptor: Int32, limits: Limits, tls: TLSSession? = nil) {
     self.loop = loop
     self.peer = peer
-    self.queueLimit = limits.queuedBytes
-    self.readLimit = min(limits.readBytes, loop.readBuffer.count)
+    self.queueLimit = UInt32(clamping: limits.queuedBytes)
+    self.readLimit = UInt32(min(limits.readBytes, loop.readBuffer.count))
     self.tls = tls
     self.state = tls == nil ? .open : .handshaking
     super.init(descriptor: descriptor)

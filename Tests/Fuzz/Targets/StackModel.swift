@@ -32,7 +32,7 @@ final class StackModel {
     publisher = StreamPublisher(loop: 0, loops: 1, epoch: "k7")
     hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "gw-a", version: "1.0"))
     _ = publisher.add(market: pipeline.market, venue: venue.name)
-    client = hub.open(session: "s_0", now: now)
+    client = hub.open(secret: SessionSecret(high: 0, low: 0), now: now)
   }
 
   // MARK: The feed's side
@@ -191,7 +191,7 @@ final class StackModel {
   /// The client goes and another comes.
   func reopen() throws(FuzzFailure) {
     hub.close(client, into: &fanOutActions)
-    client = hub.open(session: "s_0", now: now)
+    client = hub.open(secret: SessionSecret(high: 0, low: 0), now: now)
     isClosed = false
     frames = 0
     try settle()

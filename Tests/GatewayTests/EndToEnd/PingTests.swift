@@ -53,7 +53,7 @@ struct PingTests {
     while good.count < 300 { try await patience.wait(for: "300 messages, \(good.count) came") }
     let held = silent.messages.map(\.text.utf8.count)
     #expect(held.first != nil)
-    #expect(held.dropLast().reduce(0, +) < StreamSession.unprovenLimit, "\(held)")
+    #expect(held.dropLast().reduce(0, +) < ProofOfReading.limit, "\(held)")
     let place = silent.count
     silent.pong()
     for symbol in ["kraken:BTC-USD", "kraken:ETH-USD"] {

@@ -27,11 +27,11 @@ struct RequestDeskTests {
       }
     }
     #expect(desk.next(of: &client) == nil)
-    client.pending = nil
+    client.end()
     #expect(desk.next(of: &client)?.id == "2")
     _ = client.begin(.subscribe, id: "2")
     #expect(desk.next(of: &client) == nil)
-    client.pending = nil
+    client.end()
     #expect((0..<3).map { _ in desk.next(of: &client)?.id } == ["3", "4", nil])
   }
 

@@ -203,7 +203,7 @@ struct KeptStreamTests {
   func sessions() {
     let world = World()
     let client = subscribed(world)
-    world.hubs[0].state(of: client.id)?.grant?.subject = "alice"
+    client.setSubject("alice")
     client.send("{\"op\":\"pause\"}")
     world.settle()
     client.leave()

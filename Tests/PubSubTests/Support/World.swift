@@ -26,7 +26,7 @@ final class World {
   var controls: [(client: ClientID, loop: Int, number: UInt32, request: ControlRequest, grant: Grant)] = []
   var changes = MarketChanges()
   /// Tells the names of sessions from those of another run.
-  private var run = ""
+  private var run: UInt64 = 0
 
   init(
     loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
@@ -80,7 +80,8 @@ final class World {
   static func venue(_ loop: Int) -> String { ["kraken", "coinbase", "bybit"][loop] }
 
   func client(on loop: Int = 0) -> ModelClient {
-    let id = hubs[loop].open(session: "s_\(run)\(clients.count)", now: now)
+    let id = hubs[loop].open(
+      secret: SessionSecret(high: run, low: UInt32(clients.count)), now: now)
     let client = ModelClient(world: self, loop: loop, id: id)
     clients.append(client)
     return client
@@ -115,7 +116,7 @@ final class World {
   }
 
   private func restore(_ past: Past) {
-    run = "\(past.now.microseconds)_"
+    run = UInt64(past.now.microseconds)
     for stream in past.streams {
       publishers[Int(stream.number) % loops].restore(stream, until: now + 120 * Microseconds.second, now: now)
     }
@@ -343,6 +344,13 @@ final class ModelClient {
     world.post(actions, from: loop)
   }
 
+  /// Makes it somebody's, as if a token had said so.
+  func setSubject(_ subject: String) {
+    guard let state = world.hubs[loop].state(of: id), var grant = state.grant else { return }
+    grant.subject = subject
+    state.setGrant(grant, deadline: state.deadline)
+  }
+
   func refuse(_ why: String, code: UInt16 = CloseCode.unauthorized) {
     var actions: [HubAction] = []
     world.hubs[loop].refuse(id, why: why, code: code, now: world.now, into: &actions)
@@ -367,7 +375,7 @@ final class ModelClient {
   /// The same, with the request only sent.
   func resumeRequest(on loop: Int, session: String? = nil, subject: String? = nil) -> ModelClient {
     let back = world.client(on: loop)
-    if let subject { world.hubs[loop].state(of: back.id)?.grant?.subject = subject }
+    if let subject { back.setSubject(subject) }
     let items = streams.sorted { $0.key < $1.key }.compactMap { number, stream -> String? in
       guard let seq = stream.seq else { return nil }
       let depth = stream.channel == "book" ? ",\"depth\":\(stream.depth == 0 ? "\"full\"" : "\(stream.depth)")" : ""
