@@ -2,7 +2,7 @@
 /// below 1.
 ///
 /// Each side is contiguous with the best level **last**, because most updates are near the top: an insert or removal
-/// there moves few levels, and the search looks at the last 32 levels one by one before it halves the rest.
+/// there moves few levels, and the search looks at 32 levels one by one before it halves the rest.
 ///
 /// Levels go in and out in whole messages. After a message the worst levels beyond `depthLimit` are dropped, which is
 /// the rule of venues that send a book of fixed depth: they do not say that a level fell out of it.
@@ -59,7 +59,8 @@ package struct OrderBook: Sendable {
   /// Sets, or with a size below 1 removes, each level in turn, then drops what is beyond `depthLimit`.
   /// Removing a level that is not there is normal and counted in `unknownDeletes`.
   ///
-  /// O(1) per level within 32 of the top, O(log n) to find one further down, and O(n) to move what lies above it.
+  /// O(1) per level within 32 of the top or of the level before it, O(log n) to find one further down, and O(n) to move
+  /// what lies above it.
   package mutating func update(bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>) {
     apply(newBids, newAsks)
     truncate { _, _ in }
@@ -106,8 +107,12 @@ package struct OrderBook: Sendable {
   }
 
   private mutating func apply(_ newBids: ArraySlice<PriceLevel>, _ newAsks: ArraySlice<PriceLevel>) {
-    unknownDeletes &+= newBids.withUnsafeBufferPointer { BookSide<Bids>.update(&bids, by: $0) }
-    unknownDeletes &+= newAsks.withUnsafeBufferPointer { BookSide<Asks>.update(&asks, by: $0) }
+    if !newBids.isEmpty {
+      unknownDeletes &+= newBids.withUnsafeBufferPointer { BookSide<Bids>.update(&bids, by: $0) }
+    }
+    if !newAsks.isEmpty {
+      unknownDeletes &+= newAsks.withUnsafeBufferPointer { BookSide<Asks>.update(&asks, by: $0) }
+    }
   }
 
   private mutating func truncate(_ dropped: (_ isBid: Bool, PriceLevel) -> Void) {
