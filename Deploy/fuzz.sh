@@ -1,34 +1,34 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers with libFuzzer and AddressSanitizer: Deploy/fuzz.sh [seconds for each target, 60] [target…]
 #
-# TIDEGATE_FUZZ_JOBS targets run at the same time (default: one a processor). More than there are processors share them,
-# and the seconds are by the clock: the CPU time that each got is in its line.
+# TIDEGATE_FUZZ_JOBS targets run at the same time (default: one for each processor). The seconds are wall-clock time; if
+# there are more targets than processors, they share these. The line of each target has its CPU time.
 #
-# TIDEGATE_CORPUS names the folder that keeps what was found to be interesting (default .build-fuzz/corpus); it begins
-# with the seeds of Tests/Fuzz/Seeds. An input that breaks something is kept in .build-fuzz/found, and this script ends
-# with an error; `TIDEGATE_FUZZ_TARGET=NAME .build-fuzz/release/tidegate-fuzz FILE` runs it again.
+# TIDEGATE_CORPUS names the folder for interesting inputs (default .build-fuzz/corpus); the seeds in Tests/Fuzz/Seeds
+# are used, too. If an input breaks something, the script stores it in .build-fuzz/found and ends with an error. To run
+# it again: `TIDEGATE_FUZZ_TARGET=NAME .build-fuzz/release/tidegate-fuzz FILE`.
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 seconds=${1:-60}
 shift || true
 [[ "$seconds" =~ ^[1-9][0-9]*$ ]] || fail "the first argument is seconds, not '$seconds': Deploy/fuzz.sh [seconds] [target…]"
 jobs=${TIDEGATE_FUZZ_JOBS:-$(nproc)}
-[[ "$jobs" =~ ^[1-9][0-9]*$ ]] || fail "TIDEGATE_FUZZ_JOBS is how many targets run at the same time, not '$jobs'"
+[[ "$jobs" =~ ^[1-9][0-9]*$ ]] || fail "TIDEGATE_FUZZ_JOBS is a number of targets, not '$jobs'"
 
 say "Build"
-# The compiler takes the last -sanitize alone, and the package manager gives one for each in no certain order: one for
-# both comes last.
+# The compiler uses only the last -sanitize, and the package manager passes one for each sanitizer in an undefined
+# order. So an option for both is last.
 TIDEGATE_FUZZ=1 swift build -c release --sanitize address --sanitize fuzzer -Xswiftc -sanitize=address,fuzzer \
   --scratch-path .build-fuzz --product tidegate-fuzz
 fuzzer=$PWD/.build-fuzz/release/tidegate-fuzz
 for part in asan.module_ctor sancov.module_ctor; do
-  nm .build-fuzz/release/HTTP1.build/*.o 2>/dev/null | grep "$part" >/dev/null || fail "the parsers were built without $part: nothing would be found"
+  nm .build-fuzz/release/HTTP1.build/*.o 2>/dev/null | grep "$part" >/dev/null || fail "the parsers were built without $part, so fuzzing would find nothing"
 done
 corpus=${TIDEGATE_CORPUS:-$PWD/.build-fuzz/corpus}
 found=$PWD/.build-fuzz/found
 mkdir -p "$corpus" "$found"
 
-# Leaks are not looked for (the runtime's own one-time tables would be reported), and after a trap the backtracer may
+# No leak check: it would report one-time tables of the Swift runtime. No backtraces: after a trap the backtracer may
 # hang.
 export ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no
 
@@ -38,14 +38,13 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$fuzzer" | cut -d ' ' -f 1)
 
 for target in "${targets[@]}"; do
-  [ -n "${longest[$target]:-}" ] || fail "there is no fuzz target '$target'; there are: ${!longest[*]}"
+  [ -n "${longest[$target]:-}" ] || fail "'$target' is not a fuzz target; the targets are: ${!longest[*]}"
 done
 
-# One input may take 10 s of a processor; where they are shared, the clock runs on meanwhile.
+# One input may take 10 s of a processor. If processors are shared, that is more wall-clock time.
 patience=$((10 * (1 + (jobs - 1) / $(nproc))))
 
-# Runs one target; prints a line of what it did, or the end of what libFuzzer said, and is false if a promise was
-# broken.
+# Runs one target. Prints a line with its result, or the end of libFuzzer's output. False if a promise was broken.
 fuzz() {
   local target=$1 seeds=Tests/Fuzz/Seeds/$1 log=$found/$1.log cpu status=0 TIMEFORMAT='%U %S'
   local options=(
@@ -60,8 +59,7 @@ fuzz() {
     say "$target broke a promise; the input is in $found"
     return 1
   fi
-  # libFuzzer's lines: "#runs word cov: edges … rss: megabytesMb". Growth would show between the half of the runs and
-  # the end.
+  # libFuzzer's lines: "#runs word cov: edges … rss: megabytesMb". Growth shows between half of the runs and the end.
   awk -v target="$target" -v cpu="$cpu" '
     /^#[0-9]+\t/ {
       at = substr($1, 2) + 0
@@ -77,8 +75,8 @@ fuzz() {
     }' "$log"
 }
 
-say "${#targets[@]} targets, $seconds s each, $jobs at a time; what libFuzzer says is in $found"
-# Each target has a process group of its own, which ends with this script.
+say "${#targets[@]} targets, $seconds s each, $jobs at a time; the output of libFuzzer is in $found"
+# Each target has its own process group, which ends with this script.
 set -m
 trap 'for group in $(jobs -p); do kill -- "-$group" 2>/dev/null || true; done' EXIT
 bad=0

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes something to install: a tarball and a Debian package of a release that needs no Swift on the machine.
+# Makes a tarball and a Debian package of a release. They need no Swift on the machine.
 #   Deploy/package.sh [FOLDER]         default: .build-package/dist
-# The Swift runtime is linked in; what is left to the system is named at the end, and is what the package depends on.
+# The Swift runtime is linked in. The output ends with the libraries of the system that are still needed; the package
+# depends on them.
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 version=$(sed -n 's/.*current = "\([0-9][^"]*\)".*/\1/p' Sources/Gateway/Configuration/Version.swift)
-[ -n "$version" ] || fail "Sources/Gateway/Configuration/Version.swift names no version."
+[ -n "$version" ] || fail "Sources/Gateway/Configuration/Version.swift has no version"
 folder=${1:-.build-package/dist}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
@@ -18,8 +19,8 @@ export TIDEGATE_COMMIT=$commit TIDEGATE_BUILD_DATE=${SOURCE_DATE_EPOCH:+$(date -
 [ -n "$TIDEGATE_BUILD_DATE" ] || TIDEGATE_BUILD_DATE=$(date -u +%F)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The C++ runtime, which Swift's Foundation needs, is linked in as well: a linker takes it from a folder that has no
-# shared one.
+# The C++ runtime, which Swift's Foundation needs, is linked in, too: the linker takes the archive if its folder has no
+# shared library.
 mkdir "$work/archives"
 archive=$(cc -print-file-name=libstdc++.a)
 [ -e "$archive" ] || fail "libstdc++.a is missing: install g++, as root: apt-get install g++"
@@ -46,7 +47,7 @@ tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="$TIDEGATE_BUILD_DAT
 
 if command -v dpkg-deb >/dev/null; then
   say "Making the Debian package"
-  # The packages of the libraries that the executable names.
+  # The packages of the libraries that the executable needs.
   depends=$(ldd "$binary" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | while read -r library; do
     dpkg -S "$(readlink -f "$library")" 2>/dev/null || dpkg -S "*/$(basename "$(readlink -f "$library")")"
   done | sed 's/:.*//' | sort -u | paste -sd, | sed 's/,/, /g')
@@ -81,8 +82,8 @@ END
 fi
 
 if ldd "$binary" | grep -E 'libswift|libFoundation|libstdc|libgcc_s' >&2; then
-  fail "these should have been linked in"
+  fail "the executable needs the libraries above, which should have been linked in"
 fi
-say "Left to the system"
+say "Needed from the system"
 ldd "$binary" | sed 's/ (0x.*//; s/^\t/  /' >&2
 ls -l "$folder" >&2

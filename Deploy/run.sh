@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds a release and serves a simulated market, so that there is something to see at once. Arguments go to
-# `tidegate serve`:
+# Builds a release and serves a simulated market. Passes its arguments to `tidegate serve`:
 #   Deploy/run.sh                                 simulated Kraken, Coinbase and Binance on 127.0.0.1:8080
 #   Deploy/run.sh --debug                         the same from a debug build: built in a minute, slower to run
 #   Deploy/run.sh --listen 127.0.0.1:9000         the same elsewhere
@@ -13,13 +12,13 @@ if [ "${1:-}" = --debug ]; then
   shift
 fi
 if [ $configuration = debug ]; then
-  say "Building for a first look (about a minute; without --debug it takes a few, and what is measured counts)"
+  say "Building for a first look (about a minute; for measurements, leave out --debug: that takes a few minutes)"
 else
-  say "Building (the first time takes a few minutes; Deploy/run.sh --debug is there in one)"
+  say "Building (a few minutes the first time; Deploy/run.sh --debug takes one)"
 fi
 swift build -c $configuration --product tidegate
 binary="$(swift build -c $configuration --product tidegate --show-bin-path)/tidegate"
-# The same place by its short name, which the line to paste shows.
+# Uses the short path of the same file, which the shown command has.
 [ ! "$binary" -ef ".build/$configuration/tidegate" ] || binary=".build/$configuration/tidegate"
 
 arguments=("$@")

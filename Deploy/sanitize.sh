@@ -9,17 +9,17 @@ case "$sanitizer" in
     export TIDEGATE_THREAD_SANITIZER=1
     ;;
   address) scratch=.build-asan ;;
-  *) fail "which sanitizer? Deploy/sanitize.sh thread|address [filter]" ;;
+  *) fail "the first argument is a sanitizer: Deploy/sanitize.sh thread|address [filter]" ;;
 esac
 filter=()
 [ -z "${2:-}" ] || filter=(--filter "$2")
 
-# Leaks are not looked for: LeakSanitizer reports one-time tables of the Swift runtime. After a trap the backtracer may
-# hang.
+# No leak check: LeakSanitizer reports one-time tables of the Swift runtime. No backtraces: after a trap the backtracer
+# may hang.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" SWIFT_BACKTRACE=enable=no
 
-# A sanitizer makes code some ten times slower. Tests that run gateways and venues in real time starve each other under
-# it, so they run one after the other, and those that go through seeds go through fewer.
+# A sanitizer makes code about ten times slower. Tests that run gateways and venues in real time would starve each
+# other, so all tests run one after the other. Tests with random seeds use fewer of them.
 export TIDEGATE_SEEDS=${TIDEGATE_SEEDS:-20}
 
 say "Build with ${sanitizer}sanitizer"

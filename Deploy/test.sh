@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything that must hold: builds with the import check, lints, runs every test, and lets other people's clients
-# connect. TIDEGATE_SCRATCH names the build folder (default .build-test).
+# The complete check: lints, builds with the import check, runs every test, and lets other people's clients connect.
+# TIDEGATE_SCRATCH names the build folder (default .build-test).
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 say "Format"
 swift format lint --strict --parallel --configuration .swift-format -r Package.swift Sources Tests Benchmarks
 
-# The benchmarks are built along, so that they cannot rot. They need packages that a plain build does not resolve: in
-# one folder the two graphs would resolve in turns, and each turn builds everything anew.
+# The benchmarks are built, too, so that they cannot rot. They need packages that a plain build does not resolve. In one
+# folder the two package graphs would alternate, and each change builds everything again.
 export TIDEGATE_BENCHMARKS=1
 scratch=${TIDEGATE_SCRATCH:-.build-test}
 
@@ -17,8 +17,9 @@ swift build --scratch-path "$scratch" --build-tests --explicit-target-dependency
 say "Tests"
 run_tests --scratch-path "$scratch" --parallel
 
-# A debug build hides some faults: memory that is used past its end reads right in it, and wrong in a release.
-say "Tests of a release: what does no input and output"
+# A debug build hides some faults: memory that is used after its end often still has its value there, but not in a
+# release.
+say "Tests of a release build, without input and output"
 (
   unset TIDEGATE_BENCHMARKS
   export TIDEGATE_SANS_IO=1

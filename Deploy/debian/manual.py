@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tidegate(1) from what the program says of its own arguments.
+"""Writes tidegate(1) from the program's own help.
 
 Usage: manual.py TIDEGATE VERSION     (the built executable; the page goes to standard output)
 """

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tries the service of the Debian package under a real systemd: the first process of namespaces of its own, in an
-# overlay of this machine's files; nothing of it stays. A prober asks for the instruments while the service restarts,
-# reloads and is upgraded: nobody may be refused.
+# Tries the service of the Debian package under a real systemd, which is the first process of its own namespaces, in an
+# overlay of this machine's files. Nothing remains afterwards. A prober requests the instruments while the service
+# restarts, reloads and is upgraded: no request may be refused.
 #   Deploy/debian/systemd.sh [PACKAGE.deb]     default: the newest of .build-package/dist (Deploy/package.sh)
-# Needs root, systemd, dpkg, python3 and a kernel that lets it mount an overlay; elsewhere it says so and ends with 0.
+# Needs root, systemd, dpkg, python3 and permission to mount an overlay; without them it says what is missing and ends
+# with 0.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -30,7 +31,7 @@ if [ "${TRIAL_STAGE:-}" = boot ]; then
   mount -t tmpfs tmpfs "$root/run"
   mkdir -p "$root/opt/trial" "$root/etc/systemd/system" "$root/old"
   cp "$package" "$root/opt/trial/first.deb"
-  # Nothing of the machine is started but the journal.
+  # Of the machine's units, only the journal is started.
   units=$root/etc/systemd/system
   rm -f "$units/default.target"
   printf '[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=yes\n' >"$units/trial.target"
@@ -53,7 +54,7 @@ if [ "${TRIAL_STAGE:-}" = boot ]; then
 fi
 
 unshare --mount --net --pid --fork --cgroup --propagation private true 2>/dev/null ||
-  skip "this machine gives no namespaces"
+  skip "this machine does not allow namespaces"
 work=$(mktemp -d)
 TRIAL_STAGE=boot TRIAL_WORK=$work unshare --pid --fork --kill-child --mount --uts --ipc --net --cgroup \
   --propagation private bash "${BASH_SOURCE[0]}" "$package" >"$work.log" 2>&1 </dev/null &
@@ -63,7 +64,7 @@ first=
 for _ in $(seq 100); do
   first=$(pgrep -P $outer || true)
   [ -n "$first" ] && [ "$(cat "/proc/$first/comm")" = systemd ] && break
-  kill -0 $outer 2>/dev/null || { cat "$work.log" >&2; skip "this machine does not let systemd begin"; }
+  kill -0 $outer 2>/dev/null || { cat "$work.log" >&2; skip "systemd does not start in a namespace of this machine"; }
   sleep 0.1
 done
 inside() {
@@ -91,7 +92,7 @@ until_true() { # what, seconds, command…
   local what=$1 end=$(($(date +%s) + $2))
   shift 2
   until "$@" 2>/dev/null; do
-    [ "$(date +%s)" -lt $end ] || fail "waited in vain: $what"
+    [ "$(date +%s)" -lt $end ] || fail "not within the time limit: $what"
     sleep 0.1
   done
 }
@@ -128,7 +129,7 @@ while not ended:
         bad.append(repr(error))
     slowest = max(slowest, time.monotonic() - began)
     time.sleep(0.02)
-print(f"    {good} requests answered, {early} told to ask again, {len(bad)} refused; the slowest took {slowest:.2f} s")
+print(f"    {good} requests answered, {early} answered not_ready, {len(bad)} refused; the slowest took {slowest:.2f} s")
 if bad:
     print(*bad[:3], sep="\n", file=sys.stderr)
 sys.exit(1 if bad or good < 20 else 0)
@@ -151,7 +152,7 @@ systemctl reset-failed tidegate 2>/dev/null || true
 systemctl restart tidegate
 until_true "it is ready" 20 ready
 [ "$(ps -o user= -p "$(of MainPID)")" = tidegate ] || fail "it does not run as its user"
-until_true "its sockets are kept" 5 sh -c '[ "$(systemctl show tidegate -p NFileDescriptorStore --value)" = 2 ]'
+until_true "systemd keeps its sockets" 5 sh -c '[ "$(systemctl show tidegate -p NFileDescriptorStore --value)" = 2 ]'
 say "started as its user: $(of StatusText); systemd keeps $(of NFileDescriptorStore) sockets"
 systemd-analyze security --no-pager --threshold=20 tidegate >security 2>&1 || fail "$(tail -1 security)"
 say "$(tail -1 security | sed 's/^[^O]*//; s/ *:-.*//')"
@@ -160,7 +161,7 @@ begin_probing
 systemctl restart tidegate
 until_true "it is ready again" 20 ready
 end_probing restart
-say "restarted: nobody was refused"
+say "restarted: no request was refused"
 
 before=$(of MainPID)
 sed -i 's/ETH-USD/ETH-USD, SOL-USD/' /etc/tidegate/tidegate.yaml
@@ -169,7 +170,7 @@ systemctl reload tidegate
 until_true "the new symbol is there" 10 sh -c 'curl -s http://127.0.0.1:8080/v1/instruments | grep -q SOL-USD'
 end_probing reload
 is MainPID "$before"
-say "reloaded: the same process follows one symbol more"
+say "reloaded: the same process follows one more symbol"
 
 begin_probing
 systemctl kill --kill-whom=main --signal=SIGUSR2 tidegate
@@ -196,9 +197,9 @@ say "the package was upgraded under its clients"
 kill -STOP "$(of MainPID)"
 until_true "the watchdog restarts it" 30 sh -c '[ "$(systemctl show tidegate -p NRestarts --value)" = 1 ]'
 until_true "it is ready after that" 20 ready
-say "stood still: the watchdog restarted it"
+say "suspended: the watchdog restarted it"
 
-# Where this machine lets nobody raise a limit, libdispatch complains of its first thread's priority.
+# If this machine does not allow raising the limit, libdispatch logs a complaint about its first thread's priority.
 allowed="Failed to set thread priority.*errno=13"
 grep -q "Max nice priority *24" "/proc/$(of MainPID)/limits" && allowed="(nothing)"
 ! journalctl -u tidegate --no-pager | grep -i "failed to\|fatal" | grep -v "$allowed" ||

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian package, runs it as its user, upgrades it, removes and purges it, in an overlay of this machine's
-# files and a network of its own: nothing of it stays.
+# files and its own network. Nothing remains afterwards.
 #   Deploy/debian/trial.sh [PACKAGE.deb]      default: the newest of .build-package/dist (Deploy/package.sh)
-# Needs root, dpkg and a kernel that lets it mount an overlay; elsewhere it says so and ends with 0.
+# Needs root, dpkg and permission to mount an overlay; without them it says what is missing and ends with 0.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,7 +14,7 @@ package=${1:-$(ls -t .build-package/dist/tidegate_*.deb 2>/dev/null | head -1)}
 package=$(realpath "$package")
 
 if [ "${TRIAL_STAGE:-}" != inside ]; then
-  unshare --mount --net --propagation private true 2>/dev/null || skip "this machine gives no namespaces"
+  unshare --mount --net --propagation private true 2>/dev/null || skip "this machine does not allow namespaces"
   TRIAL_STAGE=inside exec unshare --mount --net --propagation private bash "${BASH_SOURCE[0]}" "$package"
 fi
 
@@ -22,7 +22,7 @@ work=$(mktemp -d)
 mount -t tmpfs tmpfs "$work"
 mkdir -p "$work"/{upper,work,root,newer}
 mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$work/root" 2>/dev/null ||
-  skip "this machine mounts no overlay"
+  skip "this machine does not allow mounting an overlay"
 mount -t proc proc "$work/root/proc"
 mount --bind /dev "$work/root/dev"
 mount -t tmpfs tmpfs "$work/root/tmp"
@@ -45,7 +45,7 @@ tidegate --version >/dev/null || fail "the executable does not start"
 as() { su tidegate -s /bin/sh -c "$1"; }
 as "tidegate check-config /etc/tidegate/tidegate.yaml" | tail -1 | grep -q ^OK || fail "its configuration is refused"
 test -s /usr/share/man/man1/tidegate.1.gz || fail "it has no manual page"
-say "installed $(dpkg-query -W -f '${Version}' tidegate), its configuration is good"
+say "installed $(dpkg-query -W -f '${Version}' tidegate), its configuration is valid"
 
 as "STATE_DIRECTORY=/var/lib/tidegate exec tidegate serve --demo --listen 127.0.0.1:18080 --internal-listen 127.0.0.1:19090" \
   >/tmp/serve.log 2>&1 &
@@ -65,13 +65,13 @@ say "ran as its user and was healthy"
 echo "# of the operator" >>/etc/tidegate/tidegate.yaml
 dpkg -i --force-confold /tmp/second.deb >/tmp/dpkg.log 2>&1 || { cat /tmp/dpkg.log; fail "it cannot be upgraded"; }
 tail -1 /etc/tidegate/tidegate.yaml | grep -q operator || fail "the upgrade lost the operator's configuration"
-say "upgraded to $(dpkg-query -W -f '${Version}' tidegate), the configuration is the operator's"
+say "upgraded to $(dpkg-query -W -f '${Version}' tidegate), the operator's configuration was kept"
 
 dpkg -r tidegate >/dev/null 2>&1 || fail "it cannot be removed"
-test -f /etc/tidegate/tidegate.yaml || fail "the removal took the configuration"
+test -f /etc/tidegate/tidegate.yaml || fail "the removal deleted the configuration"
 test ! -e /usr/bin/tidegate || fail "the executable is still there"
 dpkg -P tidegate >/dev/null 2>&1 || fail "it cannot be purged"
-test ! -e /etc/tidegate/tidegate.yaml || fail "the purge left the configuration"
+test ! -e /etc/tidegate/tidegate.yaml || fail "the purge did not delete the configuration"
 say "removed and purged"
 END
 chroot "$work/root" bash /tmp/inside.sh

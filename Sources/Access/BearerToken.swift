@@ -25,7 +25,7 @@ package enum BearerToken {
     guard values.count == 1 else { throw .malformed("there is more than one Authorization field") }
     let parts = value.split(separator: " ", omittingEmptySubsequences: true)
     guard parts.count == 2, ASCII.equalIgnoringCase(parts[0], "Bearer") else {
-      throw .malformed("Authorization must be Bearer and a token")
+      throw .malformed("Authorization must be: Bearer TOKEN")
     }
     return String(parts[1])
   }

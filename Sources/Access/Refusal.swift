@@ -15,10 +15,10 @@ package enum Refusal: String, CaseIterable, Sendable {
   case origin
   case unauthorized
   case forbidden
-  /// Closed without an answer: too many refusals were being answered already.
+  /// Closed without an answer, because too many refusals were already being answered.
   case unanswered
 
-  /// 429 for what one peer does too much of, 503 for what the gateway has no room for.
+  /// 429 if one peer exceeds a limit, 503 if the gateway has no room.
   package var status: Int {
     switch self {
     case .connections, .handshakeRate, .queuedBytes, .draining, .unanswered: 503
@@ -32,20 +32,20 @@ package enum Refusal: String, CaseIterable, Sendable {
 
   package var message: String {
     switch self {
-    case .connections: "the gateway has as many connections as it may"
-    case .connectionsPerAddress: "your address has as many connections as it may"
+    case .connections: "the gateway has reached its limit of connections"
+    case .connectionsPerAddress: "your address has reached its limit of connections"
     case .connectionRate: "your address opens connections too fast"
-    case .handshakeRate: "too many streams are being opened at this moment"
+    case .handshakeRate: "too many streams are being opened now"
     case .handshakeRatePerAddress: "your address opens streams too fast"
-    case .workPerAddress: "the streams of your address ask for too much"
+    case .workPerAddress: "the streams of your address send too many requests"
     case .requestRate: "too many requests on this connection"
     case .requestRatePerAddress: "too many requests from your address"
     case .requestRatePerKey: "too many requests with this key"
-    case .connectionsPerKey: "this key has as many connections as it may"
-    case .queuedBytes: "too much is waiting for slow clients at this moment"
+    case .connectionsPerKey: "this key has reached its limit of connections"
+    case .queuedBytes: "too much data is queued for slow clients now"
     case .draining: "the gateway is going down"
     case .origin: "pages of this origin may not connect here"
-    case .unauthorized: "a valid token is needed"
+    case .unauthorized: "a valid token is required"
     case .forbidden: "the token does not allow this"
     case .unanswered: "too many connections are being refused"
     }
@@ -61,7 +61,7 @@ package enum Refusal: String, CaseIterable, Sendable {
   }
 }
 
-/// A refusal, and when it makes sense to try again.
+/// A refusal, with the time of a useful retry.
 package struct Rejection: Sendable, Equatable {
   package let refusal: Refusal
   /// µs until the client may try again.

@@ -8,7 +8,7 @@ import VenueSimulator
 final class Demo {
   private static let assets = ["BTC", "ETH", "SOL", "ZEC", "XRP", "ADA", "DOGE", "LTC"]
 
-  /// What the gateway is to follow.
+  /// The feeds that the gateway follows.
   let feeds: [GatewayConfiguration.Feed]
   /// PEM file of the root that signed the exchanges' certificate.
   let caFile: String
@@ -18,7 +18,7 @@ final class Demo {
   private let folder: URL
 
   /// - Parameters:
-  ///   - seed: of the markets; the same seed gives the same markets.
+  ///   - seed: the seed of the markets; the same seed gives the same markets.
   ///   - rate: messages per second and symbol.
   init(seed: UInt64, rate: Int) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-demo-\(UUID().uuidString)")

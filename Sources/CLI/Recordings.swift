@@ -5,7 +5,7 @@ import Recordings
 import VenueSimulator
 import Venues
 
-/// Reads a recording whole, for an exchange to send; with the symbols that it has, in the gateway's words.
+/// Loads a whole recording for a simulated exchange, with the gateway's symbols of its markets.
 func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, symbols: [String]) {
   let source = try ReplaySource(path: path)
   let endpoint = EndpointURL(source.venue.endpoint)
@@ -26,7 +26,7 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
     case .http:
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
-    // One session plays all connections; the client's own words are the client's to say again.
+    // One session plays all connections; the client sends its own requests again.
     case .open, .sent, .close, .gap: break
     }
     if !isTaken {

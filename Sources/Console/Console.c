@@ -1,5 +1,5 @@
-// The console's files, embedded by the compiler (#embed, C23): the executable needs nothing beside it, and a change of
-// a file builds this one alone. `ConsoleTests` holds the list against the folder.
+// The console's files, embedded by the compiler (#embed, C23): the executable needs no other file, and after a change
+// only this file is built. `Tests/Console/files.test.mjs` compares the list with the folder.
 #include "Console.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -5,7 +5,7 @@ import { said } from "./format.js";
 const SNOOZE_SECONDS = 300;
 
 export class Alerts {
-  /** `pending`, `served`, or `absent`: this gateway has none, or not for whoever asks; `why` says it. */
+  /** `pending`, `served`, or `absent` (no alerts here, or not for this user; `why` is the reason). */
   state = "pending";
   why = "";
   list = [];
@@ -34,14 +34,14 @@ export class Alerts {
     });
   }
 
-  /** Calls `listener` now and with each change. Returns a function that takes it off. */
+  /** Calls `listener` now and after each change. Returns a function that removes it. */
   on(listener) {
     this.#listeners.add(listener);
     listener(this.list);
     return () => this.#listeners.delete(listener);
   }
 
-  /** One key for one form: sent twice, it makes one rule. */
+  /** One key for each form: sent twice, it makes one rule. */
   create(name, rule, key) { return this.#client.ask({ op: "alert", action: "create", key, body: { name, rule } }); }
 
   async act(alert, action) {

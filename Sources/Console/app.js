@@ -41,7 +41,7 @@ session.onClient((client) => {
     indicator.show(state, detail);
     if (state === "reconnecting" && !wasLost) {
       wasLost = true;
-      toast("The connection is lost. Prices stand still until it is back; it is being tried again.", "error");
+      toast("The connection is lost. Prices do not change until this page has reconnected.", "error");
     }
     if (state === "connected" && wasLost) {
       wasLost = false;
@@ -66,7 +66,7 @@ async function open() {
   const here = `#/${name === "market" ? "watchlist" : name}`;
   for (const tab of tabs.children) tab.ariaCurrent = tab.getAttribute("href") === here ? "page" : null;
   try {
-    // Each page is loaded when it is first opened, so that none waits for the others.
+    // Each page is loaded when it is first opened, so none waits for others.
     const { default: Made } = await import(`./pages/${name[0].toUpperCase()}${name.slice(1)}.js`);
     if (mine !== turn) return;
     page = new Made(session, decodeURIComponent(parameter));
@@ -75,7 +75,7 @@ async function open() {
   } catch (error) {
     if (mine !== turn) return;
     main.replaceChildren(emptyState({
-      title: "This page did not open", why: `Nothing is shown meanwhile: ${error.message}. Try again, or open another page.`, action: "Try again", onAction: open,
+      title: "This page does not open", why: `The reason: ${error.message}. Try again, or open another page.`, action: "Try again", onAction: open,
     }));
   }
 }

@@ -1,4 +1,4 @@
-/** Small helpers: elements, updates once a frame, what is kept in the browser. */
+/** Small helpers: elements, updates once a frame, browser storage. */
 
 /** An element named as in a style sheet, `el("li.row", {…}, …)`, with properties, if any, and children. Text is never markup. */
 export function el(selector, ...children) {
@@ -24,12 +24,12 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A button with words. @param kind `primary` or `critical`, for the one that does what its page is for. */
+/** A button with a text. @param kind `primary` or `critical`, for the main one of its page. */
 export function button(text, onclick, kind = "plain", more = {}) {
   return el(`button.button.button-${kind}`, { type: "button", onclick, ...more }, text);
 }
 
-/** A button with an icon, and words for those who do not see it. */
+/** A button with an icon, and a text for screen readers. */
 export function iconButton(path, label, onclick, more = {}) {
   return el("button.icon-button", { type: "button", "aria-label": label, title: label, onclick, ...more }, icon(path));
 }
@@ -41,7 +41,7 @@ export function icon(path) {
 
 export const CROSS = "M6 6l12 12M18 6L6 18";
 
-/** Each work runs once a round, however often it is asked for. A round comes with a frame, at least `gap` ms after the last. */
+/** Runs each work once a round, however often requested. A round is in a frame, at least `gap` ms after the last. */
 function rounds(gap) {
   let waiting = new Set(), before = -Infinity;
   const run = (now) => {
@@ -60,19 +60,19 @@ function rounds(gap) {
   };
 }
 
-/** With the next frame: what follows a hand. */
+/** In the next frame: for pointers. */
 export const onFrame = rounds(0);
-/** Prices, every 100 ms: all move in the same frame, so that a busy market costs ten layouts a second. */
+/** Prices, every 100 ms: all in the same frame, so a busy market costs ten layouts a second. */
 export const onBeat = rounds(100);
 /** Lines and sums. */
 export const onSecond = rounds(1_000);
 
-/** Changes a text only where it differs: else it would be laid out for nothing. */
+/** Sets a text only if it differs, to avoid a layout. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** What the browser keeps for this page; in memory where it may not. */
+/** This page's browser storage; memory, if it has none. */
 export const stored = {
   memory: new Map(),
   read(name, fallback) {
@@ -106,13 +106,13 @@ export function paint(canvas, draw) {
 const tokens = new Map();
 let probe;
 
-/** A custom property of the design as it is resolved now; looked up once for each theme. */
+/** The present value of a custom property, looked up once for each theme. */
 export function token(name) {
   let value = tokens.get(name);
   if (value !== undefined) return value;
   value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   if (value.startsWith("light-dark(")) {
-    // A canvas knows no theme: an element does.
+    // A canvas has no theme: an element has.
     probe ??= document.body.appendChild(el("span", { hidden: true }));
     probe.style.color = value;
     value = getComputedStyle(probe).color;
@@ -121,7 +121,7 @@ export function token(name) {
   return value;
 }
 
-/** Another theme, or less motion: tokens are looked up anew. */
+/** After another theme or motion setting: looks tokens up anew. */
 export function forgetTokens() { tokens.clear(); }
 for (const feature of ["(prefers-color-scheme: light)", "(prefers-reduced-motion: reduce)"]) {
   matchMedia(feature).addEventListener("change", forgetTokens);

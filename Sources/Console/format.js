@@ -11,7 +11,7 @@ export function grouped(decimal) {
 
 const MARKS = { USD: "$", EUR: "€", GBP: "£", JPY: "¥" };
 
-/** A price with its currency's mark, without the zeros that a venue pads with: `$64,235.80`. */
+/** A price with its currency's mark, without a venue's padding zeros: `$64,235.80`. */
 export function price(decimal, quote = "") {
   if (decimal === undefined || decimal === null) return "–";
   return (MARKS[quote] ?? "") + grouped(Decimal.trimmed(decimal, 2));
@@ -56,12 +56,12 @@ export function age(milliseconds) {
   return milliseconds < 1_000 ? `${Math.round(milliseconds)} ms` : stretch(milliseconds * 1_000);
 }
 
-/** A moment of the protocol (µs) as the clock shows it. */
+/** A moment (µs) as local time of day. */
 export function clock(microseconds) {
   return microseconds === undefined ? "–" : new Date(microseconds / 1_000).toLocaleTimeString("en-GB");
 }
 
-/** `kraken:BTC-USD` taken apart. */
+/** The parts of `kraken:BTC-USD`. */
 export function symbolParts(symbol) {
   const [venue, market = ""] = String(symbol ?? "").split(":");
   const [base = "", quote = "", kind] = market.split("-");
@@ -71,7 +71,7 @@ export function symbolParts(symbol) {
 /** The address of a market's page. */
 export function marketPage(symbol) { return `#/market/${encodeURIComponent(symbol)}`; }
 
-/** How a price is said: "48 dollars and 23 cents". */
+/** A spoken price: "48 dollars and 23 cents". */
 export function spokenPrice(decimal, quote) {
   const names = { USD: ["dollar", "cent"], EUR: ["euro", "cent"], GBP: ["pound", "penny"] };
   const name = names[quote];
@@ -81,7 +81,7 @@ export function spokenPrice(decimal, quote) {
   return Number(part) === 0 ? plural(whole, name[0]) : `${plural(whole, name[0])} and ${plural(part, name[1])}`;
 }
 
-/** A text of a published document, cut to what a card can show; undefined where there is none. */
+/** A text of a published document, cut for a card; undefined if there is none. */
 export function textOf(document, name, limit = 500) {
   const value = document?.[name];
   return typeof value === "string" && value !== "" ? value.slice(0, limit) : typeof value === "number" ? String(value) : undefined;

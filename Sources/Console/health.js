@@ -1,7 +1,7 @@
-/** Whether data is alive, and why not. */
+/** Whether data is live, and why not. */
 import { el, setText } from "./dom.js";
 
-/** Why a venue's prices are not live, in words; null where they are. */
+/** The reason why a venue's prices are not live, or null. */
 export function whyDead(client, venue) {
   if (client.state !== "connected") return client.state === "disconnected" ? "not connected to the gateway" : "connecting to the gateway";
   const feed = client.feeds.get(venue);
@@ -9,10 +9,10 @@ export function whyDead(client, venue) {
   return feed.reason || `the exchange's feed is ${feed.state}`;
 }
 
-/** Where a row says why it is grey. */
+/** A row's place for the reason why it is grey. */
 export function whyPlace() { return el("span.why-dead", { hidden: true }); }
 
-/** Greys a row and says why, or, with null, neither. */
+/** Greys a row and shows the reason; null: neither. */
 export function showDead(row, why) {
   const place = row.querySelector(".why-dead");
   row.classList.toggle("is-dead", why !== null);

@@ -1,4 +1,4 @@
-/** Rules of alerts and alarms, in words, and as the gateway takes them. */
+/** Rules of alerts and alarms, as text and as JSON. */
 import { moment, price, stretch, symbolParts } from "./format.js";
 
 export const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
@@ -29,7 +29,7 @@ export function described(rule) {
   }
 }
 
-/** How often a rule fires, in words. */
+/** The text of how often a rule fires. */
 export function frequencyText(rule) {
   const frequency = rule?.frequency;
   if (frequency === "daily") return "once a day";
@@ -37,7 +37,7 @@ export function frequencyText(rule) {
   return rule?.condition?.type === "alarm" ? "" : "once";
 }
 
-/** The rule that a filled form means. `fields` are the form's texts. */
+/** The rule of a form; `fields` are its texts. */
 export function ruleOf(fields) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   switch (fields.kind) {

@@ -44,10 +44,10 @@ export class Session {
     for (const listener of this.#listeners) listener(this.#client);
   }
 
-  /** GET with the token; errors in the gateway's own words. */
+  /** GET with the token; throws the gateway's message. */
   async #get(path) {
     const response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} }).catch(() => {
-      throw new Error("The gateway does not answer. Prices stand still until it does; the page tries again by itself.");
+      throw new Error("The gateway does not answer. Prices do not change until it does; the page tries again by itself.");
     });
     if (response.ok) return response;
     const { code, message = `status ${response.status}`, hint } = await response.json().catch(() => ({}));
@@ -56,7 +56,7 @@ export class Session {
 
   async get(path) { return (await this.#get(path)).json(); }
 
-  /** A picture, and the words that it has for those who do not see it. */
+  /** A picture and its text alternative. */
   async picture(path) {
     const text = await (await this.#get(path)).text();
     const words = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label") ?? "";

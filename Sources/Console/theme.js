@@ -1,6 +1,6 @@
 import { forgetTokens, stored } from "./dom.js";
 
-/** Puts the chosen theme in force. */
+/** Applies the chosen theme. */
 export function applyTheme() {
   const theme = stored.read("theme", "system");
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;

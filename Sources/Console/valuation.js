@@ -1,12 +1,12 @@
 /** The line of a portfolio's value, exactly. */
 import { Decimal } from "/tidegate.js";
 
-/** Whether a text is a decimal above zero, as people write one. */
+/** Whether a text is a plain decimal above zero. */
 export function isAmount(text) { return Decimal.isValid(text) && !text.startsWith("-") && /[1-9]/.test(text); }
 
 /**
- * What all holdings were worth, at the rates of now, as `LineChart` shows it; null while there is nothing that all lines have.
- * @param parts `{amount, rate, line}`, the lines of one range and number of points.
+ * The past value of all holdings, at present rates, for `LineChart`; null while the lines have no common time. @param
+ * parts `{amount, rate, line}`, the lines of one range and number of points.
  */
 export function valueLine(parts) {
   if (parts.length === 0 || parts.some(({ line }) => line === undefined || line.points.length === 0)) return null;

@@ -3,7 +3,7 @@ import MarketData
 
 /// The mistakes in the file of a deck.
 package struct DeckProblem: Error, Sendable, Equatable {
-  /// Where: `cards[3].minutes`; empty for the file as a whole.
+  /// The place: `cards[3].minutes`; empty for the whole file.
   package var field: String
   package var message: String
   /// The allowed values; empty if `message` names them.
@@ -16,13 +16,13 @@ package struct DeckProblem: Error, Sendable, Equatable {
   }
 }
 
-/// All that is wrong with the file of a deck, up to a limit.
+/// All mistakes in the file of a deck, up to a limit.
 package struct DeckProblems: Error, Sendable, Equatable {
   package var problems: [DeckProblem]
 }
 
 extension Deck {
-  /// Problems of one file that are reported.
+  /// The most problems of one file that are reported.
   static let problemLimit = 20
 
   /// Reads a deck from the JSON of its file. O(bytes).
@@ -58,7 +58,8 @@ private struct DeckReader {
       if cards.isEmpty {
         problem("cards", "is empty", allowed: "1 to \(Deck.Limits.cards) cards")
       } else if cards.allSatisfy({ $0.since ?? start > start }) {
-        problem("cards", "has no card that is there from `starts` on", allowed: "one without a later `since`")
+        problem(
+          "cards", "has no card for the days from `starts` on", allowed: "at least one card without a later `since`")
       }
     } else if problems.isEmpty {
       problem("cards", "is missing", allowed: "a list of cards")
@@ -91,7 +92,7 @@ private struct DeckReader {
     try json.end()
   }
 
-  /// Whether a field is known and stands there for the first time.
+  /// Whether a field is known and appears for the first time.
   private mutating func isNew(
     _ name: String, _ seen: inout Set<String>, among known: [String], path: String
   ) -> Bool {
@@ -103,7 +104,7 @@ private struct DeckReader {
       return false
     }
     guard seen.insert(name).inserted else {
-      problem(path + name, "stands there twice", allowed: "each field once")
+      problem(path + name, "appears twice", allowed: "each field once")
       return false
     }
     return true
@@ -166,7 +167,7 @@ private struct DeckReader {
 
   // MARK: Values
 
-  /// The text of a string; nil, with the value skipped, if it is something else.
+  /// The text of a string; nil for any other value, which is skipped.
   private func string(_ json: inout JSONScanner) throws(JSONError) -> String? {
     guard json.peek() == .string else {
       try json.skipValue()
@@ -224,7 +225,8 @@ private struct DeckReader {
     guard let domain = DeckDomain(rawValue: text) else {
       let shown = String(text.prefix(40))
       problem(
-        place, "\"\(shown)\" is none\(NearNames.question(shown, among: known))", allowed: known.joined(separator: ", "))
+        place, "\"\(shown)\" is not a domain\(NearNames.question(shown, among: known))",
+        allowed: known.joined(separator: ", "))
       return nil
     }
     return domain
@@ -242,7 +244,7 @@ private struct DeckReader {
 }
 
 extension CivilDate {
-  /// Reads `2026-11-23`; nil if it is no such day.
+  /// Reads `2026-11-23`; nil if it is not such a day.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 10, zip(bytes, "0000-00-00".utf8).allSatisfy({ $1 == 0x2D ? $0 == $1 : $0 &- 0x30 < 10 })

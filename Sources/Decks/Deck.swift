@@ -5,16 +5,16 @@ package enum DeckDomain: String, Sendable, CaseIterable {
   case consciousness, health, wealth, relationships
 }
 
-/// A card of a deck: a thought, and something to do that takes some minutes.
+/// A card of a deck: a quote, and an action of some minutes.
 package struct DeckCard: Sendable, Hashable {
   package var quote: String
   package var action: String
   /// How long the action takes, 1…1,440.
   package var minutes: Int
   package var domain: DeckDomain
-  /// Where the quote is from.
+  /// The source of the quote.
   package var source: String
-  /// The first day on which a new round may hold it, in days since 1970; nil: it is there from the deck's start.
+  /// The first day on which a round with this card may begin, in days since 1970; nil: the card belongs to all rounds.
   package var since: Int64?
 
   package init(
@@ -29,7 +29,7 @@ package struct DeckCard: Sendable, Hashable {
   }
 }
 
-/// A list of cards. One card is shown a day, the same to everybody.
+/// A list of cards. Each day shows one card, the same to everybody.
 ///
 /// A deck runs in rounds. A round shows every card once, one a day, in the order of the file; the next round follows on
 /// the next day. A card with a `since` takes part from the first round that begins on that day or later. So a card that
@@ -37,7 +37,7 @@ package struct DeckCard: Sendable, Hashable {
 /// without `since` belongs to all rounds, and changes the days of every round but the first.
 package struct Deck: Sendable, Hashable {
   package struct Limits: Sendable {
-    /// Decks of a gateway.
+    /// The most decks of a gateway.
     package static let decks = 16
     package static let cards = 2_000
     /// Bytes of a file.
@@ -55,9 +55,9 @@ package struct Deck: Sendable, Hashable {
   package let title: String
   /// The day of the first card, in days since 1970.
   package let starts: Int64
-  /// In the order of the file; at least one is there from the start.
+  /// In the order of the file; at least one belongs to all rounds.
   package let cards: [DeckCard]
-  /// The days on which cards join, in order, each with how many cards there are from then on.
+  /// The days on which cards are added, in order, each with the number of cards from then on.
   private let joins: [Join]
 
   private struct Join: Sendable, Hashable {
@@ -80,9 +80,9 @@ package struct Deck: Sendable, Hashable {
     precondition(joins.first?.day == starts, "a deck has a card from its start on")
   }
 
-  /// The place of the card of a day in `cards`. Days before the start count back from it. O(cards).
+  /// The index in `cards` of the card of a day. Days before the start count back from it. O(cards).
   package func index(on day: Int64) -> Int {
-    // The rounds up to the one in which another card takes part are alike.
+    // All rounds before the next added card are alike.
     var (round, count, next) = (starts, joins[0].count, 1)
     while next < joins.count {
       let wait = joins[next].day - round
@@ -98,7 +98,7 @@ package struct Deck: Sendable, Hashable {
     return cardIndex(Int(rest < 0 ? rest + Int64(count) : rest), ofRoundOn: round)
   }
 
-  /// The place of the `place`th card of those that are there on `day`.
+  /// The index of the `place`th card among the cards of `day`.
   private func cardIndex(_ place: Int, ofRoundOn day: Int64) -> Int {
     var left = place
     for (index, card) in cards.enumerated() where max(starts, card.since ?? starts) <= day {

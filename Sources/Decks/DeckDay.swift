@@ -4,13 +4,13 @@ import MarketData
 
 /// The day of a time zone at a moment, with the moments at which it begins and ends.
 ///
-/// A day begins at its midnight: where clocks skip that, with the first moment after it; where they show it twice, with
-/// the first of the two. So no day begins twice, and one that a zone leaves out has no moment.
+/// A day begins at its midnight. If clocks skip midnight, it begins at the first moment after it; if they show midnight
+/// twice, at the first of the two. So no day begins twice, and a day that a zone skips has no moment.
 package struct ZoneDay: Sendable, Equatable {
   /// Days since 1970.
   package let number: Int64
   package let begins: Timestamp
-  /// When the next one begins.
+  /// When the next day begins.
   package let ends: Timestamp
 
   /// O(log changes of the zone).
@@ -18,7 +18,7 @@ package struct ZoneDay: Sendable, Equatable {
     var seconds = now.microseconds / 1_000_000
     if seconds * 1_000_000 > now.microseconds { seconds -= 1 }
     func midnight(_ day: Int64) -> Int64 { zone.firstMoment(ofLocal: day * CivilDay.seconds) }
-    // A clock that was set back over midnight shows the day before once more.
+    // If the clock is set back over midnight, the previous day is shown again.
     var day = (zone.local(seconds) + 2 * CivilDay.seconds) / CivilDay.seconds
     while midnight(day) > seconds { day -= 1 }
     number = day
@@ -27,13 +27,13 @@ package struct ZoneDay: Sendable, Equatable {
   }
 }
 
-/// What a deck shows in a time zone at a moment.
+/// The card of a deck in a time zone at a moment.
 package struct DeckDay: Sendable {
   package let deck: Deck
-  /// As it was asked for: `Europe/Berlin`.
+  /// As in the request: `Europe/Berlin`.
   package let zone: String
   package let day: ZoneDay
-  /// The place of the card in the deck.
+  /// The index of the card in the deck.
   package let index: Int
 
   package init(_ deck: Deck, zone name: String, _ rules: TimeZoneRules, now: Timestamp) {

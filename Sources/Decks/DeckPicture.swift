@@ -3,9 +3,9 @@ import MarketData
 
 /// The card of a day as a picture for a home screen.
 ///
-/// Measures are in points as on the phone, which are CSS pixels in a page. The quote takes up to four lines and the
-/// action up to three; where a size has no room for both, the quote keeps three lines and the action two, and both end
-/// in `…`. The whole text is in the words that are spoken.
+/// Measures are points on a phone and CSS pixels in a page. The quote takes up to four lines and the action up to
+/// three. If a size has no room for both, the quote gets three lines and the action two, and both end in `…`. The
+/// text alternative has the whole text.
 package struct DeckPicture {
   package enum Size: String, Sendable, CaseIterable {
     case small, medium, large
@@ -21,7 +21,7 @@ package struct DeckPicture {
   private static let padding = 16.0
   private static let tagHeight = 20.0
   private static let box = 20.0
-  /// Between the box and the action.
+  /// The distance between the check box and the action.
   private static let boxGap = 8.0
   private static let quoteSize = 15.0
   private static let actionSize = 13.0
@@ -49,7 +49,7 @@ package struct DeckPicture {
   /// The picture's title: the deck and the day.
   package var title: String { "\(today.deck.title), \(CivilDate(daysSince1970: today.day.number).text)" }
 
-  /// All that the card says.
+  /// The whole text of the card.
   package var description: String {
     func ended(_ text: String) -> String { text.last?.isPunctuation == true ? text : text + "." }
     let minutes = card.minutes == 1 ? "1 minute" : "\(card.minutes) minutes"
@@ -59,18 +59,18 @@ package struct DeckPicture {
 
   // MARK: Layout
 
-  /// Where the lines of the quote and the action stand.
+  /// The positions of the lines of the quote and the action.
   struct Layout: Equatable {
     var quote: [String]
     var action: [String]
-    /// Heights of a line, and of what stands between the quote and the action.
+    /// The heights of a line, and of the space between the quote and the action.
     var quoteLine: Double
     var actionLine: Double
     var gap: Double
     var isWhole: Bool
   }
 
-  /// Lines of the quote and the action, in the order in which they are tried.
+  /// The numbers of lines of the quote and the action, in the order of trying.
   private static let limits = [(4, 3), (4, 2), (3, 3), (3, 2), (4, 1), (2, 3)]
 
   var layout: Layout {
@@ -82,7 +82,7 @@ package struct DeckPicture {
         of: card.action, size: Self.actionSize, room: inner - Self.box - Self.boxGap, limit: actionLimit,
         tail: TextMeasure.sans.width(" ", size: Self.actionSize)
           + TextMeasure.sans.width(duration, size: Self.smallSize))
-      // As far apart as is meant, else as close as may be.
+      // The distance of the design, otherwise the smallest possible one.
       for (quoteLine, gap, below) in [(21.0, 12.0, 4.0), (20.0, 6.0, 4.0)] {
         let height =
           Double(quote.lines.count) * quoteLine + max(Self.box, Double(action.lines.count) * 17)
@@ -91,7 +91,7 @@ package struct DeckPicture {
           quote: quote.lines, action: action.lines, quoteLine: quoteLine, actionLine: 17,
           gap: min(12, room - height - below), isWhole: quote.isWhole && action.isWhole)
         if layout.isWhole { return layout }
-        // The first that fits shows the most.
+        // The first layout that fits shows the most text.
         if best == nil { best = layout }
         break
       }
@@ -152,7 +152,7 @@ package struct DeckPicture {
     let x = Self.padding + Self.box + Self.boxGap
     for (index, line) in layout.action.enumerated() {
       let y = top + (Double(index) + 0.5) * layout.actionLine + 0.35 * Self.actionSize
-      // How long it takes flows behind the last line, whatever face is at hand.
+      // The duration follows the last line in the same text, so it fits any font.
       let isLast = index == layout.action.count - 1
       text(
         line.isEmpty ? "" : isLast ? line + " " : line, x: x, y: y, size: Self.actionSize, weight: 500, colour: colour,
@@ -160,7 +160,7 @@ package struct DeckPicture {
     }
   }
 
-  /// The domain in its colour, and the source, which fades where there is no room for all of it.
+  /// The domain in its colour, and the source, which fades if there is no room for all of it.
   private func footer(_ out: inout ByteBuffer) {
     let name = card.domain.rawValue.prefix(1).uppercased() + card.domain.rawValue.dropFirst()
     let colour = card.domain.colour(contrast)
@@ -249,7 +249,8 @@ package struct DeckPicture {
 }
 
 extension DeckDomain {
-  /// The colour of its text and border; its ground has half of it. For high contrast a fifth more saturated.
+  /// The colour of its text and border; the background has half of it. For high contrast, the colour is a fifth more
+  /// saturated.
   func colour(_ contrast: DeckPicture.Contrast) -> StaticString {
     switch (self, contrast) {
     case (.consciousness, .normal): "#8B7FB8"

@@ -1,5 +1,5 @@
 extension Deck {
-  /// What `--demo` shows where no folder of decks is named.
+  /// The deck of `--demo` without a configured folder of decks.
   package static let demo = Deck(
     name: "calm", title: "A calm day", starts: 20_454,
     cards: [

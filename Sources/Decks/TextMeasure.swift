@@ -1,13 +1,13 @@
-/// How wide text is about, where no font is at hand: the advance widths of two faces, in thousandths of the size.
+/// Estimates the width of text without a font, from the advance widths of two faces, in thousandths of the size.
 ///
-/// A narrower face leaves room to spare; the faces that pictures name first are no wider.
+/// The faces that pictures name first are not wider; a narrower face leaves some room.
 struct TextMeasure: Sendable {
-  /// Of the printable ASCII characters from the space on.
+  /// The widths of the printable ASCII characters, from the space on.
   private let ascii: [UInt16]
-  /// Added to every character, in thousandths.
+  /// The addition to every character, in thousandths.
   private let spacing: Int
 
-  /// Georgia, of which the wide digits and capitals are the widest of the usual serifs.
+  /// Georgia, which has the widest digits and capitals of the usual serif faces.
   static let serif = TextMeasure(
     ascii: [
       241, 331, 412, 643, 610, 817, 710, 215, 375, 375, 473, 643, 270, 374, 270, 469,
@@ -18,7 +18,7 @@ struct TextMeasure: Sendable {
       571, 560, 410, 432, 346, 576, 497, 738, 504, 493, 443, 430, 375, 430, 643,
     ], spacing: 0)
 
-  /// Helvetica and its like.
+  /// Helvetica and similar faces.
   static let sans = TextMeasure(
     ascii: [
       278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
@@ -50,10 +50,10 @@ struct TextMeasure: Sendable {
 
   func width(_ text: some StringProtocol, size: Double) -> Double { text.reduce(0) { $0 + width($1) } * size }
 
-  /// The lines of a text, none wider than `room`: broken between words, and inside one that is wider than a line.
+  /// The lines of a text, none wider than `room`. Breaks are between words, or inside a word that is wider than a line.
   /// - Parameters:
-  ///   - limit: lines at most; the last one ends in `…` where there is more.
-  ///   - tail: room that the last line leaves.
+  ///   - limit: the most lines; the last one ends in `…` if text is left out.
+  ///   - tail: the room that the last line must leave free.
   func lines(
     of text: String, size: Double, room: Double, limit: Int, tail: Double = 0
   ) -> (lines: [String], isWhole: Bool) {
@@ -83,7 +83,7 @@ struct TextMeasure: Sendable {
     if !line.isEmpty { lines.append(line) }
     if lines.count <= limit, let last = lines.last {
       if width(last, size: size) + tail <= room { return (lines, true) }
-      // The tail stands on a line of its own.
+      // The tail gets its own line.
       if lines.count < limit { return (lines + [""], true) }
     }
     guard limit > 0 else { return ([], lines.isEmpty) }

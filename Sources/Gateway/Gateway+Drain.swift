@@ -3,7 +3,7 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Who waits for the end of a gateway.
+/// The completions that wait for the end of a gateway.
 final class GatewayEnd: Sendable {
   private struct State {
     var completions: [@Sendable () -> Void] = []
@@ -12,7 +12,7 @@ final class GatewayEnd: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Has `completion` called at the end, at once if that has been. True the first time: then the caller brings the end
+  /// Calls `completion` at the end, or at once after it. True for the first caller, which must then bring the end
   /// about.
   func wait(_ completion: @escaping @Sendable () -> Void) -> Bool {
     let (isFirst, hasEnded) = state.withLock { state in
@@ -36,24 +36,24 @@ final class GatewayEnd: Sendable {
 
 /// The end of a gateway.
 extension Gateway {
-  /// Leaves the ports to the service manager, for the process after this one; after `start`.
+  /// Gives the listening sockets to the service manager, which keeps them for the next process. Call it after `start`.
   package func leavePorts(to manager: ServiceManager) {
     let listeners: [(KeptPorts.Name, Listener)] = [(.clients, publicListener), (.internal, internalListener)]
     for (name, listener) in listeners {
       listener.leaveSocket { descriptor in
-        // In place of one with another address.
+        // Replaces a kept socket with another address.
         manager.forget(name.rawValue)
         manager.keep(descriptor, as: name.rawValue)
       }
     }
   }
 
-  /// Stops accepting, announces to every client when to reconnect, closes each at that moment with 4201, and ends when
-  /// no client is left, after `seconds` at the latest. `stop` cuts it short.
+  /// Stops accepting, announces to every client when to reconnect, and closes each at that moment with 4201. Ends when
+  /// no client is left, after `seconds` at the latest. `stop` shortens it.
   ///
-  /// - Parameter handsOver: whether another process has taken over the ports (`handOver`): then metrics and health go,
-  ///   too, at once, and who had connected before is still taken in; otherwise they stay to the end, and `/readyz`
-  ///   answers 503.
+  /// - Parameter handsOver: whether another process has taken over the ports (`handOver`). Then metrics and health end
+  ///   at once, and connections made before are still accepted. Otherwise metrics and health stay to the end, and
+  ///   `/readyz` answers 503.
   package func drain(seconds: Int, handsOver: Bool = false, _ completion: @escaping @Sendable () -> Void) {
     publicListener.close()
     if handsOver { internalListener.close() }
@@ -65,8 +65,8 @@ extension Gateway {
     end(completion)
   }
 
-  /// Other descriptors of the sockets of both ports, the clients' first, for the next process; the receiver closes
-  /// them. Nil: there are none.
+  /// Duplicates the descriptors of both listening sockets for the next process, the clients' port first; the receiver
+  /// closes them. Nil if a socket is not open.
   func copySockets(_ body: @escaping @Sendable ([Int32]?) -> Void) {
     let (internalListener, kernel) = (internalListener, loops[0].kernel)
     publicListener.copySocket { clients in
@@ -78,9 +78,9 @@ extension Gateway {
     }
   }
 
-  /// Gives up what one process alone may have, for the next one: leaves both ports to it, ends the feeds, writes
-  /// streams, sessions and all else into the data file, and closes that. Clients stay and get heartbeats, which say
-  /// that their data stand still; `drain` or `stop` ends them. `completion` is called when all of it is done.
+  /// Gives everything that only one process may have to the next one: leaves both ports to it, ends the feeds, writes
+  /// streams, sessions and all other state into the data file, and closes that. Clients stay and get heartbeats, which
+  /// say that their data is not live; `drain` or `stop` ends them. `completion` is called when all of it is done.
   package func handOver(_ completion: @escaping @Sendable () -> Void) {
     for listener in [publicListener, internalListener] {
       listener.leaveSocket { _ in }
@@ -95,8 +95,8 @@ extension Gateway {
     }
   }
 
-  /// Sends the clients to the process that serves now, over `seconds`, or longer where so many could come back only
-  /// with more than half of the handshakes that a second allows; ends when all are gone. After `handOver`.
+  /// Sends the clients to the process that serves now, over `seconds`, and ends when all are gone. It takes longer if
+  /// their reconnections would use more than half of `limits.handshakes-per-second`. Call it after `handOver`.
   package func leave(seconds: Int, _ completion: @escaping @Sendable () -> Void) {
     let clients = Mutex(0)
     let rate = max(1, current.limits.handshakesPerSecond / 2)
@@ -113,7 +113,7 @@ extension Gateway {
     }
   }
 
-  /// Has rules, portfolios and history written, once, and their file closed; nothing of the nodes is written after it.
+  /// Writes rules, portfolios and history, once, and closes their file. The nodes must not write after it.
   private func closeStore(_ completion: @escaping @Sendable () -> Void) {
     guard storeEnd.wait(completion) else { return }
     // Rules and portfolios are in history's file, which closes with it.
@@ -133,7 +133,8 @@ extension Gateway {
     end(completion)
   }
 
-  /// Ends the loops when no node has clients or is to wait for them any longer; after the nodes were told.
+  /// Ends the loops when no node has clients or waits for them any longer. Call it after the nodes began to drain or
+  /// close.
   private func end(_ completion: @escaping @Sendable () -> Void) {
     guard ending.wait(completion) else { return }
     let countdown = CompletionLatch(nodes.count) { [self, loops, nodes, ending] in
@@ -153,7 +154,7 @@ extension Gateway {
     for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }
   }
 
-  /// Says once a second how far a drain is.
+  /// Logs the progress of a drain once a second.
   private func reportDrain() {
     let first = nodes[0]
     let log = log

@@ -6,27 +6,27 @@ import Synchronization
 import Transport
 import Venues
 
-/// What became of a reload.
+/// The outcome of a reload.
 package enum ReloadOutcome: Sendable, Equatable {
-  /// Nothing has changed: this is wrong.
+  /// No setting has changed, for these reasons. Certificates, roots or keys may have been replaced.
   case refused([String])
-  /// Texts that name each change, and each that needs another start of the process.
+  /// Texts that name each change, and each change that needs a restart of the process.
   case done(changed: [String], needsRestart: [String])
 }
 
-/// What may change while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots, keys
-/// and decks.
+/// Changes while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots, keys, decks
+/// and schemas.
 extension Gateway {
-  /// A certificate that ends within this time is warned of at every reading, s.
+  /// The gateway warns of a certificate that expires within this time, at each reading, s.
   private static let expiryWarning = 14 * 86_400
 
   /// Reads the gateway's files again: the configuration, certificates and keys of the client port, the roots of
-  /// clients' certificates and of venues, and the key file. Present clients and connections stay. If the configuration
-  /// cannot be used, nothing changes, and the log has the reason. If a file cannot be used, the old one stays in use;
-  /// for a key file, the old settings, too. Blocks on the disk: do not call it on a loop. Callable at any time, also
-  /// while the gateway drains.
+  /// clients' certificates and of venues, the key file, decks and schemas. Present clients and connections stay. If the
+  /// configuration cannot be used, nothing changes, and the log has the reason. If a file cannot be used, the old one
+  /// stays in use. For keys, decks and schemas the old settings stay, too. Blocks on the disk: do not call it on a
+  /// loop. Callable at any time, even while the gateway drains.
   ///
-  /// - Parameter load: reads the configuration, as at the start; nil: there is none to be read.
+  /// - Parameter load: reads the configuration, as at the start; nil: there is no configuration to read.
   @discardableResult
   package func reload(
     _ load: (() throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
@@ -34,7 +34,7 @@ extension Gateway {
     reloads.sync { read(load) }
   }
 
-  /// The same away from the caller's queue, with what `onReload` was given.
+  /// Reloads off the caller's queue, with the function that `onReload` was given.
   func reload(then completion: @escaping @Sendable (ReloadOutcome) -> Void) {
     let load = running.withLock { $0.load }
     reloads.async { [self] in completion(read(load)) }
@@ -57,7 +57,7 @@ extension Gateway {
         return refuse(error.problems.map(\.description))
       }
     }
-    // Each of these files is taken or left by itself.
+    // Each of these files is replaced or kept on its own.
     let keys = reloadKeys(next)
     var hasFiles = keys.isThere
     if readAdminToken() { hasFiles = true }
@@ -90,14 +90,14 @@ extension Gateway {
 
   private func refuse(_ problems: [String]) -> ReloadOutcome {
     log.error(
-      "nothing was changed: what is configured cannot be used",
+      "nothing was changed: the old settings stay in use, because the new ones or their files are not usable",
       metadata: ["reason": "\(problems.joined(separator: "; "))", "problems": "\(problems.count)"])
     return .refused(problems)
   }
 
   // MARK: The configuration
 
-  /// - Parameter files: what has changed in files that are read apart.
+  /// - Parameter files: the changes of decks and schemas.
   private func apply(
     _ change: ConfigurationChange, _ next: GatewayConfiguration, _ files: [String]
   ) -> ReloadOutcome {
@@ -169,14 +169,14 @@ extension Gateway {
     node.loop.execute { body(node) }
   }
 
-  /// Begins a feed again that was ended before, or else a new one.
+  /// Starts a feed again that was ended before, or else calls `new`.
   private func begin(again label: String, _ configuration: FeedConfiguration, new: @escaping @Sendable () -> Void) {
     guard let index = running.withLock({ $0.loops[label] }) else { return new() }
     let node = nodes[index]
     node.loop.execute { if !node.feeds.begin(again: label, configuration) { new() } }
   }
 
-  /// Begins a feed that an operator had stopped, as it is configured now; false if it is not.
+  /// Starts a feed that an operator had stopped, as it is configured now; false if it is not configured.
   func beginStopped(_ label: String) -> Bool {
     let connections = current.feedConnections
     guard let settings = connections.first(where: { $0.venue.label == label })?.configuration,
@@ -188,12 +188,12 @@ extension Gateway {
     return true
   }
 
-  /// The configuration that is in effect, but for what takes effect with the next start.
+  /// The newest configuration. Some of its settings may wait for a restart.
   package var current: GatewayConfiguration { running.withLock { $0.configuration } }
 
   // MARK: Files
 
-  /// False if there are none.
+  /// Reads the certificates again; false if none are configured.
   private func reloadCertificates() -> Bool {
     guard let serverTLS else { return false }
     do throws(TransportError) {
@@ -208,8 +208,8 @@ extension Gateway {
     return true
   }
 
-  /// Those of the system count as none of the gateway's; they are read again, too. A simulated market has its own,
-  /// which do not change.
+  /// Reads the roots for venues again, the system's too; true if `ca-file` is configured or they cannot be used. A
+  /// simulated market has its own roots, which do not change.
   private func reloadRoots() -> Bool {
     guard !configuration.demo, !configuration.feeds.isEmpty else { return false }
     do throws(TransportError) {
@@ -223,7 +223,7 @@ extension Gateway {
     return configuration.caFile != nil
   }
 
-  /// - Parameter next: the configuration, if there is one: it may hold the keys itself.
+  /// - Parameter next: the new configuration, if one was read: it may contain the keys itself.
   private func reloadKeys(_ next: GatewayConfiguration?) -> (isThere: Bool, problems: [String]) {
     guard let access else { return (false, []) }
     do throws(ConfigurationProblems) {
@@ -234,12 +234,14 @@ extension Gateway {
       return (true, [])
     } catch {
       let problems = error.problems.map(\.description)
-      for problem in problems { log.error("keys not taken", metadata: ["reason": "\(problem)"]) }
+      for problem in problems {
+        log.error("keys not taken; the old ones stay in use", metadata: ["reason": "\(problem)"])
+      }
       return (true, problems)
     }
   }
 
-  /// False if there is none.
+  /// Reads the operators' token again; false if none is configured.
   @discardableResult
   func readAdminToken() -> Bool {
     if let problem = adminToken.read() {
@@ -248,7 +250,7 @@ extension Gateway {
     return configuration.adminTokenFile != nil
   }
 
-  /// Says which certificates expire soon.
+  /// Logs which certificates expire soon.
   func warnOfExpiry() {
     let now = Int(Date().timeIntervalSince1970)
     for certificate in serverTLS?.certificates ?? [] where certificate.expiry - now < Self.expiryWarning {

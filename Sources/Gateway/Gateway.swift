@@ -18,7 +18,7 @@ import Venues
 ///     print(gateway.address)
 ///     gateway.stop { exit(0) }
 ///
-/// It connects the parts of the lower targets, and computes nothing itself.
+/// It connects the parts of the lower targets and computes nothing itself.
 package final class Gateway: Sendable {
   let configuration: GatewayConfiguration
   let log: Logger
@@ -29,10 +29,10 @@ package final class Gateway: Sendable {
   let internalListener: Listener
   /// Nil if clients are served without TLS.
   let serverTLS: TLSServerContext?
-  /// For connections to venues.
+  /// The TLS context of connections to venues.
   let feedTLS: TLSClientContext
   let ending = GatewayEnd()
-  /// Of what is in the data file.
+  /// The end of everything that writes to the data file.
   let storeEnd = GatewayEnd()
   private let startedAt: Int64
   let access: Authenticator?
@@ -40,14 +40,14 @@ package final class Gateway: Sendable {
   let alerts: AlertDesk
   let portfolios: PortfolioDesk
   let recordings = RecordingList()
-  /// What the nodes began with.
+  /// The settings that the nodes started with.
   let settings: NodeSettings
   let running: Mutex<RunningConfiguration>
   let adminToken: AdminToken
   let adminControl = AdminControl()
   private let desk: StateDesk
   private let warm: WarmFeeds?
-  /// Reads files: one reload after the other, away from the loops.
+  /// Reads files, one reload after the other, off the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
 
   /// Opens the ports; nothing is fetched or accepted from venues before `start`.
@@ -74,7 +74,7 @@ package final class Gateway: Sendable {
     return loops
   }
 
-  /// The same on the caller's loops, and with their time and random numbers. The loops are numbered from 0 in order;
+  /// Makes a gateway on the caller's loops, with their time and random numbers. The loops are numbered from 0 in order;
   /// `configuration.loops` is ignored. `stop` ends them.
   package init(
     configuration: GatewayConfiguration, access: Authenticator? = nil, history: HistoryKeeper? = nil, log: Logger,
@@ -139,8 +139,8 @@ package final class Gateway: Sendable {
     }
     self.serverTLS = tls
     self.feedTLS = if let warm { warm.tls } else { try TLSClientContext(caFile: configuration.caFile) }
-    // Room for the largest snapshot beyond what may wait; the hub's own limits end a slow client long before.
-    // A client that is over its rates has what was read of it kept: 40 MB of ten thousand such clients.
+    // The largest snapshot must fit beside what may be queued; the hub's own limits end a slow client long before.
+    // The gateway keeps what it has read of a client that exceeds its rates: 40 MB for ten thousand such clients.
     // Clients send little. A larger window would let each hostile one fill it.
     let limits = Connection.Limits(
       queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
@@ -246,8 +246,8 @@ package final class Gateway: Sendable {
   /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
   package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
 
-  /// The recordings to be served, each with the record time that is played at the start: recordings that begin within a
-  /// day of each other keep their distance, others begin at once.
+  /// The recordings to serve, each with the record time to play first. Recordings that begin within a day of each other
+  /// keep their distance in time; others begin at once.
   private func makeReplayers() throws(RecordingError) -> [(bound: UncheckedTransfer<Replayer>, origin: Timestamp)] {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
@@ -270,7 +270,8 @@ package final class Gateway: Sendable {
     }
   }
 
-  /// Logs when connections are refused, for lack of descriptors or by a limit, and when that ends.
+  /// Logs once a second when connections are refused, for lack of descriptors or by a limit, and when descriptors are
+  /// available again.
   private func watchRefusals() {
     let loop = nodes[0].loop
     let settings = nodes[0].settings

@@ -17,8 +17,8 @@ struct GatewayClock {
   /// The present moment; costs one `clock_gettime`.
   mutating func now() -> Timestamp { time.now(monotonic: kernel.monotonicMicroseconds) }
 
-  /// Follows the wall clock; call about once a second. Answers a step of the wall clock by more than 100 ms, in µs,
-  /// once; one forward is then also a step of `now`.
+  /// Follows the wall clock; call about once a second. Returns a step of the wall clock by more than 100 ms, in µs,
+  /// once. A step forward is also a step of `now`.
   mutating func follow() -> Int64? {
     time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }

@@ -1,32 +1,32 @@
 import PubSub
 import Transport
 
-/// How far the end of a node is.
+/// The progress of a node's end.
 struct NodeEnding {
-  /// Whether the feeds have ended and everything has been left to the next process, while clients are still here.
+  /// Whether the feeds have ended and the next process has everything, while clients are still here.
   var isFrozen = false
-  /// Whether clients that had connected before are still taken in: the next process has none of their connections.
+  /// Whether clients that connected before are still accepted: the next process has none of their connections.
   var takesLatecomers = false
   /// When the remaining clients are closed, monotonic µs.
   var deadline = Int64.max
-  /// Until when HTTP requests of connections that are there are waited for and answered, monotonic µs.
+  /// Until when the node waits for HTTP requests of present connections and answers them, monotonic µs.
   fileprivate var answersUntil = Int64.min
-  /// When the node last looked.
+  /// When the node last checked.
   fileprivate var lookedAt: Int64?
   /// Whether the remaining clients have been closed, and have until `deadline` to read the reason.
   fileprivate var isLast = false
 }
 
-/// The end of a node: at leisure, or now.
+/// The end of a node: a drain over a span of time, or at once.
 extension LoopNode {
   /// How often a draining node checks for remaining clients.
   private static let lookInterval: Duration = .milliseconds(10)
-  /// A look that is later by this is no work of ours: the process, or the machine, stood still in the meantime, µs.
+  /// A check that is later than this is not due to work: the process or the machine stood still in the meantime, µs.
   private static let stallAfter: Int64 = 250_000
-  /// How long a drain waits for the first request of a connection that has come, µs. It was let in, so nobody else can
+  /// How long a drain waits for the first request of a connection, µs. This process accepted it, so no other can
   /// answer it.
   private static let answerTime: Int64 = 1_000_000
-  /// How long clients that have not answered their close frame may still read it, µs.
+  /// How long clients that have not answered the close frame have to read it, µs.
   private static let lastTime: Int64 = 900_000
 
   /// Whether a new request for a stream is refused.
@@ -44,9 +44,10 @@ extension LoopNode {
     ending.isFrozen = true
   }
 
-  /// Sends the clients away over `window` µs, and takes no new ones. Feeds continue for the remaining clients. On the
+  /// Closes the clients over `window` µs, and accepts no new ones. Feeds continue for the remaining clients. On the
   /// loop.
-  /// - Parameter takesLatecomers: whether clients that have connected already are taken in, and go with the last.
+  /// - Parameter takesLatecomers: whether clients that have connected already are still accepted; they are closed with
+  ///   the last ones.
   func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()
     isDraining = true
@@ -57,13 +58,13 @@ extension LoopNode {
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 
-  /// Closes every client: 4201 where the protocol is spoken. They have `limit` µs to answer. On the loop.
+  /// Closes every client, those of the stream with 4201. They have `limit` µs to answer. On the loop.
   func closeAll(within limit: Int64) {
     loop.assertOnLoop()
     isDraining = true
     ending.deadline = min(ending.deadline, loop.moment + limit)
     ending.answersUntil = .min
-    for timer in timers { timer.cancel() }
+    stopTicks()
     stopFeeds()
     for case let session? in clients.sessions {
       clients.writeControl(to: session)
@@ -72,7 +73,7 @@ extension LoopNode {
     for session in clients.httpSessions.sessions { session.closeForDrain() }
   }
 
-  /// Ends the feeds for good: the connections that go with the loops are then no failures. On the loop.
+  /// Ends the feeds for good, so that connections that end with the loops do not count as failures. On the loop.
   func stopFeeds() {
     loop.assertOnLoop()
     history?.stop()

@@ -15,8 +15,8 @@ import WebSocket
 /// During a turn, feeds publish into `outgoing` as they read. At the end of the turn, the node delivers everything to
 /// the hub, writes to clients with queued bytes, and sends one batch to the mailbox of each other loop that needs it.
 ///
-///     FeedSession.read ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
-///                                                                       └─ sendOutboxes ─▶ the other loops' hubs
+///     FeedLine ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
+///                                                               └─ sendOutboxes ─▶ the other loops' hubs
 final class LoopNode: FeedOwner, @unchecked Sendable {
   // `@unchecked`: all state except constants is used only on `loop`, which `assertOnLoop` checks at each entry; other
   // threads use `loop.execute`.
@@ -43,7 +43,11 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   var actions: [HubAction] = []
   private var deadline = Timestamp.distantFuture
   private var deadlineTimer: LoopTimer?
-  private(set) var timers: [LoopTimer] = []
+  private static let ticksPerSecond = Microseconds.second / PulseMerger.interval
+  private var tickTimer: LoopTimer?
+  /// The last tick, since 1970, and the last one with which a second began.
+  private var tickNumber: Int64 = 0
+  private var secondNumber: Int64 = 0
   var isDraining = false
   /// Nil if the gateway stores nothing.
   private(set) var history: LoopHistory?
@@ -89,12 +93,31 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   func start() {
     loop.execute { [self] in
       loop.onTurnEnd { [unowned self] in endTurn() }
-      timers.append(loop.scheduleRepeating(every: .milliseconds(100)) { [unowned self] in everyTick() })
-      timers.append(loop.scheduleRepeating(every: .milliseconds(250)) { [unowned self] in feeds.tick(clock.now()) })
-      timers.append(loop.scheduleRepeating(every: .seconds(1)) { [unowned self] in everySecond() })
       everySecond()
+      secondNumber = clock.now().microseconds / PulseMerger.interval
+      scheduleTick()
     }
   }
+
+  /// Ticks when pulses leave, so that a quiet loop wakes once for both.
+  private func scheduleTick() {
+    let wait = PulseMerger.interval - clock.now().microseconds % PulseMerger.interval
+    tickTimer = loop.schedule(after: .microseconds(wait)) { [unowned self] in
+      scheduleTick()
+      let number = clock.now().microseconds / PulseMerger.interval
+      // A late loop may leave ticks out.
+      if number - secondNumber >= Self.ticksPerSecond {
+        secondNumber = number
+        everySecond()
+      }
+      if number / 2 != tickNumber / 2 { feeds.tick(clock.now()) }
+      tickNumber = number
+      everyTick()
+    }
+  }
+
+  /// Ends the ticks: the node's end has begun.
+  func stopTicks() { tickTimer?.cancel() }
 
   private func everySecond() {
     let before = clock.now()

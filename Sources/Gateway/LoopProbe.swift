@@ -3,7 +3,7 @@ import Transport
 
 /// Asks every loop of a gateway for a sign of life: a turn within a second.
 enum LoopProbe {
-  /// How long a loop may take to answer, ns. A turn takes 1 to 5 ms at most.
+  /// How long a loop may take to answer. A turn takes 1 to 5 ms at most.
   static let limit: Duration = .seconds(1)
 
   private final class Round: Sendable {

@@ -1,8 +1,9 @@
 import MarketData
 
-/// How a clock that never goes back follows one that is set; see `GatewayClock`.
+/// A clock that never goes back and follows one that may be set; see `GatewayClock`.
 struct SlewingClock {
-  /// What is taken back of a backward step with each call of `follow`, µs: 0.05 % at one a second, as adjtime(3) does.
+  /// The part of a backward step that each call of `follow` corrects, µs: 0.05 % at one call a second, as adjtime(3)
+  /// does.
   private static let slew: Int64 = 500
   /// The smallest step that is reported, µs.
   private static let reportedStep: Int64 = 100_000
@@ -26,7 +27,7 @@ struct SlewingClock {
     return Timestamp(microseconds: last)
   }
 
-  /// Answers a step of the wall clock by more than 100 ms, in µs, once; one forward is then also a step of `now`.
+  /// Returns a step of the wall clock by more than 100 ms, in µs, once. A step forward is also a step of `now`.
   mutating func follow(wall: Int64, monotonic: Int64) -> Int64? {
     let step = wall - monotonic - offset
     if step >= 0 {

@@ -1,6 +1,6 @@
 import Transport
 
-/// A value that is made and used on one loop only, while it travels through others.
+/// A value that is made and used on one loop only, but passes through others.
 struct UncheckedTransfer<T>: @unchecked Sendable {
   // `@unchecked`: only its own loop opens it; others pass it on, see `LoopNode.ask`.
   let value: T

@@ -67,12 +67,12 @@ struct HTTPHeadReader {
       let field = try Self.field(line())
       if ASCII.equalIgnoringCase(field.name, "Content-Length") {
         guard framing == .unspecified else {
-          throw HTTPError(status: 400, reason: "Content-Length must not be repeated or stand beside Transfer-Encoding")
+          throw HTTPError(status: 400, reason: "Content-Length must not be repeated or combined with Transfer-Encoding")
         }
         framing = .length(try Self.length(field.value))
       } else if ASCII.equalIgnoringCase(field.name, "Transfer-Encoding") {
         guard framing == .unspecified, transferEncodings == 0 else {
-          throw HTTPError(status: 400, reason: "Transfer-Encoding must not be repeated or stand beside Content-Length")
+          throw HTTPError(status: 400, reason: "Transfer-Encoding must not be repeated or combined with Content-Length")
         }
         guard isHTTP11 else { throw HTTPError(status: 400, reason: "HTTP/1.0 has no Transfer-Encoding") }
         try Self.checkTransferEncoding(field.value)
@@ -118,13 +118,14 @@ struct HTTPHeadReader {
       bytes[6] == UInt8(ascii: "."), ASCII.isDigit(bytes[7])
     else { throw HTTPError(status: 400, reason: "the version must be HTTP/1.1 or HTTP/1.0") }
     guard bytes[5] == UInt8(ascii: "1"), bytes[7] <= UInt8(ascii: "1") else {
-      throw HTTPError(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are spoken here")
+      throw HTTPError(status: 505, reason: "this port speaks only HTTP/1.1 and HTTP/1.0")
     }
     return bytes[7] == UInt8(ascii: "1")
   }
 
   private static func length(_ value: String) throws(HTTPError) -> Int {
-    // `1*DIGIT` (RFC 9110 section 8.6) lets zeros lead; no sender writes them, and some read them as octal.
+    // `1*DIGIT` (RFC 9110 section 8.6) allows leading zeros. They are refused, because no sender writes them and some
+    // receivers read them as octal.
     guard value.utf8.count == 1 || value.utf8.first != UInt8(ascii: "0") else {
       throw HTTPError(status: 400, reason: "Content-Length must not begin with 0")
     }
@@ -146,8 +147,8 @@ struct HTTPHeadReader {
     if ASCII.equalIgnoringCase(value, "chunked") { return }
     let codings = HTTPFields([HTTPField("", value)]).list("")
     let chunked = codings.indices.filter { ASCII.equalIgnoringCase(codings[$0], "chunked") }
-    // Chunked must come once and last (RFC 9112 section 6.3), and a list of it alone with empty elements is a disguise.
-    // One that names another coding is only foreign.
+    // Chunked must be named once and last (RFC 9112 section 6.3). A list of only chunked and empty elements is an
+    // attempt to deceive. A list with another coding is only unsupported.
     guard codings.allSatisfy({ ASCII.isToken($0) }),
       codings.contains(where: { !ASCII.equalIgnoringCase($0, "chunked") }),
       chunked.allSatisfy({ $0 == codings.count - 1 })

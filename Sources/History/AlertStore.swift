@@ -3,11 +3,11 @@ import Bytes
 import GRDB
 import MarketData
 
-/// A rule as it is kept.
+/// A rule as it is stored.
 package struct StoredAlert: Sendable, Hashable {
   package var id: AlertID
   package var owner: AlertOwner
-  /// What its owner calls it.
+  /// The name that its owner gave it.
   package var name: String
   package var rule: AlertRule
   package var progress: AlertProgress
@@ -29,7 +29,7 @@ package struct StoredAlert: Sendable, Hashable {
   }
 }
 
-/// A firing as it is kept.
+/// A firing as it is stored.
 package struct StoredFiring: Sendable, Hashable {
   package var alert: AlertID
   package var number: UInt32
@@ -61,10 +61,10 @@ package struct StoredFiring: Sendable, Hashable {
   }
 }
 
-/// What happened to alerts in one turn: written in one transaction, so that a firing and the phase that keeps it from
-/// firing again are there together or not at all.
+/// The changes of alerts in one turn. They are written in one transaction, so that the file has a firing together with
+/// the phase that prevents a second one, or neither.
 package struct AlertBatch: Sendable {
-  /// Owners that may be new; those that are there stay as they are.
+  /// Owners that may be new; existing ones stay unchanged.
   package var owners: [(owner: AlertOwner, subject: String)] = []
   /// New rules, and rules whose text, name or revision changed.
   package var rules: [StoredAlert] = []
@@ -82,15 +82,15 @@ package struct AlertBatch: Sendable {
 
 /// Rules, their progress and their firings in the data file. All functions but `submit` wait for the disk.
 package struct AlertStore: Sendable {
-  /// Firings that are kept of one rule, the newest; unacknowledged ones beyond that are counted by the rule.
+  /// The most firings of a rule that are kept, the newest ones; the rule still counts older unacknowledged ones.
   package static let firingLimit: Int64 = 100
 
-  /// All that there is, for a start.
+  /// The whole content, for a start.
   package struct Contents: Sendable {
     package var owners: [(owner: AlertOwner, subject: String)] = []
     /// By id.
     package var alerts: [StoredAlert] = []
-    /// Rules that this version cannot read, with the reason; they are kept as they are.
+    /// Rules that this version cannot read, with the reason; they stay in the file unchanged.
     package var unreadable: [(id: AlertID, reason: String)] = []
     package var liveUntil: [String: Timestamp] = [:]
     /// The newest firing of each rule that has one.
@@ -100,7 +100,7 @@ package struct AlertStore: Sendable {
     /// By id.
     package var webhooks: [StoredWebhook] = []
     package var deliveries: [StoredDelivery] = []
-    /// The next of both that nothing has had.
+    /// The next unused numbers of both.
     package var nextWebhook: Int64 = 1
     package var nextDelivery: Int64 = 1
     /// For `AlertEngine.init`.
@@ -152,7 +152,7 @@ package struct AlertStore: Sendable {
     }
   }
 
-  /// The owner of a subject, made if there is none.
+  /// The owner of a subject, made if it does not exist.
   package func owner(of subject: String) throws(DataFileError) -> AlertOwner {
     try file.write { db in
       try db.execute(sql: "INSERT OR IGNORE INTO alert_owner (subject) VALUES (?)", arguments: [subject])
@@ -176,8 +176,9 @@ package struct AlertStore: Sendable {
     try file.write { try Self.write(batch, $0) }
   }
 
-  /// The same without waiting: `completion` is called on the writer's queue once the batch is in the file, or is not.
-  /// - Returns: false, and does nothing, where too many batches wait already.
+  /// Writes a batch without waiting. Calls `completion` on the writer's queue when the batch is in the file, or has
+  /// failed.
+  /// - Returns: false, without effect, if too many batches wait already.
   package func submit(
     _ batch: AlertBatch, completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
   ) -> Bool {
@@ -200,7 +201,7 @@ package struct AlertStore: Sendable {
         alert.progress.json, alert.revision, alert.created.rawValue,
       ])
     }
-    // Numbers are never given twice, those of rules that are gone included.
+    // A number is never used twice, even if its rule was deleted.
     if let newest = batch.rules.map(\.id.generation).max() {
       try db.execute(sql: "UPDATE alert_generation SET next = max(next, ?)", arguments: [Int64(newest) + 1])
     }

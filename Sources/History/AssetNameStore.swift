@@ -1,7 +1,7 @@
 import GRDB
 import MarketData
 
-/// What one source said of its assets, and when.
+/// The names of assets from one source, and their time.
 package struct StoredNames: Sendable, Equatable {
   package var time: Timestamp
   /// By code.
@@ -15,14 +15,14 @@ package struct StoredNames: Sendable, Equatable {
 
 /// Names of assets in the data file, so that a gateway knows them from its first moment. `load` waits for the disk.
 package struct AssetNameStore: Sendable {
-  /// Sources that are read back: more than there are venues, and few enough for memory.
+  /// The most sources that are read: more than there are venues, and few enough for memory.
   private static let sourceLimit = 64
 
   package let file: DataFile
 
   package init(file: DataFile) { self.file = file }
 
-  /// All that is kept, by source.
+  /// All stored names, by source.
   package func load() throws(DataFileError) -> [String: StoredNames] {
     try file.read { db in
       var lists: [String: StoredNames] = [:]
@@ -42,7 +42,7 @@ package struct AssetNameStore: Sendable {
   }
 
   /// Replaces the names of a source, without waiting.
-  /// - Returns: false, and does nothing, where too many transactions wait already.
+  /// - Returns: false, without effect, if too many transactions wait already.
   package func submit(
     _ list: StoredNames, of source: String, completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
   ) -> Bool {

@@ -1,6 +1,6 @@
 import MarketData
 
-/// A page of one instrument's candles, from its rings and the store as one.
+/// A page of one instrument's candles, merged from its rings and the store.
 package struct ChartPage: Sendable, Equatable {
   /// The request: the last `limit` candles that begin in [`from`, `to`).
   package struct Request: Sendable, Equatable {
@@ -26,12 +26,12 @@ package struct ChartPage: Sendable, Equatable {
   /// The times between the first candle and the end of the page without candles, because the gateway did not observe
   /// them, in order of time.
   package var gaps: [TimeSpan]
-  /// The next page, of older candles, ends here; nil where there are none.
+  /// The next page, of older candles, ends here; nil if there are none.
   package var next: Timestamp?
 
   /// - Parameters:
   ///   - found: the newest first, at most one more than the page shows.
-  ///   - rest: where to look for older ones, if not all of that fits.
+  ///   - rest: where older candles may be, if the page does not reach that far.
   fileprivate init(_ found: [Candle], _ request: Request, rest: Timestamp?, now: Timestamp) {
     candles = Array(found.prefix(request.limit).reversed())
     next = found.count > request.limit ? candles.first?.time : rest
@@ -44,7 +44,7 @@ package struct ChartPage: Sendable, Equatable {
       observed(from: candle.time)
       end = candle.end
     }
-    // Up to the interval of now, which may have no candle yet.
+    // Up to the present interval, which may have no candle yet.
     let interval = request.interval
     observed(from: min(interval.start(of: now), interval.ceiling(of: request.to)))
   }
@@ -64,7 +64,7 @@ package struct ChartPage: Sendable, Equatable {
     self.init(rings.reversed(), request, rest: nil, now: now)
   }
 
-  /// The page of a gateway that keeps nothing. O(candles).
+  /// The page of a gateway without a store. O(candles).
   package init(ringsAlone rings: [Candle], _ request: Request, now: Timestamp) {
     self.init(rings.reversed(), request, rest: nil, now: now)
   }
@@ -79,13 +79,13 @@ extension CandleInterval {
 
 /// Joins the candles of an instrument's rings with stored ones, from the newest interval back.
 ///
-/// Of one interval counts, in this order: the rings' candle if the gateway watched all of it or it is still open; the
-/// store's, unless it is partial; of two partial ones the one with more volume. Where neither has one, but the store
-/// knows that the interval was observed, nothing was traded: then the price before it is repeated.
+/// For each interval it takes, in this order: the rings' candle if the gateway watched all of it or it is still open;
+/// the store's, unless it is partial; of two partial ones the one with more volume. If neither exists, but the store
+/// knows that the interval was observed, there was no trade: then the price before it is repeated.
 struct ChartPageBuilder {
   /// The number of observed stretches of the store that one page reads at most.
   static let stretchLimit = 8
-  /// How long after its end the store may not know yet that an interval was not observed, µs.
+  /// How long after an interval's end the store may not know yet whether it was observed, µs.
   static let settling = Rollup.delay
 
   let request: ChartPage.Request
@@ -101,7 +101,7 @@ struct ChartPageBuilder {
     self.rings = Dictionary(rings.map { ($0.time, $0) }) { first, _ in first }
   }
 
-  /// What is kept at this resolution makes the candles.
+  /// The stored resolution that an interval's candles are made from.
   static func resolution(of interval: CandleInterval) -> Resolution {
     switch interval {
     case .minute, .fiveMinutes: .minute
@@ -113,8 +113,8 @@ struct ChartPageBuilder {
 
   /// Makes the page. O(`limit` × candles of the store in one).
   /// - Parameters:
-  ///   - read: what is kept of candles that begin in a range.
-  ///   - newest: the newest candle that is kept and begins before a moment.
+  ///   - read: the stored candles that begin in a range.
+  ///   - newest: the newest stored candle that begins before a moment.
   mutating func build(
     read: (Range<Timestamp>) throws -> HistoryRange, newest: (Timestamp) throws -> StoredCandle?
   ) rethrows -> ChartPage {
@@ -126,7 +126,7 @@ struct ChartPageBuilder {
       stretches += 1
       let start = max(low, end - Int64(request.wanted - found.count) * interval.length)
       let before = try newest(start)
-      // With the interval before, to know whether that was observed.
+      // Includes the interval before, to know whether it was observed.
       let kept = try read((start - interval.length)..<end)
       take(start..<end, kept, after: before)
       end = start
@@ -172,7 +172,7 @@ struct ChartPageBuilder {
     guard end <= now else { return own }
     let stored = whole(parts, at: time, kept).flatMap { $0.candle(of: instrument, interval) }
     if let stored, stored.source != .partial { return stored }
-    // Of two that lack something, the one that has more. One that lacks trades and shows no trade tells nothing.
+    // Of two partial candles, the one with more volume. A partial candle without a trade means nothing.
     if let partial = [own, stored].compactMap(\.self).max(by: { $0.volume < $1.volume }), partial.volume > 0 {
       return partial
     }
@@ -187,7 +187,7 @@ struct ChartPageBuilder {
     return !kept.gaps.contains { $0.start < interval.upperBound && $0.end > interval.lowerBound }
   }
 
-  /// The candle of an interval from what is kept of it.
+  /// The candle of an interval from its stored parts.
   private func whole(_ parts: [StoredCandle], at time: Timestamp, _ kept: HistoryRange) -> StoredCandle? {
     let length = request.interval.length
     if Self.resolution(of: request.interval).length == length { return parts.first }
@@ -202,8 +202,8 @@ struct ChartPageBuilder {
 extension HistoryStore {
   /// A page of candles from an instrument's rings and the store, from one moment of both.
   /// - Parameters:
-  ///   - symbol: what it is kept under.
-  ///   - rings: of the request's interval and range, in order of time, the last `wanted` that there are.
+  ///   - symbol: the store's symbol of the instrument.
+  ///   - rings: the last `wanted` candles of the request's interval and range, in order of time.
   package func page(
     _ request: ChartPage.Request, of symbol: String, _ instrument: Instrument, rings: [Candle], now: Timestamp
   ) throws(DataFileError) -> ChartPage {

@@ -2,16 +2,16 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The SQLite file in which the gateway keeps what survives a restart: candles, gaps, rules, portfolios.
+/// The SQLite file with everything that survives a restart: candles, gaps, rules, portfolios, topics, streams.
 ///
 /// The file has a write-ahead log, one writer and a few readers. GRDB runs the writer on a serial queue of its own, so
 /// no event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call
 /// `write` and `read`. Several processes may have the file open at a time, as during a take-over.
 ///
-/// A type that keeps something in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced
-/// by an empty one, at the start and at any later time.
+/// A type that stores data in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an
+/// empty one, at the start and at any later time.
 package final class DataFile: Sendable {
-  /// Transactions that may wait for the writer. Beyond that `submit` refuses.
+  /// The most transactions that may wait for the writer. Beyond that, `submit` refuses.
   package static let submissionLimit = 1_024
   /// `application_id` of the file's header: "Tide".
   static let applicationID: Int32 = 0x5469_6465
@@ -30,8 +30,8 @@ package final class DataFile: Sendable {
   /// Opens the file at `path`, creates it and its directory if they do not exist, and migrates every part to its newest
   /// version. Renames a damaged file first: `setAside` is its new name. Takes milliseconds, and longer after a
   /// migration.
-  /// - Parameter stamp: what the name of a damaged file ends with, such as the time: `20261122T191500Z`. Nil: a damaged
-  ///   file stays where it is.
+  /// - Parameter stamp: the end of a damaged file's new name, such as the time: `20261122T191500Z`. Nil: a damaged file
+  ///   is not renamed.
   package init(path: String, parts: [SchemaPart], stamp: String?) throws(DataFileError) {
     precondition(Set(parts.map(\.name)).count == parts.count, "two parts of the schema have one name")
     self.path = path
@@ -59,7 +59,7 @@ package final class DataFile: Sendable {
   /// The files that were set aside because they were damaged, newest last.
   package var setAside: [String] { state.withLock { $0.setAside } }
 
-  /// The sizes of the file and of its log, bytes; 0 where there is none.
+  /// The size of the file and its log together, bytes; 0 if they do not exist.
   package var byteCount: Int64 {
     ["", "-wal"].reduce(0) { sum, suffix in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
@@ -74,7 +74,7 @@ package final class DataFile: Sendable {
     try run { try $0.write(body) }
   }
 
-  /// The same, and waits until the disk itself has it: a power failure loses nothing of it either.
+  /// The same, and waits until the data is fsynced, so that even a power failure loses nothing of it.
   package func writeDurably(_ body: (Database) throws -> Void) throws(DataFileError) {
     try run { pool in
       try pool.writeWithoutTransaction { db in
@@ -94,9 +94,9 @@ package final class DataFile: Sendable {
     try run { try $0.read(body) }
   }
 
-  /// Gives the writer a transaction and returns at once, so a loop may call it. `completion` is called on the writer's
-  /// queue. Transactions run in the order in which they were given.
-  /// - Returns: false, and does nothing, where `submissionLimit` transactions wait already.
+  /// Gives the writer a transaction and returns at once, so a loop may call it. Calls `completion` on the writer's
+  /// queue. Transactions run in the order of their submission.
+  /// - Returns: false, without effect, if `submissionLimit` transactions wait already.
   package func submit(
     _ body: @escaping @Sendable (Database) throws -> Void,
     completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
@@ -153,7 +153,7 @@ package final class DataFile: Sendable {
     }
   }
 
-  /// Reads the whole file and returns what is wrong with it, in SQLite's words; empty if nothing is. O(file).
+  /// Reads the whole file and returns its problems in SQLite's words; empty if there are none. O(file).
   package func check() throws(DataFileError) -> [String] {
     do throws(DataFileError) {
       return try read { db in
@@ -174,7 +174,7 @@ package final class DataFile: Sendable {
     }
     do {
       try files.moveItem(atPath: path, toPath: name)
-      // The log belongs to the damaged file; beside an empty one it would be taken for that one's.
+      // The log belongs to the damaged file; SQLite would apply it to the new one.
       for suffix in ["-wal", "-shm"] where files.fileExists(atPath: path + suffix) {
         try files.moveItem(atPath: path + suffix, toPath: name + suffix)
       }
@@ -211,7 +211,7 @@ package final class DataFile: Sendable {
     return migrator
   }
 
-  /// Whether a file has nothing in it yet. Throws `.foreign` and `.newer`.
+  /// Whether a file is still empty. Throws `.foreign` and `.newer`.
   private static func isEmpty(_ db: Database, _ migrations: DatabaseMigrator, _ path: String) throws -> Bool {
     let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
     let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
@@ -221,8 +221,8 @@ package final class DataFile: Sendable {
     return id == 0
   }
 
-  /// Finds out whether this version can use the file, which another process may have open; changes nothing. One that
-  /// is not there can be made.
+  /// Checks whether this version can use the file, which another process may have open. Changes nothing. A missing file
+  /// is fine: it can be created.
   package static func check(path: String, parts: [SchemaPart]) throws(DataFileError) {
     guard FileManager.default.fileExists(atPath: path) else { return }
     do {
@@ -245,8 +245,8 @@ package final class DataFile: Sendable {
     // Another process may hold the writer's lock: an import, or the gateway that this one takes over from.
     configuration.busyMode = .timeout(5)
     configuration.prepareDatabase { db in
-      // With a write-ahead log this survives the death of the process; only a power failure can lose the newest
-      // transactions, and none is torn.
+      // With a write-ahead log, data survives the death of the process. Only a power failure can lose the newest
+      // transactions; it never tears one.
       try db.execute(sql: "PRAGMA synchronous = NORMAL")
       // 16 MiB: the pages that the newest minute of 2,000 instruments changes.
       try db.execute(sql: "PRAGMA cache_size = -16384")
@@ -255,7 +255,7 @@ package final class DataFile: Sendable {
     return configuration
   }
 
-  /// Says in plain words what SQLite, the system or a body reported.
+  /// Converts an error of SQLite, the system or a body.
   static func failure(_ error: any Error, _ path: String) -> DataFileError {
     switch error {
     case let error as DataFileError: return error

@@ -1,10 +1,10 @@
-/// Why something could not be read from the data file or written to it.
+/// Why the data file could not be read or written.
 package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A newer version of the program has written the file. `unknown` are the migrations that this version does not know.
   case newer(path: String, unknown: [String])
   /// The file is an SQLite database of another program.
   case foreign(path: String)
-  /// The file, or part of it, is not what SQLite wrote.
+  /// The file, or a part of it, is corrupt.
   case damaged(path: String, reason: String)
   /// There is no space left.
   case full(path: String)

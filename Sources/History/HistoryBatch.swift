@@ -1,10 +1,10 @@
 import MarketData
 
-/// What is written in one transaction.
+/// The items of one transaction.
 package struct HistoryBatch: Sendable {
   /// An instrument that is new, or whose description changed.
   package struct Description: Sendable {
-    /// What it is kept under: its symbol, or something longer where prices are not the venue's own.
+    /// The store's symbol: the instrument's own, or a longer one if the endpoint is not the venue's own.
     package var symbol: String
     package var instrument: Instrument
 
@@ -43,8 +43,8 @@ package struct HistoryBatch: Sendable {
     package var symbol: String
     package var resolution: Resolution
     package var candles: [StoredCandle]
-    /// The time for which the venue has now answered, so that an interval without a candle had no trade. Nil while more
-    /// is to come.
+    /// The time that the venue's answer covers: an interval in it without a candle had no trade. Nil while the answer
+    /// is incomplete.
     package var covers: Range<Timestamp>?
 
     package init(symbol: String, resolution: Resolution, candles: [StoredCandle], covers: Range<Timestamp>?) {
@@ -55,7 +55,7 @@ package struct HistoryBatch: Sendable {
     }
   }
 
-  /// They come before all else that names them.
+  /// Written before everything that names them.
   package var instruments: [Description] = []
   package var observations: [Observation] = []
   package var minutes: [ClosedMinute] = []
@@ -65,7 +65,7 @@ package struct HistoryBatch: Sendable {
 
   package init() {}
 
-  /// How many items there are, those of deliveries counted each.
+  /// The number of items; each candle of a delivery counts.
   package var count: Int {
     instruments.count + observations.count + minutes.count
       + deliveries.reduce(deliveries.count) { $0 + $1.candles.count }
@@ -85,7 +85,7 @@ package struct HistoryBatch: Sendable {
   }
 }
 
-/// What is newest of an instrument, for the next start.
+/// The newest state of an instrument, for the next start.
 package struct LatestState: Sendable, Equatable {
   package struct LastTrade: Sendable, Equatable {
     package var id: String
@@ -105,11 +105,11 @@ package struct LatestState: Sendable, Equatable {
 
   package var symbol: String
   package var time: Timestamp
-  /// Of all numbers.
+  /// The scale of all prices here.
   package var priceScale: UInt8
   package var sizeScale: UInt8
   package var trade: LastTrade?
-  /// The last trades that clients were told, oldest first; at most 50.
+  /// The last published trades, oldest first; at most 50.
   package var trades: [LastTrade]
   /// The minute that is open.
   package var minute: StoredCandle?

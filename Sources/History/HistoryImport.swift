@@ -1,11 +1,11 @@
 import Foundation
 import MarketData
 
-/// Takes lines of text into a store, in transactions of some thousand candles.
+/// Imports lines of text into a store, in transactions of some thousand candles.
 package struct HistoryImport {
-  /// Candles of one transaction.
+  /// The candles of one transaction.
   private static let batchSize = 5_000
-  /// Problems that are reported one by one.
+  /// The most problems that are reported.
   private static let problemLimit = 20
 
   private let store: HistoryStore
@@ -14,10 +14,10 @@ package struct HistoryImport {
   private var waiting: [String: [Resolution: [StoredCandle]]] = [:]
   private var waitingCount = 0
   private var instruments: [String: Instrument] = [:]
-  /// Lines with something in them, the header not counted.
+  /// The number of lines that are neither empty nor a header.
   package private(set) var lines = 0
   package private(set) var taken = 0
-  /// What was wrong with the first lines that were left out.
+  /// The problems of the first lines that were left out.
   package private(set) var problems: [String] = []
 
   package init(store: HistoryStore, now: Timestamp) {
@@ -36,13 +36,15 @@ package struct HistoryImport {
     lines += 1
     guard let fields = HistoryText.fields(line, columns: columns), let symbol = fields["symbol"],
       let resolution = fields["interval"].flatMap({ Resolution(name: $0) })
-    else { return note("no line of \(HistoryText.header)") }
-    guard let instrument = try instrument(symbol) else { return note("nothing is known of \(symbol)") }
+    else { return note("its columns are not \(HistoryText.header)") }
+    guard let instrument = try instrument(symbol) else {
+      return note("\(symbol) is unknown: a gateway must follow it first")
+    }
     switch HistoryText.candle(fields, priceScale: instrument.priceScale, sizeScale: instrument.sizeScale) {
-    case .failure(let problem): note("\(problem.field) is missing, or cannot be")
+    case .failure(let problem): note("\(problem.field) is missing or not valid")
     case .success(let candle):
       guard resolution.start(of: resolution.number(of: candle.start)) == candle.start else {
-        return note("\(HistoryText.time(candle.start)) is no begin of \(resolution.name)")
+        return note("no \(resolution.name) candle begins at \(HistoryText.time(candle.start))")
       }
       waiting[symbol, default: [:]][resolution, default: []].append(candle)
       waitingCount += 1
@@ -51,7 +53,7 @@ package struct HistoryImport {
     }
   }
 
-  /// Writes what waits.
+  /// Writes the waiting candles.
   package mutating func finish() throws(DataFileError) { try flush() }
 
   private mutating func instrument(_ symbol: String) throws(DataFileError) -> Instrument? {

@@ -1,17 +1,17 @@
 import GRDB
 import MarketData
 
-/// Candles of one resolution with what is known of the time that they cover.
+/// Candles of one resolution, and which times they cover.
 package struct HistoryRange: Sendable, Equatable {
-  /// In the order of time; an interval without a trade has none.
+  /// In order of time; an interval without a trade has none.
   package var candles: [StoredCandle]
-  /// Since when they are complete, but for the gaps; nil if nothing ever was.
+  /// Since when they are complete, except for the gaps; nil if they never were.
   package var coveredFrom: Timestamp?
-  /// Times in the range of which candles are missing.
+  /// Times in the range whose candles are missing.
   package var gaps: [HistoryGap]
 }
 
-/// All that the rings of an instrument are restored from.
+/// Everything that the rings of an instrument are restored from.
 package struct RestoredInstrument: Sendable {
   package var symbol: String
   /// By resolution: a day of minutes, a week of quarters, 90 days of hours, all days.
@@ -19,7 +19,7 @@ package struct RestoredInstrument: Sendable {
   package var latest: LatestState?
 }
 
-/// What is kept of one instrument at one resolution.
+/// The stored candles of one instrument at one resolution.
 package struct KeptSeries: Sendable, Equatable {
   package var symbol: String
   package var resolution: Resolution
@@ -32,8 +32,8 @@ package struct KeptSeries: Sendable, Equatable {
 }
 
 extension HistoryStore {
-  /// The candles that begin in `range`; nil if nothing is kept of the symbol. With `limit`, the newest of them if
-  /// `newest`, else the oldest. A year of days and a month of quarters take a few milliseconds.
+  /// The candles that begin in `range`; nil if the symbol is unknown. With `limit`, the newest of them if `newest`,
+  /// else the oldest. A year of days and a month of quarters take a few milliseconds.
   package func candles(
     of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false
   ) throws(DataFileError) -> HistoryRange? {
@@ -41,7 +41,7 @@ extension HistoryStore {
     return try file.read { try Self.range(id, resolution, range, limit: limit, newest: newest, $0) }
   }
 
-  /// What an instrument's rings need, in one read; nil if nothing is kept of the symbol.
+  /// Everything that an instrument's rings need, in one read; nil if the symbol is unknown.
   package func restore(_ symbol: String, now: Timestamp) throws(DataFileError) -> RestoredInstrument? {
     guard let id = id(symbol) else { return nil }
     return try file.read { db in
@@ -61,8 +61,8 @@ extension HistoryStore {
     }
   }
 
-  /// The times in `range` of which candles of this resolution are neither the gateway's own nor a venue's, whole
-  /// intervals in the order of time; all of it if nothing is kept of the symbol.
+  /// The times in `range` without candles of this resolution from the gateway or a venue: whole intervals in order of
+  /// time; all of it if the symbol is unknown.
   package func missing(
     _ symbol: String, _ resolution: Resolution, in range: Range<Timestamp>
   ) throws(DataFileError) -> [Range<Timestamp>] {
@@ -87,12 +87,12 @@ extension HistoryStore {
     return result
   }
 
-  /// What an instrument is, as it was last described; nil if nothing is kept of the symbol.
+  /// An instrument as it was last described; nil if the symbol is unknown.
   package func instrument(_ symbol: String) throws(DataFileError) -> Instrument? {
     try file.read { try InstrumentTable.instrument(symbol, $0) }
   }
 
-  /// What is kept, by symbol and resolution, in their order. O(candles).
+  /// All stored series, sorted by symbol and resolution. O(candles).
   package func kept() throws(DataFileError) -> [KeptSeries] {
     try file.read { db in
       let symbols = Dictionary(uniqueKeysWithValues: try InstrumentTable.all(db).map { ($0.value, $0.key) })
@@ -117,8 +117,7 @@ extension HistoryStore {
     }
   }
 
-  /// Calls `body` with each candle in the order of time, without holding more than one. False if nothing is kept of the
-  /// symbol.
+  /// Calls `body` with each candle in order of time, without holding more than one. False if the symbol is unknown.
   package func forEachCandle(
     of symbol: String, _ resolution: Resolution, in range: Range<Timestamp>, _ body: (StoredCandle) throws -> Void
   ) throws(DataFileError) -> Bool {
@@ -142,7 +141,7 @@ extension HistoryStore {
           "candles of \(resolution.name) belong to no instrument")
         try count(
           "SELECT count(*) FROM \(resolution.table) WHERE low > open OR low > close OR high < open OR high < close",
-          "candles of \(resolution.name) have a high or low that cannot be")
+          "candles of \(resolution.name) have an impossible high or low")
       }
       try count(
         "SELECT count(*) FROM gap a JOIN gap b USING (instrument) WHERE b.start > a.start AND b.start < a.end",

@@ -5,10 +5,10 @@ import MarketData
 
 /// The numbering of streams from one run to the next.
 ///
-/// A record stands in the file only between the end of a run and the beginning of the next, which takes it out before
-/// the first client is answered. So a run that was killed leaves none, and no two runs continue from the same numbers.
+/// A record is in the file only between the end of a run and the start of the next one, which deletes it before it
+/// answers the first client. So a killed run leaves none, and no two runs continue from the same numbers.
 extension HistoryStore {
-  /// Leaves the record of this run, in place of any other.
+  /// Stores the record of this run and replaces any other.
   package func keepStreams(_ streams: StoredStreams, now: Timestamp) throws(DataFileError) {
     guard let run else { return }
     try file.write { db in
@@ -23,7 +23,7 @@ extension HistoryStore {
   package func takeStreams(now: Timestamp) throws(DataFileError) -> StoredStreams? {
     guard let run else { return nil }
     let found = try file.read { db in try StreamTables.record(before: run, now: now, db) }
-    // Losing this transaction with the power would have two runs continue from it.
+    // If a power failure lost this transaction, two runs would continue from the record.
     try file.writeDurably { db in try StreamTables.removeAll(db) }
     return found
   }

@@ -5,19 +5,18 @@ import Synchronization
 /// Stores what survives a restart of the gateway in the data file: closed candles, gaps, instruments and the newest
 /// trades of each.
 ///
-/// - **Written** are closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`),
-///   or come from a venue. Which of two candles is kept, `StoredCandle.Quality` says.
-/// - **Not written** are minutes without a trade: where the gateway observed an instrument and there is no candle,
-///   nothing was traded.
-/// - **A gap** continues from the last moment before the gateway lost an instrument to the first at which it had it
-///   again, the time between two runs included, and is closed by a venue's candles.
+/// - **It writes** closed minutes, in batches of one transaction. Coarser candles are computed from them (`Rollup`), or
+///   come from a venue. `StoredCandle.Quality` decides which of two candles is kept.
+/// - **It does not write** minutes without a trade: if the gateway observed an instrument and there is no candle, there
+///   was no trade.
+/// - **A gap** lasts from the last moment before the gateway lost an instrument to the first moment at which it had it
+///   again, including the time between two runs. A venue's candles close it.
 ///
-/// All functions wait for the disk: they are called on a thread that may. One object writes; any number of threads
-/// read.
+/// All functions wait for the disk: call them on a thread that may wait. One object writes; any number of threads read.
 package final class HistoryStore: Sendable {
-  /// Candles of one instrument and resolution that one write drops at most.
+  /// The most candles of one instrument and resolution that one write deletes.
   private static let pruneLimit = 1_440
-  /// Instruments of which one write drops old candles.
+  /// The instruments whose old candles one write deletes.
   private static let prunedPerWrite = 8
 
   package let file: DataFile
@@ -28,7 +27,7 @@ package final class HistoryStore: Sendable {
     var ids: [String: Int64] = [:]
     /// The row of this run.
     var run: Int64?
-    /// Whose old candles are dropped next.
+    /// The instrument whose old candles are deleted next.
     var pruneIndex = 0
   }
 
@@ -38,10 +37,10 @@ package final class HistoryStore: Sendable {
     try reload()
   }
 
-  /// The instruments of which something is kept.
+  /// The symbols of all stored instruments.
   package var symbols: Set<String> { state.withLock { Set($0.ids.keys) } }
 
-  /// Whether anything is kept of an instrument. O(1).
+  /// Whether an instrument is stored. O(1).
   package func knows(_ symbol: String) -> Bool { id(symbol) != nil }
 
   private func reload() throws(DataFileError) {
@@ -70,7 +69,7 @@ package final class HistoryStore: Sendable {
       if let last {
         for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
           try GapTable.open(id, at: min(last, now), db)
-          // The minute that was open then is worth more than nothing.
+          // The minute that was open then is better than none.
           if let minute = try LatestTable.state(id, symbol: symbol, db)?.minute {
             try CandleTable(resolution: .minute).putIfMissing(minute, instrument: id, db)
           }
@@ -140,7 +139,7 @@ package final class HistoryStore: Sendable {
       for resolution in Resolution.allCases {
         guard let cut = retention.cut(resolution, now: now) else { continue }
         let table = CandleTable(resolution: resolution)
-        // What a coarser candle is computed from must not go before that.
+        // Candles that a coarser one is computed from must not be deleted before that.
         try CoverageTable.raise(ids[index], resolution, to: cut, db)
         _ = try table.removeAll(ids[index], before: cut, limit: Self.pruneLimit, db)
         if resolution == .minute { try GapTable.removeFilled(ids[index], before: cut, db) }
@@ -155,7 +154,7 @@ private struct Writing {
   var ids: [String: Int64]
   let now: Timestamp
   var ignored = 0
-  /// To be computed again.
+  /// Intervals to compute again.
   private var stale: Set<Rollup.Interval> = []
 
   init(db: Database, ids: [String: Int64], now: Timestamp) {

@@ -5,14 +5,14 @@ import MarketData
 package enum HistoryText {
   package enum Format: String, Sendable { case csv, ndjson }
 
-  /// The columns of CSV, which are the fields of NDJSON, too. Times are RFC 3339, numbers exact decimals; what is not
-  /// known is empty, or absent.
+  /// The columns of CSV, which are the fields of NDJSON, too. Times are RFC 3339, numbers exact decimals; unknown
+  /// values are empty or absent.
   package static let columns = [
     "symbol", "interval", "time", "open", "high", "low", "close", "volume", "quote_volume", "trades", "source",
   ]
   package static var header: String { columns.joined(separator: ",") }
 
-  /// One candle, without an end of line.
+  /// One candle, without a line feed.
   package static func line(
     _ symbol: String, _ resolution: Resolution, _ candle: StoredCandle, _ format: Format
   ) -> String {
@@ -34,7 +34,7 @@ package enum HistoryText {
     }
   }
 
-  /// The fields of a line by their columns; nil if it has others.
+  /// The fields of a line by column; nil if it has other columns.
   package static func fields(_ line: String, columns: [String]) -> [String: String]? {
     if line.hasPrefix("{") {
       guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return nil }
@@ -49,7 +49,7 @@ package enum HistoryText {
     return Dictionary(zip(columns, values)) { first, _ in first }.filter { !$0.value.isEmpty }
   }
 
-  /// The candle of such fields at the scales of its instrument; what is wrong, in words, if they are not one.
+  /// The candle of such fields at the scales of its instrument; the wrong field if they do not make one.
   static func candle(_ fields: [String: String], priceScale: UInt8, sizeScale: UInt8) -> Result<StoredCandle, Problem> {
     var missing = ""
     func number(_ name: String, _ scale: Int) -> Int128? {
@@ -75,7 +75,7 @@ package enum HistoryText {
         quality: fields["source"].flatMap { StoredCandle.Quality(name: $0) } ?? .venue))
   }
 
-  /// Which field of a line is wrong.
+  /// The wrong field of a line.
   struct Problem: Error, Equatable {
     let field: String
     init(_ field: String) { self.field = field }
@@ -91,7 +91,7 @@ package enum HistoryText {
     return scale == 0 ? sign + digits : "\(sign)\(digits.dropLast(scale)).\(digits.suffix(scale))"
   }
 
-  /// The count of 10^-`scale`; nil for what is no plain decimal, or has more digits than that.
+  /// The number in units of 10^-`scale`; nil if the text is not a plain decimal, or has more digits.
   static func parse(_ text: String, _ scale: Int) -> Int128? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { $0 &- 48 < 10 } }) else {

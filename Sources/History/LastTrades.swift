@@ -1,10 +1,10 @@
 import Foundation
 import MarketData
 
-/// The last trades of an instrument as one column: of each its id with its length, its side, and price, size and time
-/// with the least significant byte first.
+/// The last trades of an instrument as one column. Each has the length of its id, the id, the side, and price, size and
+/// time with the least significant byte first.
 enum LastTrades {
-  /// Trades of one instrument that are kept, and bytes of an id.
+  /// The most trades of an instrument, and the most bytes of an id.
   static let limit = 50
   static let idLimit = 40
 
@@ -22,7 +22,7 @@ enum LastTrades {
     return Data(bytes)
   }
 
-  /// Empty where the bytes are not those of trades.
+  /// Empty if the bytes are not valid.
   static func trades(_ data: Data) -> [LatestState.LastTrade] {
     var rest = Array(data)[...]
     var trades: [LatestState.LastTrade] = []

@@ -6,9 +6,9 @@ import Portfolio
 
 /// One change of one portfolio: all of it is written, or nothing.
 package struct PortfolioBatch: Sendable {
-  /// Portfolios that are new or changed, with their transactions left alone.
+  /// New and changed portfolios, without their transactions.
   package var heads: [StoredPortfolio] = []
-  /// Transactions that are new or changed.
+  /// New and changed transactions.
   package var entries: [(portfolio: Int64, entry: StoredPortfolio.Entry)] = []
   package var removedEntries: [(portfolio: Int64, number: Int64)] = []
   package var removed: [Int64] = []
@@ -20,11 +20,11 @@ package struct PortfolioBatch: Sendable {
 
 /// Portfolios in the data file. `load` waits for the disk.
 package struct PortfolioStore: Sendable {
-  /// All that there is, for a start.
+  /// The whole content, for a start.
   package struct Contents: Sendable {
     /// By id.
     package var portfolios: [StoredPortfolio] = []
-    /// Portfolios that this version cannot read, with the reason; they are kept as they are.
+    /// Portfolios that this version cannot read, with the reason; they stay in the file unchanged.
     package var unreadable: [(id: Int64, reason: String)] = []
     /// The oldest first.
     package var keys: [StoredPortfolioKey] = []
@@ -100,15 +100,16 @@ package struct PortfolioStore: Sendable {
     value.map { WideDecimal($0).text }
   }
 
-  /// Writes a batch without waiting: `completion` is called on the writer's queue once it is in the file, or is not.
-  /// - Returns: false, and does nothing, where too many batches wait already.
+  /// Writes a batch without waiting. Calls `completion` on the writer's queue when the batch is in the file, or has
+  /// failed.
+  /// - Returns: false, without effect, if too many batches wait already.
   package func submit(
     _ batch: PortfolioBatch, completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
   ) -> Bool {
     file.submit({ try Self.write(batch, $0) }, completion: completion)
   }
 
-  /// The same, waiting.
+  /// Writes a batch and waits for it.
   package func write(_ batch: PortfolioBatch) throws(DataFileError) { try file.write { try Self.write(batch, $0) } }
 
   private static func write(_ batch: PortfolioBatch, _ db: Database) throws {
@@ -126,7 +127,7 @@ package struct PortfolioStore: Sendable {
         positions.description, portfolio.nextNumber, portfolio.revision, portfolio.created.rawValue,
       ])
     }
-    // Numbers are never given twice, those of portfolios that are gone included.
+    // A number is never used twice, even if its portfolio was deleted.
     if let newest = batch.heads.map(\.id).max() {
       try db.execute(sql: "UPDATE portfolio_next SET next = max(next, ?)", arguments: [newest + 1])
     }
@@ -153,7 +154,7 @@ package struct PortfolioStore: Sendable {
     try write(batch.keys, now: batch.now, db)
   }
 
-  /// Adds keys, and takes away what is too old or too many.
+  /// Adds keys, and deletes those that are too old or too many.
   private static func write(_ keys: [StoredPortfolioKey], now: Timestamp, _ db: Database) throws {
     guard !keys.isEmpty else { return }
     for key in keys {

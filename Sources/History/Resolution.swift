@@ -1,6 +1,6 @@
 import MarketData
 
-/// The lengths of the candles that are kept.
+/// The lengths of stored candles.
 package enum Resolution: Int, Sendable, CaseIterable, Comparable {
   case minute, quarter, hour, day
 
@@ -38,7 +38,7 @@ package enum Resolution: Int, Sendable, CaseIterable, Comparable {
 
   var table: String { "candle_\(name)" }
 
-  /// The number of the interval that `time` lies in, counted from 1970.
+  /// The number of the interval that contains `time`, counted from 1970.
   func number(of time: Timestamp) -> Int64 {
     let (quotient, remainder) = time.microseconds.quotientAndRemainder(dividingBy: length)
     return remainder < 0 ? quotient - 1 : quotient

@@ -27,7 +27,7 @@ package struct Retention: Sendable, Equatable {
     }
   }
 
-  /// What lies before this moment is dropped; nil where nothing is.
+  /// Candles before this moment are deleted; nil: none are.
   func cut(_ resolution: Resolution, now: Timestamp) -> Timestamp? {
     self[resolution].map { resolution.start(of: resolution.number(of: now - $0)) }
   }

@@ -1,10 +1,10 @@
 import GRDB
 
 extension SchemaPart {
-  /// Owners, their rules with what is kept of them, and firings.
+  /// Owners, their rules with progress, and firings.
   ///
-  /// A firing's key is its rule and its number, so that it is there once however often it is written. `id` is
-  /// `AlertID.rawValue`, the same bits as a signed integer.
+  /// A firing's key is its rule and its number, so that repeated writes store it once. `id` is `AlertID.rawValue`, the
+  /// same bits as a signed integer.
   package static let alerts = SchemaPart(
     "alerts",
     [
@@ -49,7 +49,7 @@ extension SchemaPart {
             ) STRICT;
             """)
       },
-      // Rows go when they are delivered: without this the next run would give their numbers to others.
+      // Delivered rows are deleted: without this table the next run would use their numbers again.
       Migration("webhook-numbers") { db in
         try db.execute(
           sql: """

@@ -3,10 +3,10 @@ import GRDB
 extension SchemaPart {
   /// Instruments, their candles and gaps, and the newest trades of each.
   ///
-  /// Candles stand in one table per resolution, ordered by instrument and time, so that a chart is one run of pages.
-  /// `start` counts intervals since 1970. Prices and sizes are integers at the scales that the row names
-  /// (256 × price scale + size scale), so that a candle outlives a change of its instrument's scales. A sum that does
-  /// not fit in 64 bits is a blob of 16 bytes, most significant first.
+  /// Each resolution has one table of candles, ordered by instrument and time, so that a chart is one run of pages.
+  /// `start` counts intervals since 1970. Prices and sizes are integers at the scales that the row names (256 × price
+  /// scale + size scale), so that a candle outlives a change of its instrument's scales. A sum that does not fit in 64
+  /// bits is a blob of 16 bytes, most significant first.
   static let candles = SchemaPart(
     "candles",
     [
@@ -58,7 +58,7 @@ extension SchemaPart {
       Migration("last trades") { db in try db.execute(sql: "ALTER TABLE latest ADD COLUMN last_trades BLOB") },
     ])
 
-  /// What a run leaves to the next of its streams; empty while a gateway runs. Whole WebSocket frames are blobs.
+  /// The streams that a run passes to the next one; empty while a gateway runs. Whole WebSocket frames are blobs.
   static let streams = SchemaPart(
     "streams",
     [
@@ -84,7 +84,7 @@ extension SchemaPart {
       }
     ])
 
-  /// What venues call assets, and when each was asked.
+  /// The names of assets at each venue, and the time of each list.
   package static let names = SchemaPart(
     "names",
     [

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of one subsystem in the data file, as the migrations that make them.
+/// The tables of one subsystem in the data file, as the migrations that create them.
 ///
 ///     extension SchemaPart {
 ///       static let alerts = SchemaPart("alerts", [

@@ -1,7 +1,7 @@
 import MarketData
 
 extension Resolution {
-  /// The same length in the market's words.
+  /// The same length as the market's type.
   package var interval: CandleInterval {
     switch self {
     case .minute: .minute
@@ -13,7 +13,7 @@ extension Resolution {
 }
 
 extension StoredCandle {
-  /// A candle of the market's, with the scales that its instrument has now.
+  /// Makes a stored candle of a market's, with the present scales of its instrument.
   package init(_ candle: Candle, of instrument: Instrument) {
     let quality: Quality =
       switch candle.source {
@@ -27,7 +27,7 @@ extension StoredCandle {
       sizeScale: instrument.sizeScale, quality: quality, revision: candle.rev)
   }
 
-  /// The same for the market, at the scales that its instrument has now; nil where it has more digits than those.
+  /// The candle for the market, at the present scales of its instrument; nil if it has more digits.
   package func candle(of instrument: Instrument, _ interval: CandleInterval) -> Candle? {
     guard let candle = rescaled(priceScale: instrument.priceScale, sizeScale: instrument.sizeScale) else { return nil }
     let source: CandleSource =
@@ -44,9 +44,9 @@ extension StoredCandle {
 }
 
 extension HistoryRange {
-  /// The candles with one for each interval between them in which nothing was traded: at the price before it, without
-  /// volume. Intervals that are not covered stay out. O(intervals).
-  /// - Parameter end: up to where intervals may be added.
+  /// The candles, with one for each covered interval without a trade: at the price before it, without volume.
+  /// O(intervals).
+  /// - Parameter end: the end of the time to fill.
   package func filled(_ resolution: Resolution, until end: Timestamp) -> [StoredCandle] {
     guard let first = candles.first else { return [] }
     var result: [StoredCandle] = []

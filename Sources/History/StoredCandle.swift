@@ -3,16 +3,16 @@ import MarketData
 
 /// A stored closed candle, with the scales of its numbers and its source.
 package struct StoredCandle: Sendable, Equatable {
-  /// How far a candle can be trusted. Of two candles of one interval the higher quality is kept, and of equals the
-  /// newer one.
+  /// How reliable a candle is. Of two candles of one interval the one of higher quality is kept, of equal ones the
+  /// newer.
   ///
   /// | own | venue's | kept |
   /// |---|---|---|
-  /// | seen from beginning to end | any | own |
-  /// | a gap lies in it, or it began before the gateway did | one | the venue's |
+  /// | observed from beginning to end | any | own |
+  /// | it contains a gap, or began before the gateway | one | the venue's |
   /// | none: unobserved, or no trade seen | one | the venue's; a later answer of the venue corrects it |
   ///
-  /// A coarser candle is computed from finer ones where those are complete. It is the gateway's own if all of them are.
+  /// A coarser candle is computed from finer ones if those are complete. It is the gateway's own if all of them are.
   package enum Quality: Int64, Sendable, Comparable, CaseIterable {
     /// The gateway's own, of only a part of the interval.
     case partial
@@ -42,9 +42,9 @@ package struct StoredCandle: Sendable, Equatable {
   package var close: Int64
   /// In base units, at the size scale.
   package var volume: Int128
-  /// In quote units, at the price scale plus the size scale; nil where the venue does not say.
+  /// In quote units, at the price scale plus the size scale; nil if the venue does not say.
   package var quoteVolume: Int128?
-  /// Nil where the venue does not say.
+  /// Nil if the venue does not say.
   package var trades: Int64?
   /// Digits after the point of the prices, 0…18.
   package var priceScale: UInt8
@@ -72,7 +72,7 @@ package struct StoredCandle: Sendable, Equatable {
     self.revision = revision
   }
 
-  /// The same candle at other scales; nil where a number would lose digits or not fit.
+  /// The same candle at other scales; nil if a number would lose digits or not fit.
   package func rescaled(priceScale newPrice: UInt8, sizeScale newSize: UInt8) -> StoredCandle? {
     if newPrice == priceScale, newSize == sizeScale { return self }
     var candle = self
@@ -95,7 +95,7 @@ package struct StoredCandle: Sendable, Equatable {
     return candle
   }
 
-  /// `value` × 10^`digits`; nil where digits would be lost or it does not fit.
+  /// `value` × 10^`digits`; nil if digits would be lost or it does not fit.
   private static func shift(_ value: Int128, by digits: Int) -> Int128? {
     var (value, digits) = (value, digits)
     while digits > 0 {

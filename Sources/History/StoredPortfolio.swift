@@ -1,11 +1,11 @@
 import MarketData
 import Portfolio
 
-/// A portfolio as it is kept.
+/// A portfolio as it is stored.
 package struct StoredPortfolio: Sendable, Hashable {
   /// A transaction under its number.
   package struct Entry: Sendable, Hashable {
-    /// Never given twice within the portfolio.
+    /// Never used twice within the portfolio.
     package var number: Int64
     package var transaction: PortfolioTransaction
 
@@ -15,18 +15,18 @@ package struct StoredPortfolio: Sendable, Hashable {
     }
   }
 
-  /// Never given twice.
+  /// Never used twice.
   package var id: Int64
   package var owner: String
-  /// What its owner calls it.
+  /// The name that its owner gave it.
   package var name: String
   package var currency: String
   package var method: CostMethod
   package var positions: [PortfolioContents.Position]
-  /// In the order in which they happened; of equal times by number.
+  /// In order of time; equal times by number.
   package var entries: [Entry]
   package var nextNumber: Int64
-  /// Raised by every change, those of its transactions included.
+  /// Raised by every change, including changes of its transactions.
   package var revision: Int64
   package var created: Timestamp
 
@@ -47,7 +47,7 @@ package struct StoredPortfolio: Sendable, Hashable {
     self.created = created
   }
 
-  /// Puts a transaction where it belongs. O(transactions).
+  /// Inserts a transaction in its order. O(transactions).
   package mutating func insert(_ entry: Entry) {
     let time = entry.transaction.time
     let index = entries.firstIndex { ($0.transaction.time, $0.number) > (time, entry.number) } ?? entries.count
@@ -55,14 +55,14 @@ package struct StoredPortfolio: Sendable, Hashable {
   }
 }
 
-/// A key that a client gave to a request that makes a portfolio or a transaction, and what it made.
+/// An idempotency key of a request that makes a portfolio or a transaction, and what it made.
 package struct StoredPortfolioKey: Sendable, Hashable {
   package var owner: String
   package var key: String
-  /// Of the request: another request under the same key is a mistake.
+  /// The digest of the request: another request with the same key is a mistake.
   package var digest: [UInt8]
   package var portfolio: Int64
-  /// Of the transaction; nil: it made the portfolio.
+  /// The number of the transaction; nil: the request made the portfolio.
   package var number: Int64?
   package var time: Timestamp
 

@@ -3,17 +3,16 @@ import Foundation
 import GRDB
 import MarketData
 
-/// A key that a client gave to a request that makes a rule, and the rule that it made: the same request again makes no
-/// second one.
+/// An idempotency key of a request that makes a rule, and that rule: a repeated request makes no second one.
 package struct StoredRequestKey: Sendable, Hashable {
   /// How long a key is kept, µs.
   package static let lifetime = Microseconds.day
-  /// Keys that are kept of an owner, the newest.
+  /// The most keys of an owner that are kept, the newest ones.
   package static let limitOfOwner = 1_000
 
   package var owner: AlertOwner
   package var key: String
-  /// Of the request: another request under the same key is a mistake.
+  /// The digest of the request: another request with the same key is a mistake.
   package var digest: [UInt8]
   package var alert: AlertID
   package var time: Timestamp
@@ -26,7 +25,7 @@ package struct StoredRequestKey: Sendable, Hashable {
     self.time = time
   }
 
-  /// All that are kept, the oldest first.
+  /// All stored keys, oldest first.
   static func load(_ db: Database) throws -> [StoredRequestKey] {
     try Row.fetchAll(db, sql: "SELECT * FROM alert_request ORDER BY time, owner, key").map { row in
       StoredRequestKey(
@@ -36,7 +35,7 @@ package struct StoredRequestKey: Sendable, Hashable {
     }
   }
 
-  /// Adds keys, and takes away what is too old or too many.
+  /// Adds keys, and deletes those that are too old or too many.
   static func write(_ keys: [StoredRequestKey], now: Timestamp, _ db: Database) throws {
     guard !keys.isEmpty else { return }
     for key in keys {

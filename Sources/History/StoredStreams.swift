@@ -1,14 +1,14 @@
 import Bytes
 import MarketData
 
-/// What a run of the gateway that has ended in order leaves to the next of its streams and sessions.
+/// The streams and sessions that a run of the gateway that ended in order passes to the next one.
 package struct StoredStreams: Sendable, Equatable {
-  /// A stream of trades: its place in the numbering, and its last messages.
+  /// A stream of trades: its numbers, and its last messages.
   package struct Stream: Sendable, Equatable {
     package var number: UInt32
     /// The store's key of its instrument.
     package var symbol: String
-    /// Of its rate class, ms.
+    /// The interval of its rate class, ms.
     package var interval: UInt16
     package var seq: UInt64
     /// Id and time of the last trade that the stream has published; nil if there was none. The next run can continue
@@ -73,8 +73,7 @@ package struct StoredStreams: Sendable, Equatable {
     }
   }
 
-  /// How long after the end of a run the next can continue: no client's session, and no message, is kept for longer,
-  /// µs.
+  /// How long after the end of a run the next one can continue, µs: no session and no message is kept for longer.
   package static let patience = 120 * Microseconds.second
 
   package var epoch: String

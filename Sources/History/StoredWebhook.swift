@@ -2,12 +2,12 @@ import Alerts
 import GRDB
 import MarketData
 
-/// Where an owner's firings are sent.
+/// A receiver of an owner's firings.
 package struct StoredWebhook: Sendable, Hashable {
   package var id: Int64
   package var owner: AlertOwner
   package var url: String
-  /// What requests are signed with. It leaves the gateway once, in the answer that makes the webhook.
+  /// The key that signs requests. It leaves the gateway once, in the answer that creates the webhook.
   package var secret: String
   package var created: Timestamp
 
@@ -28,22 +28,22 @@ package struct StoredWebhook: Sendable, Hashable {
   }
 }
 
-/// A firing that has to be sent to a webhook, or could not be.
+/// A firing that must be sent to a webhook, or was given up.
 package struct StoredDelivery: Sendable, Hashable {
   /// In the order of the firings.
   package var id: Int64
   package var webhook: Int64
   package var alert: AlertID
   package var number: UInt32
-  /// JSON, as it is sent.
+  /// The JSON to send.
   package var body: String
   package var created: Timestamp
   package var attempts = 0
-  /// When it is tried next.
+  /// When the next attempt is due.
   package var next: Timestamp
   /// Why the last attempt failed.
   package var reason: String?
-  /// When it was given up; nil: it is not.
+  /// When it was given up; nil: it was not.
   package var dead: Timestamp?
 
   package init(
@@ -73,7 +73,7 @@ package struct StoredDelivery: Sendable, Hashable {
   }
 }
 
-/// What happened to webhooks and their deliveries in one turn.
+/// The changes of webhooks and their deliveries in one turn.
 package struct WebhookBatch: Sendable {
   package var made: [StoredWebhook] = []
   /// With all their deliveries.
@@ -82,7 +82,7 @@ package struct WebhookBatch: Sendable {
   package var deliveries: [Int64: StoredDelivery] = [:]
   /// Delivered, or forgotten.
   package var done: Set<Int64> = []
-  /// The next of both that nothing has had; none goes to two.
+  /// The next unused numbers of both; no number is used twice.
   package var nextWebhook: Int64 = 1
   package var nextDelivery: Int64 = 1
 
@@ -90,7 +90,7 @@ package struct WebhookBatch: Sendable {
 
   package var isEmpty: Bool { made.isEmpty && removed.isEmpty && deliveries.isEmpty && done.isEmpty }
 
-  /// What could not be written, and what came after it.
+  /// Joins a batch that could not be written with the one after it.
   package func followed(by next: WebhookBatch) -> WebhookBatch {
     var all = self
     all.made += next.made

@@ -2,7 +2,7 @@ import Bytes
 import GRDB
 import MarketData
 
-/// A document as it is kept.
+/// A document as it is stored.
 package struct StoredDocument: Sendable, Equatable {
   package var topic: String
   package var number: UInt64
@@ -25,7 +25,7 @@ package struct StoredDocument: Sendable, Equatable {
 /// Published documents in the data file. `load` waits for the disk.
 package struct TopicStore: Sendable {
   package let file: DataFile
-  /// Documents, and bytes of them, that are kept of a topic; the newest always is.
+  /// The most documents of a topic, and their most bytes; the newest document is always kept.
   package let kept: Int
   package let bytes: Int
 
@@ -53,9 +53,9 @@ package struct TopicStore: Sendable {
     }
   }
 
-  /// Writes documents without waiting, and forgets older ones of their topics: `completion` is called on the writer's
-  /// queue once they are in the file, or are not. Batches are written in the order in which they were given.
-  /// - Returns: false, and does nothing, where too many batches wait already.
+  /// Writes documents without waiting, and deletes older ones of their topics. Calls `completion` on the writer's queue
+  /// when they are in the file, or have failed. Batches are written in the order of their submission.
+  /// - Returns: false, without effect, if too many batches wait already.
   package func submit(
     _ documents: [StoredDocument], completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
   ) -> Bool {

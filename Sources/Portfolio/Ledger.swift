@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What happened to one asset of a portfolio. Sums of money are in the portfolio's currency.
+/// A transaction with one asset of a portfolio. Sums of money are in the portfolio's currency.
 package struct PortfolioTransaction: Sendable, Hashable {
   package enum Kind: String, Sendable, Hashable, CaseIterable {
     case buy, sell, deposit, withdrawal
@@ -13,9 +13,9 @@ package struct PortfolioTransaction: Sendable, Hashable {
   package var asset: String
   /// Above 0.
   package var quantity: Decimal64
-  /// Of one unit. Needed for buys and sells; of a deposit what it cost, where that is known.
+  /// The price of one unit. Required for buys and sells; for a deposit, the cost of a unit if it is known.
   package var price: Decimal64?
-  /// Paid in money on top, 0 or more.
+  /// The additional fee in money, 0 or more.
   package var fee: Decimal64?
   package var time: Timestamp
 
@@ -31,9 +31,9 @@ package struct PortfolioTransaction: Sendable, Hashable {
   }
 }
 
-/// Which of the units bought are sold first.
+/// Which of the bought units are sold first.
 package enum CostMethod: String, Sendable, Hashable, CaseIterable {
-  /// All have the mean cost.
+  /// All units have the mean cost.
   case average
   /// The oldest.
   case fifo
@@ -41,11 +41,11 @@ package enum CostMethod: String, Sendable, Hashable, CaseIterable {
 
 /// Why a transaction was refused.
 package enum LedgerError: Error, Sendable, Equatable {
-  /// A quantity that is not above 0, a price or fee below 0, or a buy or sell without a price.
+  /// The quantity is not above 0, the price or a fee is below 0, or a buy or sell has no price.
   case invalid(field: String, reason: String)
-  /// More is taken out than there is.
+  /// The transaction removes more than there is.
   case oversold(asset: String)
-  /// Beyond 77 digits.
+  /// A result has more than 77 digits.
   case overflow
 }
 
@@ -59,7 +59,7 @@ package struct AssetLedger: Sendable, Hashable {
     var cost: WideDecimal
   }
 
-  /// Digits after the point of a partial cost.
+  /// The digits after the point of a partial cost.
   package static let costDigits = 18
 
   package let asset: String
@@ -67,15 +67,15 @@ package struct AssetLedger: Sendable, Hashable {
   /// The asset is the portfolio's currency: a unit costs 1.
   package let isCurrency: Bool
   package private(set) var quantity = WideDecimal.zero
-  /// What the quantity cost, fees included.
+  /// The cost of the quantity, fees included.
   package private(set) var cost = WideDecimal.zero
-  /// Proceeds of sales less fees and less what was sold had cost.
+  /// The proceeds of sales minus fees and minus the cost of the sold units.
   package private(set) var realised = WideDecimal.zero
   /// Fees in money.
   package private(set) var fees = WideDecimal.zero
-  /// A deposit came without a price, and not all has gone since: `cost` is too low.
+  /// Units of a deposit without a price remain, so `cost` is too low.
   package private(set) var isCostKnown = true
-  /// Something of unknown cost was sold.
+  /// Units of unknown cost were sold.
   package private(set) var isRealisedKnown = true
   /// The oldest first.
   private var lots: [Lot] = []
@@ -87,7 +87,7 @@ package struct AssetLedger: Sendable, Hashable {
     isCurrency = asset == currency
   }
 
-  /// - Throws: and then nothing has changed.
+  /// - Throws: an error; then nothing has changed.
   package mutating func apply(_ transaction: PortfolioTransaction) throws(LedgerError) {
     try Self.validate(transaction)
     var new = self
@@ -101,7 +101,7 @@ package struct AssetLedger: Sendable, Hashable {
     self = new
   }
 
-  /// The same without a copy to go back to: after an error the ledger is of no more use. O(1), amortised.
+  /// Applies a transaction without a backup copy: after an error the ledger is invalid. Amortised O(1).
   fileprivate mutating func applyInPlace(_ transaction: PortfolioTransaction) throws(LedgerError) {
     try Self.validate(transaction)
     do {
@@ -159,7 +159,7 @@ package struct AssetLedger: Sendable, Hashable {
     }
   }
 
-  /// Takes units out; answers what they had cost.
+  /// Removes units; returns their cost.
   private mutating func remove(_ amount: WideDecimal) throws(Failure) -> WideDecimal {
     let rest = try Self.exact { () throws(WideDecimal.Failure) in try quantity.minus(amount) }
     guard !rest.isBelowZero else { throw .ledger(.oversold(asset: asset)) }
@@ -217,7 +217,7 @@ package struct AssetLedger: Sendable, Hashable {
 package struct PortfolioLedger: Sendable, Hashable {
   package let currency: String
   package let method: CostMethod
-  /// In the order in which the assets first came.
+  /// In the order of each asset's first transaction.
   package private(set) var assets: [AssetLedger] = []
   private var indices: [String: Int] = [:]
 
@@ -227,7 +227,7 @@ package struct PortfolioLedger: Sendable, Hashable {
   }
 
   /// Sums all transactions of a portfolio. O(transactions).
-  /// - Parameter transactions: in the order in which they happened.
+  /// - Parameter transactions: in the order of time.
   package init(
     currency: String, method: CostMethod, _ transactions: some Sequence<PortfolioTransaction>
   ) throws(LedgerError) {
@@ -245,8 +245,8 @@ package struct PortfolioLedger: Sendable, Hashable {
     }
   }
 
-  /// Transactions are applied in the order in which they happened: the caller sorts them.
-  /// - Throws: and then nothing has changed.
+  /// Transactions are applied in order: the caller sorts them by time.
+  /// - Throws: an error; then nothing has changed.
   package mutating func apply(_ transaction: PortfolioTransaction) throws(LedgerError) {
     if let index = indices[transaction.asset] { return try assets[index].apply(transaction) }
     var ledger = AssetLedger(asset: transaction.asset, currency: currency, method: method)

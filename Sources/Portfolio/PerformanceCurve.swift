@@ -1,13 +1,13 @@
 import Bytes
 import MarketData
 
-/// What a portfolio was worth at a row of moments: the quantities that it had then, at the prices of then.
+/// The value of a portfolio at several moments: the quantities of each moment at the prices of that moment.
 package enum PerformanceCurve {
-  /// How the quantity of one asset went, and its prices in the reporting currency.
+  /// The quantities of one asset over time, and its prices in the reporting currency.
   package struct Asset: Sendable, Hashable {
-    /// From each time on, in order; before the first there was none.
+    /// The quantity from each time on, in order; 0 before the first.
     package var quantities: [(time: Timestamp, quantity: WideDecimal)]
-    /// One for each moment; nil: not observed.
+    /// A price for each moment; nil: not observed.
     package var prices: [WideDecimal?]
 
     package init(quantities: [(time: Timestamp, quantity: WideDecimal)], prices: [WideDecimal?]) {
@@ -23,8 +23,8 @@ package enum PerformanceCurve {
     package func hash(into hasher: inout Hasher) { hasher.combine(prices) }
   }
 
-  /// A value for each of `moments` (in order), rounded as sums are; nil where the price of something held was not
-  /// observed. O(assets × (moments + transactions)).
+  /// A value for each of `moments` (in order), rounded like sums; nil if the price of a held asset was not observed.
+  /// O(assets × (moments + transactions)).
   package static func values(_ assets: [Asset], at moments: [Timestamp]) -> [WideDecimal?] {
     var sums: [WideDecimal?] = Array(repeating: .zero, count: moments.count)
     for asset in assets {

@@ -3,12 +3,12 @@ import MarketData
 
 /// Holdings and positions at one moment, without the transactions that led to them.
 package struct PortfolioContents: Sendable, Hashable {
-  /// So much of an asset.
+  /// A quantity of an asset.
   package struct Holding: Sendable, Hashable {
     package var asset: String
     /// Above 0.
     package var quantity: Decimal64
-    /// What all of it cost, in the portfolio's currency; nil: not known.
+    /// The cost of the whole quantity, in the portfolio's currency; nil: unknown.
     package var cost: Decimal64?
 
     package init(asset: String, quantity: Decimal64, cost: Decimal64? = nil) {
@@ -40,12 +40,12 @@ package struct PortfolioContents: Sendable, Hashable {
     }
   }
 
-  /// Holdings at most.
+  /// The most holdings.
   package static let holdingLimit = 100
-  /// Positions at most.
+  /// The most positions.
   package static let positionLimit = 50
 
-  /// Of costs and, where nothing else is asked for, of the report.
+  /// The currency of costs and, by default, of the report.
   package var currency: String
   package var holdings: [Holding]
   package var positions: [Position]
@@ -56,7 +56,7 @@ package struct PortfolioContents: Sendable, Hashable {
     self.positions = positions
   }
 
-  /// What it costs to value, in lines.
+  /// The cost of a valuation, in lines.
   package var lines: Int { holdings.count + positions.count }
 
   /// Whether `name` can be an asset: 1 to 24 visible ASCII characters without `:`, as in symbols.
@@ -66,11 +66,11 @@ package struct PortfolioContents: Sendable, Hashable {
   }
 }
 
-/// Why a portfolio or a transaction cannot be read.
+/// A mistake in the JSON of a portfolio or a transaction.
 package struct PortfolioFormError: Error, Sendable, Equatable {
   /// The field, as in `holdings[2].quantity`.
   package var field: String
-  /// What it must be.
+  /// What the value must be.
   package var reason: String
 
   package init(_ field: String, _ reason: String) {
@@ -79,7 +79,7 @@ package struct PortfolioFormError: Error, Sendable, Equatable {
   }
 }
 
-/// Reads holdings, positions and transactions from JSON. Every field is known and given once; each error names its
+/// Reads holdings, positions and transactions from JSON. Unknown and repeated fields are errors; each error names its
 /// field.
 package enum PortfolioForm {
   /// `[{"asset":"BTC","quantity":"0.5","cost":"20000"}]`, each asset once.
@@ -90,7 +90,7 @@ package enum PortfolioForm {
       try object.check(["asset", "quantity", "cost"], path)
       let asset = try object.asset(path)
       guard seen.insert(asset).inserted else {
-        throw PortfolioFormError(path + ".asset", "\(asset) stands there twice")
+        throw PortfolioFormError(path + ".asset", "\(asset) appears twice")
       }
       return PortfolioContents.Holding(
         asset: asset, quantity: try object.positive("quantity", path), cost: try object.number("cost", path))
@@ -170,7 +170,7 @@ package enum PortfolioForm {
   }
 }
 
-/// The fields of one small JSON object, unread.
+/// The fields of one small JSON object, not parsed yet.
 private struct FormObject {
   private enum Value {
     case string(String)
@@ -203,9 +203,9 @@ private struct FormObject {
       let place = path.isEmpty ? "" : path + "."
       guard known.contains(field.name) else {
         throw PortfolioFormError(
-          place + field.name.prefix(40), "no such field; there are: " + known.joined(separator: ", "))
+          place + field.name.prefix(40), "is not a field; the fields are: " + known.joined(separator: ", "))
       }
-      guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "stands there twice") }
+      guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "appears twice") }
     }
   }
 
@@ -224,7 +224,7 @@ private struct FormObject {
     return asset
   }
 
-  /// 0 or more, bare or in quotes.
+  /// A number of 0 or more, with or without quotes.
   func number(_ name: String, _ path: String) throws(PortfolioFormError) -> Decimal64? {
     guard let value = fields.first(where: { $0.name == name })?.value else { return nil }
     let bytes: [UInt8]

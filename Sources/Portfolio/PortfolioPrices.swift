@@ -1,17 +1,17 @@
 import Bytes
 import MarketData
 
-/// Prices for portfolios as the markets have them at one moment: what assets are worth in currencies, and marks of
-/// positions. Each is computed once, however many portfolios hold it.
+/// The prices for portfolios at one moment: the values of assets in currencies, and the marks of positions. Each is
+/// computed once for all portfolios.
 ///
-/// Live markets come first, by the ways of `ConversionTable`. Where they lead nowhere, markets that are not live are
-/// taken too, and the price says that it is stale.
+/// It first uses live markets, with the paths of `ConversionTable`. If they do not connect the two assets, it also uses
+/// markets that are not live, and marks the price as stale.
 package struct PortfolioPrices {
-  /// A market as it was gathered.
+  /// A market's values at the moment.
   package struct Market: Sendable {
-    /// `isLive`: its feed is, and its book is in sync.
+    /// `isLive`: its feed is live, and its book is in sync.
     package var market: VenueMarket
-    /// Whether its feed is live, whatever its book.
+    /// Whether its feed is live, regardless of its book.
     package var isFeedLive: Bool
 
     package init(_ market: VenueMarket, isFeedLive: Bool) {
@@ -31,12 +31,12 @@ package struct PortfolioPrices {
     }
   }
 
-  /// A price with where it comes from.
+  /// A price with its source.
   package struct Rate: Sendable, Equatable {
     package var reading: PriceReading
-    /// The symbols of the markets on the way.
+    /// The symbols of the markets on the path.
     package var path: [String]
-    /// When the oldest price on the way was made; nil from a currency to itself.
+    /// The time of the oldest price on the path; nil from a currency to itself.
     package var oldest: Timestamp?
 
     static let none = Rate(reading: PriceReading(nil), path: [], oldest: nil)
@@ -44,7 +44,7 @@ package struct PortfolioPrices {
 
   private let markets: [Market]
   private let live: ConversionTable
-  /// Of all markets, made when it is first needed.
+  /// The table of all markets, made on first use.
   private var all: ConversionTable?
   private var rates: [Pair: Rate] = [:]
   private var marks: [String: Rate] = [:]
@@ -57,7 +57,7 @@ package struct PortfolioPrices {
     for (index, market) in markets.enumerated() { indices[market.market.instrument.symbol] = index }
   }
 
-  /// What one unit of an asset is worth in a currency, now and 24 h ago. O(markets) the first time.
+  /// The value of one unit of an asset in a currency, now and 24 h ago. O(markets) the first time.
   package mutating func rate(_ pair: Pair) -> Rate {
     if let known = rates[pair] { return known }
     let rate = find(pair)
@@ -85,7 +85,7 @@ package struct PortfolioPrices {
       reading: PriceReading(found.rate, dayOpen: found.dayOpen, trust: trust), path: found.path, oldest: found.oldest)
   }
 
-  /// The price at which a position in a market stands: the middle of a live book, else the last trade.
+  /// The mark of a position in a market: the middle of a live book, otherwise the last trade.
   package mutating func mark(_ symbol: String) -> Rate {
     if let known = marks[symbol] { return known }
     var rate = Rate.none
@@ -107,12 +107,12 @@ package struct PortfolioPrices {
     return rate
   }
 
-  /// What a position's market is quoted in; nil where the market is not known.
+  /// The quote currency of a position's market; nil if the market is unknown.
   package func quoteCurrency(of symbol: String) -> String? {
     indices[symbol].map { markets[$0].market.instrument.quote }
   }
 
-  /// Exact, with one digit more than the prices where it takes one; nil if that does not fit.
+  /// The exact middle, with one more digit than the prices if necessary; nil if that does not fit.
   private static func middle(_ quote: Quote, _ scale: UInt8) -> Decimal64? {
     let (sum, overflow) = quote.bid.addingReportingOverflow(quote.ask)
     guard !overflow else { return nil }
@@ -123,21 +123,21 @@ package struct PortfolioPrices {
   }
 }
 
-/// A portfolio's contents at the prices of one moment, with the markets that made them.
+/// A portfolio's contents at the prices of one moment, with the used markets.
 package struct PricedPortfolio: Sendable, Equatable {
   package var valuation: Valuation
   package var currency: String
-  /// When the price of each holding and position was made; nil where it is live or missing.
+  /// The time of the price of each holding and position; nil if the price is live or missing.
   package var staleSince: [Timestamp?]
-  /// The markets that took part, each once, in the order of their symbols.
+  /// The used markets, each once, in the order of their symbols.
   package var symbols: [String]
 
   private static let zero = Decimal64(mantissa: 0, scale: 0)
 
-  /// Values contents. O(lines), with prices that are computed already.
+  /// Values contents. O(lines) if the prices are already computed.
   /// - Parameters:
-  ///   - realised: what sales have made, by asset, in the contents' currency; nil: nothing is known of sales.
-  ///   - currency: of the report.
+  ///   - realised: the realised profit by asset, in the contents' currency; nil: unknown.
+  ///   - currency: the currency of the report.
   package init(
     _ contents: PortfolioContents, ledger: PortfolioLedger? = nil, in currency: String,
     at prices: inout PortfolioPrices
@@ -151,7 +151,7 @@ package struct PricedPortfolio: Sendable, Equatable {
       _ price: PortfolioPrices.Rate
     ) {
       var price = price
-      // What is sold needs no price.
+      // A sold asset needs no price.
       if quantity.isZero {
         price = .init(reading: PriceReading(price.reading.price ?? Self.zero), path: [], oldest: nil)
       }

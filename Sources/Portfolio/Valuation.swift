@@ -1,22 +1,22 @@
 import Bytes
 import MarketData
 
-/// How far a price or a sum can be trusted. The greater is the worse.
+/// How reliable a price or a sum is. The greater state is the worse one.
 package enum PriceTrust: String, Sendable, Hashable, CaseIterable, Comparable {
   case live
-  /// The last known; its market says nothing new, or is not in sync.
+  /// The last known price; its market is not live or not in sync.
   case stale
-  /// There is none: the line has no value, and the total lacks it.
+  /// There is no price: the line has no value, and the total does not include it.
   case missing
 
   package static func < (a: PriceTrust, b: PriceTrust) -> Bool { a.rank < b.rank }
   private var rank: Int { self == .live ? 0 : self == .stale ? 1 : 2 }
 }
 
-/// A price as the market has it, or a rate of exchange.
+/// A market's price, or an exchange rate.
 package struct PriceReading: Sendable, Hashable {
   package var price: Decimal64?
-  /// 24 h ago; nil: not known.
+  /// The price 24 h ago; nil: unknown.
   package var dayOpen: Decimal64?
   package var trust: PriceTrust
 
@@ -26,23 +26,23 @@ package struct PriceReading: Sendable, Hashable {
     self.trust = price == nil ? .missing : trust
   }
 
-  /// Between a currency and itself.
+  /// The rate between a currency and itself.
   package static let one = PriceReading(
     Decimal64(mantissa: 1, scale: 0), dayOpen: Decimal64(mantissa: 1, scale: 0))
 }
 
-/// A holding with what its market says.
+/// A holding with its market's prices.
 package struct HoldingReading: Sendable, Hashable {
   package var asset: String
   package var quantity: WideDecimal
-  /// In the portfolio's currency; nil: not known.
+  /// The cost in the portfolio's currency; nil: unknown.
   package var cost: WideDecimal?
   package var realised: WideDecimal?
-  /// Of one unit, in the currency of its market.
+  /// The price of one unit, in the currency of its market.
   package var price: PriceReading
-  /// From that currency to the reporting currency.
+  /// The rate from that currency to the reporting currency.
   package var rate: PriceReading
-  /// From the portfolio's currency to the reporting currency.
+  /// The rate from the portfolio's currency to the reporting currency.
   package var costRate: PriceReading
 
   package init(
@@ -59,7 +59,7 @@ package struct HoldingReading: Sendable, Hashable {
   }
 }
 
-/// A leveraged position with what its market says.
+/// A leveraged position with its market's prices.
 package struct PositionReading: Sendable, Hashable {
   package enum Side: String, Sendable, Hashable, CaseIterable { case long, short }
   package var symbol: String
@@ -70,7 +70,7 @@ package struct PositionReading: Sendable, Hashable {
   package var leverage: Decimal64
   /// Above 0.
   package var entry: Decimal64
-  /// The mean of a live book's best bid and ask, else the last price.
+  /// The mean of a live book's best bid and ask, otherwise the last price.
   package var mark: PriceReading
   package var rate: PriceReading
 
@@ -88,14 +88,14 @@ package struct PositionReading: Sendable, Hashable {
   }
 }
 
-/// A holding's line. What is not known is nil.
+/// A holding's line. Unknown values are nil.
 package struct HoldingLine: Sendable, Hashable {
   package var asset: String
   package var quantity: WideDecimal
-  /// In the reporting currency, of one unit.
+  /// The price of one unit, in the reporting currency.
   package var price: WideDecimal?
   package var value: WideDecimal?
-  /// Percent of the total's holdings, 4 digits.
+  /// The percentage of all holdings, with 4 digits.
   package var share: WideDecimal?
   package var dayProfit: WideDecimal?
   package var dayPercent: WideDecimal?
@@ -115,14 +115,14 @@ package struct PositionLine: Sendable, Hashable {
   package var mark: Decimal64?
   /// In the reporting currency.
   package var unrealised: WideDecimal?
-  /// Of the margin, 4 digits.
+  /// The percentage of the margin, with 4 digits.
   package var unrealisedPercent: WideDecimal?
   package var trust: PriceTrust
 }
 
-/// What a portfolio is worth at one moment.
+/// The value of a portfolio at one moment.
 ///
-/// Sums are exact and rounded once, half to even, when they are shown: to `digits` after the point.
+/// Sums are exact. They are rounded once, half to even, to `digits` after the point, when they are shown.
 package struct Valuation: Sendable, Hashable {
   /// Digits after the point of sums of money.
   package static let digits = 8
@@ -131,7 +131,7 @@ package struct Valuation: Sendable, Hashable {
 
   package var holdings: [HoldingLine]
   package var positions: [PositionLine]
-  /// All holdings that have a value, and what positions have made.
+  /// The values of all holdings that have one, plus the profit of positions.
   package var value: WideDecimal
   /// The profit of 24 h of the holdings whose earlier price is known.
   package var dayProfit: WideDecimal?
@@ -139,12 +139,12 @@ package struct Valuation: Sendable, Hashable {
   package var cost: WideDecimal?
   package var unrealised: WideDecimal?
   package var realised: WideDecimal?
-  /// The worst of all lines.
+  /// The worst state of all lines.
   package var trust: PriceTrust
 }
 
 extension Valuation {
-  /// O(lines). What does not fit in 77 digits is missing, and marked so.
+  /// O(lines). A value of more than 77 digits is missing, and marked so.
   package init(_ holdings: [HoldingReading], _ positions: [PositionReading] = []) {
     var sum = Sum()
     var exact: [HoldingLine] = []
@@ -177,7 +177,7 @@ extension Valuation {
     var positions = WideDecimal.zero
     var dayProfit: WideDecimal?
     var dayOpen: WideDecimal?
-    /// Of the holdings; nil as soon as one is not known.
+    /// The cost of the holdings; nil if any is unknown.
     var cost: WideDecimal? = .zero
     var unrealised: WideDecimal? = .zero
     var realised: WideDecimal? = .zero

@@ -1,17 +1,17 @@
 import Bytes
 
-/// An exact decimal number of up to 77 digits: sums and products lose nothing, or say that they do not fit.
+/// An exact decimal number of up to 77 digits: sums and products are exact, or throw if they do not fit.
 ///
 /// Quotients are the only inexact results: they are rounded half to even at a number of digits that the caller states.
 package struct WideDecimal: Sendable, Hashable {
-  /// What arithmetic throws.
+  /// The errors of arithmetic.
   package enum Failure: Error, Sendable, Equatable {
-    /// More than 77 digits, or more than `scaleLimit` after the point.
+    /// The result has more than 77 digits, or more than `scaleLimit` after the point.
     case overflow
     case divisionByZero
   }
 
-  /// Digits after the point at most.
+  /// The most digits after the point.
   package static let scaleLimit = 72
 
   private var isNegative: Bool
@@ -44,7 +44,7 @@ package struct WideDecimal: Sendable, Hashable {
   package var isZero: Bool { magnitude.isZero }
   package var isBelowZero: Bool { isNegative }
 
-  /// The same number without zeros at its end.
+  /// The same number without trailing zeros.
   package var trimmed: WideDecimal {
     var (rest, scale) = (magnitude, scale)
     while scale > 0 {
@@ -75,7 +75,7 @@ package struct WideDecimal: Sendable, Hashable {
 
   package func times(_ other: WideDecimal) throws(Failure) -> WideDecimal {
     guard let product = magnitude.multiplied(by: other.magnitude) else {
-      // Zeros at the ends may be what does not fit.
+      // The result may fit without the trailing zeros of its factors.
       let (a, b) = (trimmed, other.trimmed)
       guard a.scale < scale || b.scale < other.scale else { throw .overflow }
       return try a.times(b)
@@ -91,7 +91,7 @@ package struct WideDecimal: Sendable, Hashable {
   /// The quotient with `digits` digits after the point, rounded half to even.
   package func divided(by other: WideDecimal, digits: Int) throws(Failure) -> WideDecimal {
     guard !other.isZero else { throw .divisionByZero }
-    // (a × 10^-s) ÷ (b × 10^-t) = (a ÷ b) × 10^(t − s), wanted as a count of 10^-digits.
+    // (a × 10^-s) ÷ (b × 10^-t) = (a ÷ b) × 10^(t − s), in units of 10^-digits.
     let shift = digits + other.scale - scale
     var (a, b) = (magnitude, other.magnitude)
     if shift >= 0 { a = try Self.raise(a, by: shift) } else { b = try Self.raise(b, by: -shift) }
@@ -140,10 +140,10 @@ package struct WideDecimal: Sendable, Hashable {
 }
 
 extension WideDecimal {
-  /// Appends the number in decimal digits, without zeros at its end.
+  /// Appends the number in decimal digits, without trailing zeros.
   package func append(to out: inout ByteBuffer) {
     if scale <= Int(DecimalText.scaleLimit), let word = magnitude.word, var value = Int64(exactly: word) {
-      // What money mostly is: no allocation.
+      // Most sums of money take this path, without an allocation.
       var digits = scale
       while digits > 0, value % 10 == 0 {
         value /= 10

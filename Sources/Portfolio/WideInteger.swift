@@ -1,6 +1,6 @@
 /// An unsigned integer of 256 bits: 77 decimal digits, for products of three 18-digit decimals with room for sums.
 struct WideInteger: Sendable, Hashable, Comparable {
-  /// The lowest first.
+  /// The lowest word is first.
   var words: InlineWords
 
   /// Four words, in place.
@@ -36,7 +36,7 @@ struct WideInteger: Sendable, Hashable, Comparable {
   private init(words: InlineWords) { self.words = words }
 
   var isZero: Bool { words.a | words.b | words.c | words.d == 0 }
-  /// The number, if it fits in a word.
+  /// The number, if it fits in one word.
   var word: UInt64? { words.b | words.c | words.d == 0 ? words.a : nil }
   var isOdd: Bool { words.a & 1 != 0 }
   /// Used words, 0…4.
@@ -125,7 +125,7 @@ struct WideInteger: Sendable, Hashable, Comparable {
     guard self >= divisor else { return (.zero, self) }
     let shift = divisor.words[n - 1].leadingZeroBitCount
     let v = divisor.shifted(left: shift).low
-    // One word more than there are: u[4].
+    // One more word than the number has: u[4].
     let (low, top) = shifted(left: shift)
     var u = [low.words.a, low.words.b, low.words.c, low.words.d, top]
     var quotient = InlineWords()
@@ -136,7 +136,7 @@ struct WideInteger: Sendable, Hashable, Comparable {
       } else {
         var rest: UInt64
         (guess, rest) = v.words[n - 1].dividingFullWidth((u[j + n], u[j + n - 1]))
-        // At most two too large.
+        // The estimate is at most two too large.
         while true {
           let product = guess.multipliedFullWidth(by: v.words[n - 2])
           guard product.high > rest || (product.high == rest && product.low > u[j + n - 2]) else { break }
@@ -147,7 +147,7 @@ struct WideInteger: Sendable, Hashable, Comparable {
         }
       }
       if Self.subtract(v, n, times: guess, from: &u, at: j) {
-        // Still too large: add back until it is not.
+        // If it is still too large, add back.
         repeat { guess -= 1 } while !Self.add(v, n, to: &u, at: j)
       }
       quotient[j] = guess

@@ -1,6 +1,6 @@
 import MarketData
 
-/// Where an instrument's state lives and what is known of it.
+/// An instrument with the location of its state.
 package struct DirectoryEntry: Sendable {
   /// The loop that owns its market state.
   package var loop: Int
@@ -16,13 +16,13 @@ package struct DirectoryEntry: Sendable {
   }
 }
 
-/// Every instrument by symbol, one directory a loop. What wildcards stand for is found once and kept until an
-/// instrument is new.
+/// Every instrument by symbol; each loop has a directory. The symbols of a pattern are stored until an instrument is
+/// added.
 package struct Directory: Sendable {
   /// Symbols in their order.
   private struct Index {
     var byVenue: [Substring: [String]] = [:]
-    /// By what follows the colon.
+    /// By the part after the colon.
     var byName: [Substring: [String]] = [:]
   }
 
@@ -32,18 +32,18 @@ package struct Directory: Sendable {
       revision &+= 1
     }
   }
-  /// Raised with every change of the entries.
+  /// Grows with each change of the entries.
   private(set) var revision: UInt64 = 0
-  /// Venue names that are configured, with or without instruments yet.
+  /// The names of the configured venues, also of those without instruments yet.
   package var venues: [String] = []
-  /// What assets are called.
+  /// The names of assets.
   package var names = AssetNames()
   private var index: Index?
-  /// How often the index was made. For tests.
+  /// How often the index was built. For tests.
   private(set) var indexings = 0
   package init() {}
 
-  /// Adds an instrument, or what is new of one. O(1).
+  /// Adds an instrument, or replaces one. O(1).
   package mutating func update(_ entry: DirectoryEntry) {
     let symbol = entry.instrument.symbol
     let kept = entries[symbol] == nil ? nil : index
@@ -60,7 +60,7 @@ package struct Directory: Sendable {
     return venue == "*" ? indexed().byName[name] ?? [] : []
   }
 
-  /// Whether a venue has told its instruments. O(1) as `symbols(matching:)`.
+  /// Whether the instruments of a venue are known. O(1), like `symbols(matching:)`.
   mutating func hasInstruments(of venue: Substring) -> Bool { indexed().byVenue[venue] != nil }
 
   private mutating func indexed() -> Index {

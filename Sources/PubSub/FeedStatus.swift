@@ -17,15 +17,15 @@ package enum FeedState: String, Sendable, CaseIterable {
 
 /// Where a feed's prices come from.
 package enum DataSource: String, Sendable, CaseIterable {
-  /// The venue, as it says them.
+  /// The venue's present prices.
   case live
   /// A simulated exchange.
   case simulated
   /// A recording.
   case replayed
 
-  /// Appends `,"simulated":true` where prices are not a venue's present ones, and `,"replayed":true` where they are old
-  /// ones.
+  /// Appends `,"simulated":true` if prices are not a venue's present ones, and `,"replayed":true` if they are from a
+  /// recording.
   package func append(to out: inout ByteBuffer) {
     switch self {
     case .live: break
@@ -42,19 +42,20 @@ package struct FeedStatus: Sendable, Equatable {
   package var state: FeedState
   /// Since when it is in this state.
   package var since: Timestamp
-  /// Why it came into this state, for people: `closed by the venue (1006)`.
+  /// The reason for this state, for people: `closed by the venue (1006)`.
   package var reason: String?
   /// The number of the reconnection attempt; nil while connected.
   package var attempt: Int?
   /// The time of the last market data, or of the venue's last own heartbeat; answers to pings do not count. Its age is
   /// computed when a message is encoded.
   package var lastMessage: Timestamp?
-  /// The last hole in the data, if there was one: from the last message before to the first after it (nil: still open).
+  /// The last gap in the data, if there was one: from the last message before it to the first after it (nil: it
+  /// continues).
   package var gapFrom: Timestamp?
   package var gapTo: Timestamp?
   /// Symbols whose books are not in sync, with the reason: `kraken:BTC-USD` → `checksum mismatch`.
   package var syncing: [String: String]
-  /// Symbols that the venue refused, and why.
+  /// Symbols that the venue refused, with the reason.
   package var failed: [String: String]
 
   package init(venue: String, state: FeedState, since: Timestamp) {

@@ -10,25 +10,25 @@ import WebSocket
 /// `seq` starts above that of every stream that the publisher has given up, so for a client no position decreases
 /// within the epoch.
 package final class StreamPublisher {
-  /// Streams without subscribers that are kept for the case that someone comes back.
+  /// The number of streams without subscribers that are kept for returning clients.
   package static let idleStreamLimit = 4_096
 
   package let loop: Int
   package let loops: Int
-  /// Of the numbers. Runs of the gateway share it where nothing of the numbering is lost between them.
+  /// The epoch of the numbers. Runs of the gateway share it if the numbering was not lost between them.
   package let epoch: String
-  /// Of this run, as the epoch is not: revisions start again with it.
+  /// The name of this run, with which revisions restart. Runs may share an epoch.
   package let run: String
 
   var markets: [PublishedMarket] = []
-  /// By number / `loops`; the first place is unused, so that no stream has the number 0.
+  /// The streams by number / `loops`; the first place is unused, so that no stream has the number 0.
   var streams: [PublishedStream?] = [nil]
   var byKey: [StreamKey: PublishedStream] = [:]
-  /// Numbers that streams of an earlier run may still take up.
+  /// Numbers that are reserved for streams of an earlier run.
   var reserved: Set<UInt32>
-  /// Where the next new stream is looked for a place.
+  /// Where the search for the next free place begins.
   private var nextPlace = 1
-  /// Streams of an earlier run that run without subscribers until then, in the order of time.
+  /// Streams of an earlier run that run without subscribers until a time, in the order of time.
   var held: [(stream: PublishedStream, until: Timestamp)] = []
   /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are
   /// streams.
@@ -43,7 +43,7 @@ package final class StreamPublisher {
   /// Book streams to be flushed at the end of the batch.
   var touched: [PublishedStream] = []
 
-  /// Of all streams' rings; for metrics, too.
+  /// The bytes of all streams' rings; also for metrics.
   package internal(set) var ringBytes = 0
   let remembers: Bool
   private(set) var stepped: Int64 = 0
@@ -64,8 +64,8 @@ package final class StreamPublisher {
   ///   - loop: this loop; stream numbers are striped so that `number % loops == loop`.
   ///   - loops: 1…64, as many as fit in the bit mask of a delivery.
   ///   - numbering: its epoch changes when numbering restarts.
-  ///   - run: a name of its own for each run; nil: the epoch is.
-  ///   - remembers: whether the last messages are kept for clients that come back, which otherwise get snapshots.
+  ///   - run: a different name for each run; nil: the epoch.
+  ///   - remembers: whether the last messages are kept for returning clients, which otherwise get snapshots.
   package init(loop: Int, loops: Int, numbering: KeptNumbering, run: String? = nil, remembers: Bool = true) {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
     self.loop = loop
@@ -77,7 +77,7 @@ package final class StreamPublisher {
     reserved = numbering.numbers.filter { Int($0) % loops == loop && Int($0) >= loops }
   }
 
-  /// The same with the numbering of a new epoch.
+  /// A publisher with the numbering of a new epoch.
   package convenience init(loop: Int, loops: Int, epoch: String, remembers: Bool = true) {
     self.init(loop: loop, loops: loops, numbering: KeptNumbering(epoch: epoch), remembers: remembers)
   }
@@ -88,7 +88,7 @@ package final class StreamPublisher {
     return markets.count - 1
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
+  /// The wall clock, and with it `now`, was set forward by this time, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { stepped += step }
 
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
@@ -127,11 +127,11 @@ package final class StreamPublisher {
 
   // MARK: Documents
 
-  /// Documents that have new subscribers, or none any longer, since the last call, in order. The node of loop 0, which
-  /// publishes documents, calls it at the end of each turn.
+  /// The documents that have got subscribers or lost the last one since the previous call, in order. The node of loop
+  /// 0, which publishes documents, calls it at the end of each turn.
   package func takeDocumentDemands() -> [StreamDocumentDemand] { documents.takeDemands() }
 
-  /// Sets a whole document: streams that show nothing yet begin with it, the others continue. O(streams of the name).
+  /// Sets a whole document: streams without data begin with it, the others continue. O(streams of the name).
   package func show(
     _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -149,7 +149,7 @@ package final class StreamPublisher {
     }
   }
 
-  /// Publishes what changed to the streams that show the document.
+  /// Publishes a change to the streams of the document.
   package func publish(
     _ update: StreamDocumentUpdate, to name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -162,8 +162,8 @@ package final class StreamPublisher {
     }
   }
 
-  /// Replaces a document whose messages are all whole: streams that show nothing yet begin with it, the others show it
-  /// at the next tick of their class. O(streams of the name).
+  /// Replaces a document whose messages are all whole: streams without data begin with it, the others publish it at the
+  /// next tick of their class. O(streams of the name).
   package func replace(
     _ document: StreamDocument, of name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -218,7 +218,7 @@ package final class StreamPublisher {
     return stream
   }
 
-  /// A slot that no stream has, and that is not reserved for a stream of an earlier run. Amortised O(1).
+  /// A slot without a stream that is not reserved for a stream of an earlier run. Amortised O(1).
   private func takePlace() -> Int {
     while nextPlace < streams.count && streams[nextPlace] != nil
       || reserved.contains(UInt32(nextPlace * loops + loop))
@@ -229,7 +229,7 @@ package final class StreamPublisher {
     return nextPlace
   }
 
-  /// Takes the slot of the stream that has been idle longest, if more than enough are.
+  /// Takes the slot of the stream that has been idle longest, if more than the limit are idle.
   func retireIdleStream() -> PublishedStream? {
     while idle.count - idleHead > Self.idleStreamLimit {
       let (stream, generation) = idle[idleHead]
@@ -260,9 +260,8 @@ package final class StreamPublisher {
     if idle.count > 2 * streams.count { forgetStaleNotes() }
   }
 
-  /// Drops the notes of streams that have been woken since. At most one note of a stream is not stale, so that after
-  /// this there are no more of them than streams, and as many streams must fall asleep before it is done again:
-  /// amortised O(1).
+  /// Drops the notes of streams that have run since. At most one note of each stream is current, so after this there
+  /// are no more notes than streams. As many streams must become idle before this happens again: amortised O(1).
   func forgetStaleNotes() {
     idle.removeFirst(idleHead)
     idleHead = 0
@@ -288,8 +287,7 @@ package final class StreamPublisher {
     return markets[stream.market].instrument(stream.instrument)
   }
 
-  /// Takes the present state as what the stream's subscribers are shown, if there is any; the snapshot shows exactly
-  /// this.
+  /// Takes over the present state, if there is any, as the published one; the snapshot has exactly this state.
   func show(_ stream: PublishedStream, _ instrument: PublishedInstrument) {
     let state = instrument.state
     switch stream.key.channel {

@@ -10,12 +10,12 @@ import MarketData
 /// | value | what it knows |
 /// |---|---|
 /// | `ClientTable` | the clients by slot |
-/// | `RequestDesk` | what each has asked for, and what it may ask for |
+/// | `RequestDesk` | the requests of each client, and their limits |
 /// | `SubscriptionResolver` | which streams a request names |
-/// | `SubscriberLists` | who gets a stream's messages, and the backlogs of those who are behind |
-/// | `ClientQueues` | what waits for each client |
-/// | `SlowClientPolicy`, `WatchList` | what happens to a client that does not take it |
-/// | `Heartbeats`, `GrantReview`, `DrainPlan`, `ParkedSessions` | what is due when |
+/// | `SubscriberLists` | who gets a stream's messages, and the backlogs of slow clients |
+/// | `ClientQueues` | the queued frames of each client |
+/// | `SlowClientPolicy`, `WatchList` | what happens to slow clients |
+/// | `Heartbeats`, `GrantReview`, `DrainPlan`, `ParkedSessions` | what is due, and when |
 ///
 /// In each turn, the owner calls `receive` and `deliver`. Then, for each client of `dirty`, it calls `take` for the
 /// bytes that the connection can send, or `setUnsent` if it can send none. Then it calls `removeDirty`. A client with
@@ -121,7 +121,7 @@ package final class SubscriberHub {
   }
   var feedsRevision: UInt64 { heartbeats.revision }
   /// Whether clients need a token: clients without a grant may only send `hello`, and must do so within 10 s. Set
-  /// before the first client comes.
+  /// before the first client connects.
   package var asksForTokens: Bool {
     get { grants.asksForTokens }
     set { grants.asksForTokens = newValue }
@@ -139,7 +139,7 @@ package final class SubscriberHub {
     slowClients = SlowClientPolicy(limits)
   }
 
-  /// The wall clock, and with it `now`, was set forward by so much, µs. Durations are not affected.
+  /// The wall clock, and with it `now`, was set forward by this time, µs. Durations are not affected.
   package func clockStepped(by step: Int64) { steady.stepped += step }
 
   /// Clients connected.
@@ -148,7 +148,7 @@ package final class SubscriberHub {
   package var isFull: Bool { clients.count >= limits.clients }
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
   package var workDone: UInt64 { desk.workDone }
-  /// Sessions that can be resumed, and that were resumed here. For metrics.
+  /// The number of sessions that can be resumed, and that were resumed here. For metrics.
   package var parkedSessions: Int { departures.parked.count }
   package var resumedSessions: UInt64 { departures.resumed }
   /// Whether `drain` was called.
@@ -203,7 +203,7 @@ package final class SubscriberHub {
     clients.close(client)
   }
 
-  /// Ends a client's connection; what it sends from here on is ignored.
+  /// Ends a client's connection; everything that it sends from now on is ignored.
   package func disconnect(_ client: ClientID, code: UInt16, reason: String, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     let slot = clients[client.slot]
@@ -263,9 +263,9 @@ package final class SubscriberHub {
     }
   }
 
-  /// Tells every client when to reconnect, at a moment of its own, and closes those with 4201 that are still there by
-  /// then. The moments are spread evenly over `window`, here and over all loops together. Closing is done by `advance`.
-  /// Once. O(clients).
+  /// Sends every client the moment at which it should reconnect, and closes it with 4201 if it is still connected then.
+  /// The moments are spread evenly over `window`, on this loop and over all loops together. `advance` closes the
+  /// clients. Call it once. O(clients).
   package func drain(window: Int64, now: Timestamp, into actions: inout [HubAction]) {
     guard departures.drain == nil else { return }
     let present = (0..<UInt32(clients.used)).map { clients.id(of: $0) }.filter { state(of: $0) != nil }

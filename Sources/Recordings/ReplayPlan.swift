@@ -48,7 +48,7 @@ package struct ReplayPlan: Sendable {
     for path in paths {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-        throw RecordingError(path: path, "is not there; give a recording, or a folder of recordings")
+        throw RecordingError(path: path, "does not exist; give a recording, or a folder of recordings")
       }
       for file in isFolder.boolValue ? try Self.recordings(in: path) : [path] {
         do throws(RecordingError) {
@@ -58,7 +58,7 @@ package struct ReplayPlan: Sendable {
         }
       }
       guard files.count <= Self.fileLimit else {
-        throw RecordingError(path: path, "has too many files: \(Self.fileLimit) can be replayed at a time")
+        throw RecordingError(path: path, "has too many files: at most \(Self.fileLimit) can be replayed at once")
       }
     }
     if files.isEmpty, let first = skipped.first { throw first }
@@ -84,7 +84,8 @@ package struct ReplayPlan: Sendable {
     guard tracks.count <= Self.trackLimit else {
       throw RecordingError(
         path: paths.first ?? "",
-        "with the others makes \(tracks.count) recordings side by side; \(Self.trackLimit) can be")
+        "and the others make \(tracks.count) simultaneous recordings; at most \(Self.trackLimit) can be replayed at once"
+      )
     }
     self.tracks = tracks.map { files in
       let files = files.sorted(by: Self.precedes)

@@ -75,7 +75,7 @@ package struct ReplaySource {
     guard let first = skipped.min(by: { $0.key < $1.key }) else {
       return RecordingError(
         path: path, line: 1, field: "symbols",
-        "is empty, and no frame at its begin names a market: there is none to replay")
+        "is empty, and no frame at its beginning names a market, so there is nothing to replay")
     }
     let others = skipped.count > 1 ? " (and \(skipped.count - 1) more like it)" : ""
     return RecordingError(

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Runs a `ClientCore`: owns its transport, its timer, and its waiting iterations. One lock around all of it, held for
-/// no longer than a message.
+/// Runs a `ClientCore`: owns its transport, its timer, and its waiting iterations. One lock protects all of it, and is
+/// held no longer than a message takes.
 final class ClientSession: Sendable {
   private struct State: Sendable {
     var core: ClientCore
     var connection: (any ClientTransportConnection)?
-    /// Of the connection; events of an older one are ignored.
+    /// The number of the connection; events of earlier connections are ignored.
     var generation = 0
     var timer: Task<Void, Never>?
     var timerAt: UInt64?
-    /// Iterations that wait for a consumer's next event, by consumer; they are resumed to check again.
+    /// Iterations that wait for a consumer's next event, by consumer. Resumed, an iteration checks again.
     var waiters: [Int: [(number: Int, wake: CheckedContinuation<Void, Never>)]] = [:]
     var nextWaiter = 0
   }
@@ -106,7 +106,7 @@ final class ClientSession: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isLate = state.withLock { state in
-          // Events that arrived after the consumer's check have woken no iteration.
+          // Events that arrived after the consumer's check woke no iteration.
           if Task.isCancelled || state.core.hasNews(id) { return true }
           state.waiters[id, default: []].append((number, continuation))
           return false
@@ -124,7 +124,7 @@ final class ClientSession: Sendable {
 
   // MARK: The core
 
-  /// Lets the core do what the app wants.
+  /// Calls the core for the app, and executes the resulting actions.
   func act(_ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void) {
     state.withLock { state in perform(&state, body) }
   }
@@ -144,8 +144,8 @@ final class ClientSession: Sendable {
     }
   }
 
-  /// Calls the core and executes its actions. Under the lock: transports do not call back from inside their functions,
-  /// and a resumed continuation runs elsewhere.
+  /// Calls the core and executes its actions. The caller holds the lock, which is safe: transports do not call back
+  /// from inside their functions, and a resumed continuation runs elsewhere.
   private func perform(
     _ state: inout sending State, _ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void
   ) {
@@ -177,8 +177,8 @@ final class ClientSession: Sendable {
     schedule(&state)
   }
 
-  /// Sees to it that the core is called at its next deadline. A timer that is early finds nothing to do and is set
-  /// again, so that deadlines that move back, as that of the heartbeat does all the time, cost nothing.
+  /// Sets the timer to the core's next deadline. A timer that fires early finds nothing to do and is set again. So a
+  /// deadline that moves back costs nothing; the heartbeat's does so all the time.
   private func schedule(_ state: inout sending State) {
     guard let deadline = state.core.nextDeadline else {
       state.timer?.cancel()

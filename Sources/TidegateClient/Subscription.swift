@@ -5,10 +5,11 @@
 /// is cancelled, the iteration ends and the subscription continues. After ``cancel()`` an iteration ends at once. After
 /// ``GatewayClient/close()`` it ends when it has read the remaining events.
 ///
-/// Iterating throws a ``ConnectionFailure`` when the gateway forbids coming back: close codes 4000…4099, or an opening
-/// handshake that is refused for good (400, 403 and the like). All other failures are repaired.
+/// An iteration throws a ``ConnectionFailure`` if the gateway forbids a reconnection: with a close code of 4000…4099,
+/// or by refusing the opening handshake for good (400, 403 and the like). After all other failures the client
+/// reconnects.
 ///
-/// A consumer that falls behind costs itself alone, see ``StreamEvent``.
+/// A slow consumer affects only itself, see ``StreamEvent``.
 public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = StreamEvent<Value>
@@ -52,7 +53,7 @@ public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
 public struct ConnectionEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ConnectionEvent
-  /// Ends without an error: the last event, `.disconnected` without `retryIn`, has the reason.
+  /// The iteration ends without an error: its last event, `.disconnected` without `retryIn`, has the reason.
   public typealias Failure = Never
 
   let lease: ConsumerLease
@@ -94,7 +95,7 @@ final class ConsumerLease: Sendable {
 
   func cancel() { session.cancel(id) }
 
-  /// Waits for what `take` takes off the core.
+  /// Waits until `take` gets something from the core.
   func next<Event: Sendable>(
     _ take: @escaping @Sendable (inout ClientCore, Int) -> Event?
   ) async throws(ConnectionFailure) -> Event? {

@@ -3,32 +3,7 @@ import MarketData
 
 extension ByteBuffer {
   /// Appends `2026-08-26T15:16:16.637831Z`, without quotes (RFC 3339, microseconds).
-  mutating func append(rfc3339 time: Timestamp) {
-    let moment = CivilTime(microseconds: time.microseconds)
-    append(padded: moment.date.year, 4)
-    append("-")
-    append(padded: moment.date.month, 2)
-    append("-")
-    append(padded: moment.date.day, 2)
-    append("T")
-    append(padded: moment.hour, 2)
-    append(":")
-    append(padded: moment.minute, 2)
-    append(":")
-    append(padded: moment.second, 2)
-    append(".")
-    append(padded: moment.microsecond, 6)
-    append("Z")
-  }
-
-  private mutating func append(padded value: Int64, _ digits: Int) {
-    var power: Int64 = 1
-    for _ in 1..<digits { power *= 10 }
-    while power > 0 {
-      append(UInt8(ascii: "0") + UInt8(value / power % 10))
-      power /= 10
-    }
-  }
+  mutating func append(rfc3339 time: Timestamp) { append(CivilTime(microseconds: time.microseconds).description) }
 
   /// Appends what `body` does for each of `items`, with commas between.
   mutating func append<Items: Sequence>(separated items: Items, _ body: (Items.Element, inout ByteBuffer) -> Void) {

@@ -72,8 +72,8 @@ package final class SimulatedVenue {
   private var scheduled: [(fault: Fault, due: Timestamp)] = []
   /// The connections that a planned shutdown ends, and when. Those that were made after its announcement stay.
   private var closing: [(session: SimulatedSession, at: Timestamp)] = []
-  /// Instruments that are refused for a while only, and until when.
-  private var lifting: [(instrument: Int, at: Timestamp)] = []
+  /// What is refused for a while only, and until when.
+  private var lifting: [(refused: FaultInjector.Refused, at: Timestamp)] = []
   private var heldMessages: [(session: SimulatedSession, text: [UInt8])] = []
 
   /// - Parameters:
@@ -123,6 +123,8 @@ package final class SimulatedVenue {
   /// Whether a message of this instrument waits for the one that it is to follow: its book is half sent.
   package func holdsBack(_ instrument: Int) -> Bool { sessions.contains { $0.heldInstrument == instrument } }
   package var isSilent: Bool { faults.silence != nil }
+  /// What a session has subscribed to, in order.
+  package func streams(of session: SimulatedSession) -> [SimulatedStream] { venueProtocol.streams(of: session) }
   /// Whether sessions' output says what the books behind it are (`SimulatedOutput.witness`).
   package var isWitnessed: Bool {
     get { faults.witnessed != nil }
@@ -214,8 +216,9 @@ package final class SimulatedVenue {
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {
-        faults.refused.insert(index)
-        if span > 0 { lifting.append((index, faults.now + span)) }
+        let refused = FaultInjector.Refused(instrument: index, channel: fault.channel)
+        faults.refused.insert(refused)
+        if span > 0 { lifting.append((refused, faults.now + span)) }
       }
     case .serverReset:
       for session in live {
@@ -253,7 +256,7 @@ package final class SimulatedVenue {
         fireDue()
         guard faults.silence == nil else { continue }
         if lifting.contains(where: { $0.at <= faults.now }) {
-          for (instrument, at) in lifting where at <= faults.now { faults.refused.remove(instrument) }
+          for (refused, at) in lifting where at <= faults.now { faults.refused.remove(refused) }
           lifting.removeAll { $0.at <= faults.now }
         }
         if closing.contains(where: { $0.at <= faults.now }) {

@@ -22,6 +22,14 @@ package struct SimulatedResponse: Sendable {
   }
 }
 
+/// A subscription, as its venue has it.
+package struct SimulatedStream: Hashable, Sendable {
+  /// The simulation's own name for the channel.
+  package let channel: String
+  /// The place in `SimulatedMarket.instruments`; -1 for a channel that is of none.
+  package let instrument: Int
+}
+
 /// A request for a connection that the venue does not take: the HTTP status and reason it answers with.
 package struct SimulatedRefusal: Error, Sendable, Equatable {
   package let status: Int
@@ -91,6 +99,6 @@ package class VenueProtocol {
   func keepSnapshots(of instrument: Int?) {}
   /// Announces a planned shutdown.
   func announceShutdown(to session: SimulatedSession) {}
-
-  final func isRefused(_ instrument: Int) -> Bool { faults.refused.contains(instrument) }
+  /// What a session has subscribed to, in order.
+  func streams(of session: SimulatedSession) -> [SimulatedStream] { [] }
 }

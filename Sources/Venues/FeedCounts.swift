@@ -1,7 +1,15 @@
-import MarketData
+/// Counts that are added up over the connections of a feed.
+protocol CountsOfFeed {
+  static var all: [WritableKeyPath<Self, Int>] { get }
+}
+
+extension CountsOfFeed {
+  static func + (a: Self, b: Self) -> Self { all.reduce(into: a) { $0[keyPath: $1] &+= b[keyPath: $1] } }
+  static func - (a: Self, b: Self) -> Self { all.reduce(into: a) { $0[keyPath: $1] &-= b[keyPath: $1] } }
+}
 
 /// What one feed has seen, for replays and metrics.
-package struct FeedCounts: Sendable, Equatable {
+package struct FeedCounts: Sendable, Equatable, CountsOfFeed {
   package var messages = 0
   /// Messages that could not be read.
   package var rejected = 0
@@ -10,10 +18,12 @@ package struct FeedCounts: Sendable, Equatable {
   /// Messages of a type that the handler does not use.
   package var ignored = 0
   package init() {}
+
+  static var all: [WritableKeyPath<FeedCounts, Int>] { [\.messages, \.rejected, \.rejectedLevels, \.ignored] }
 }
 
 /// What one symbol of a feed has seen.
-package struct SymbolCounts: Sendable, Equatable {
+package struct SymbolCounts: Sendable, Equatable, CountsOfFeed {
   /// Book updates received, those older than the snapshot included.
   package var deltas = 0
   package var snapshots = 0
@@ -31,4 +41,8 @@ package struct SymbolCounts: Sendable, Equatable {
   /// Trades that the venue's numbering says were missed.
   package var missedTrades = 0
   package init() {}
+
+  static var all: [WritableKeyPath<SymbolCounts, Int>] {
+    [\.deltas, \.snapshots, \.sequenceOK, \.gaps, \.dropped, \.bridged, \.trades, \.backlogTrades, \.missedTrades]
+  }
 }

@@ -5,7 +5,7 @@ package struct Venue: Sendable {
   /// The name in symbols: `kraken`.
   package let name: String
   /// For people: `Kraken`.
-  package let title: String
+  package private(set) var title: String
   /// What stands between base and quote in the venue's own names: `/` in `BTC/USD`.
   package let separator: String
   /// The venue's public WebSocket URL.
@@ -20,87 +20,49 @@ package struct Venue: Sendable {
   package let messageLimit: Int
   /// Whether permessage-deflate is offered to it. Only where the venue says that it supports it: others have been
   /// seen to answer with streams that break.
-  package let offersCompression: Bool
+  package private(set) var offersCompression = false
   /// Symbols one connection may carry.
-  package let symbolLimit: Int
+  package private(set) var symbolLimit: Int
   /// Symbols that all connections from one address may carry together; nil where only each connection has a limit.
-  package let addressLimit: Int?
-  /// How old the venue lets a connection get, µs; nil where it has no such limit.
-  package let connectionLifetime: Int64?
-  /// How often it may be connected to.
-  package let connectLimit: ConnectLimit
+  package private(set) var addressLimit: Int?
   /// The kinds of market that are carried.
-  package let kinds: Set<Instrument.Kind.Family>
+  package private(set) var kinds: Set<Instrument.Kind.Family> = [.spot]
   /// Which kind of the venue's connections this is, where it has several; nil if it is the only one.
-  package let part: String?
+  package private(set) var part: String?
+  /// How old the venue lets a connection get, µs; nil where it has no such limit.
+  package private(set) var connectionLifetime: Int64?
+  /// How often it may be connected to.
+  package private(set) var connectLimit = ConnectLimit.usual
+  /// How the market state is kept for it.
+  package let market: Market.Configuration
+  /// What its feed is made of, for people and tests.
+  package private(set) var profile: VenueProfile?
+  /// How its recordings are played; nil if they are not.
+  package private(set) var replay: VenueReplay?
+  package let makeHandler: @Sendable (FeedConfiguration) -> FeedEngine
   /// Which of the connections of that kind, from 1, where symbols are spread over several.
   package internal(set) var number = 1
   /// Where a venue keeps its kinds of market on endpoints of their own: a value for each, with a handler of its own. To
   /// clients they are one venue.
-  package let parts: [Venue]
-  /// How the market state is kept for it.
-  package let market: Market.Configuration
-  /// What its feed is made of, for people and tests.
-  package let profile: VenueProfile?
-  /// How its recordings are played; nil if they are not.
-  package let replay: VenueReplay?
-  package let makeHandler: @Sendable (FeedConfiguration) -> FeedEngine
+  package private(set) var parts: [Venue] = []
+}
 
-  package init(
-    name: String, title: String, separator: String, endpoint: String, restEndpoint: String, cadence: Cadence,
-    messageLimit: Int, offersCompression: Bool = false, symbolLimit: Int, addressLimit: Int? = nil,
-    kinds: Set<Instrument.Kind.Family> = [.spot], part: String? = nil, connectionLifetime: Int64? = nil,
-    connectLimit: ConnectLimit = .usual, market: Market.Configuration,
-    profile: VenueProfile? = nil, replay: VenueReplay? = nil,
-    makeHandler: @escaping @Sendable (FeedConfiguration) -> FeedEngine
-  ) {
-    self.name = name
-    self.title = title
-    self.separator = separator
-    self.endpoint = endpoint
-    self.restEndpoint = restEndpoint
-    self.cadence = cadence
-    self.messageLimit = messageLimit
-    self.offersCompression = offersCompression
-    self.symbolLimit = symbolLimit
-    self.addressLimit = addressLimit
-    self.kinds = kinds
-    self.connectionLifetime = connectionLifetime
-    self.connectLimit = connectLimit
-    self.part = part
-    self.parts = []
-    self.market = market
-    self.profile = profile
-    self.replay = replay
-    self.makeHandler = makeHandler
-  }
-
+extension Venue {
   /// A venue with a connection for each of `parts`, which share name, title, separator and REST URL unless they have
   /// their own. The first stands for the venue where there can be one only. Precondition: at least two, each with a
   /// name of its own.
   package init(title: String, parts: [Venue], replay: VenueReplay? = nil) {
     precondition(parts.count > 1 && parts.allSatisfy { $0.part != nil && $0.name == parts[0].name })
-    let first = parts[0]
-    name = first.name
+    self = parts[0]
     self.title = title
-    separator = first.separator
-    endpoint = first.endpoint
-    restEndpoint = first.restEndpoint
-    cadence = first.cadence
-    messageLimit = first.messageLimit
-    offersCompression = first.offersCompression
-    symbolLimit = parts.map(\.symbolLimit).min() ?? first.symbolLimit
+    symbolLimit = parts.map(\.symbolLimit).min() ?? symbolLimit
     // Each part's own is looked at.
     addressLimit = nil
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
-    connectionLifetime = first.connectionLifetime
-    connectLimit = first.connectLimit
     part = nil
-    self.parts = parts
-    market = first.market
     profile = nil
+    self.parts = parts
     self.replay = replay
-    makeHandler = first.makeHandler
   }
 
   /// What tells its connections apart in logs and metrics: `bybit` for spot, `bybit-linear`, and `bybit-2`,

@@ -24,11 +24,23 @@ package struct VenueProfile: Sendable {
     package let name: String
     package let content: Content
     package let silence: [Silence]
+    /// Whether it dies with all channels of its symbol, the book included: then all of them are subscribed again.
+    let isOfAll: Bool
+    /// Symbols in one request at most, where that is fewer than `Grouping` says: as what it begins with is large.
+    let atMost: Int?
 
-    package init(_ name: String, _ content: Content, silence: Silence...) {
+    init(_ name: String, _ content: Content, silence: Silence..., isOfAll: Bool = false, atMost: Int? = nil) {
       self.name = name
       self.content = content
       self.silence = silence.isEmpty ? [.connection] : silence
+      self.isOfAll = isOfAll
+      self.atMost = atMost
+    }
+
+    /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised.
+    var every: Int64? {
+      for case .atLeast(let every) in silence { return every }
+      return nil
     }
   }
 
@@ -45,17 +57,6 @@ package struct VenueProfile: Sendable {
   package let requests: [Request]
   /// The venue's limits that are kept, each in a few words.
   package let limits: [String]
-
-  package init(
-    channels: [Channel], bookDepth: Int?, bookCheck: String, requests: [Request],
-    limits: [String]
-  ) {
-    self.channels = channels
-    self.bookDepth = bookDepth
-    self.bookCheck = bookCheck
-    self.requests = requests
-    self.limits = limits
-  }
 }
 
 extension VenueProfile.Silence {

@@ -1,5 +1,4 @@
-/// The state of a gateway as its internal port tells operators (`/admin/state`); fields that are not shown are left
-/// out.
+/// The state of a gateway from its internal port (`/admin/state`), without the fields that are not shown.
 package struct GatewayState: Decodable, Sendable {
   package struct Feed: Decodable, Sendable {
     let connection: String

@@ -1,4 +1,4 @@
-/// Cells of one line from left to right, two spaces between them; what does not fit is left out.
+/// Cells of one line from left to right, with two spaces between them; cells that do not fit are left out.
 struct LineCells {
   enum Color: String, Sendable {
     case green = "32", yellow = "33", red = "31", dim = "2"
@@ -18,7 +18,7 @@ struct LineCells {
     let gap = used == 0 ? 0 : 2
     let room = min(columns, width - used - gap)
     guard room > 0 else { return }
-    // Half a number would be a wrong one.
+    // A truncated number would be a wrong one.
     if alignRight, room < columns, content.count > room { used = width; return }
     let shown = WatchTable.fit(WatchTable.printable(content), room)
     let padding = String(repeating: " ", count: room - shown.count)

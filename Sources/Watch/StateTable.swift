@@ -1,19 +1,19 @@
 /// What `tidegate top` shows: the last state of a gateway as lines. A value without a terminal.
 package struct StateTable: Sendable {
   private typealias Color = LineCells.Color
-  /// From here on a limit is near.
+  /// The used part of a limit from which it counts as near.
   private static let near = 0.75
-  /// Books, clients and events that are shown where there is room.
+  /// The most lines of reasons, books and clients.
   private static let reasonLines = 8
   private static let bookLines = 8
   private static let clientLines = 8
 
   private let address: String
   private var state: GatewayState?
-  /// Why the last look has failed; nil: it has not.
+  /// Why the last request failed; nil: it did not.
   private var failure: String?
 
-  /// - Parameter address: of the internal port, for people.
+  /// - Parameter address: the internal port's address, for people.
   package init(address: String) { self.address = address }
 
   package mutating func apply(_ state: GatewayState) {
@@ -21,10 +21,10 @@ package struct StateTable: Sendable {
     failure = nil
   }
 
-  /// A look has failed: what is shown is old.
+  /// A request has failed: the shown state is old.
   package mutating func fail(_ reason: String) { failure = reason }
 
-  /// No line wider than `width` columns, and at most `height` lines: what is least urgent gives way first.
+  /// At most `height` lines of at most `width` columns; the least urgent lines are left out first.
   package func lines(width: Int, height: Int, color: Bool) -> [String] {
     var lines: [String] = []
     func add(_ body: (inout LineCells) -> Void) {
@@ -32,7 +32,7 @@ package struct StateTable: Sendable {
       body(&cells)
       lines.append(cells.text)
     }
-    if let failure { add { $0.add("● no connection to \(address), trying again: \(failure)", columns: width, .red) } }
+    if let failure { add { $0.add("● no connection to \(address), retrying: \(failure)", columns: width, .red) } }
     guard let state else {
       if failure == nil { add { $0.add("● connecting to \(address)", columns: width, .yellow) } }
       return Array(lines.prefix(height))
@@ -151,7 +151,7 @@ package struct StateTable: Sendable {
     cells.add(([event.msg] + fields).joined(separator: " "), columns: width)
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   /// `0.4 ms`, `12 ms`, `3.2 s`, `5 min`, `4 h 5 min`, `3 d 4 h`; `–` for nil.
   static func time(_ milliseconds: Double?) -> String {

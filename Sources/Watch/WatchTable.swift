@@ -1,6 +1,6 @@
 import TidegateClient
 
-/// What `tidegate watch` shows: the state of one connection, and how it looks as lines. A value without a terminal.
+/// What `tidegate watch` shows: the state of one connection, rendered as lines. A value without a terminal.
 package struct WatchTable: Sendable {
   /// One symbol.
   struct Row: Sendable {
@@ -10,7 +10,7 @@ package struct WatchTable: Sendable {
     var bid: ExactDecimal?, ask: ExactDecimal?
     var points: [Double?] = []
     var error: String?
-    /// Why the book behind the quote is out of sync; nil: it is not, as far as its stream says.
+    /// Why the book behind the quote is out of sync; nil: its stream does not say so.
     var outOfSync: String?
     var increment: ExactDecimal?
 
@@ -31,7 +31,7 @@ package struct WatchTable: Sendable {
   private static let rowLimit = 10_000
 
   private let url: String
-  /// The symbols and patterns that were asked for.
+  /// The requested symbols and patterns.
   private let symbols: [String]
   private var link = Link.connecting
   private(set) var rows: [String: Row] = [:]
@@ -41,7 +41,7 @@ package struct WatchTable: Sendable {
   /// The feeds of the last event, a line each, for output that cannot be redrawn.
   package private(set) var news: [String] = []
 
-  /// - Parameter symbols: those that get a row at once; a pattern like `kraken:*` gets its rows with their data.
+  /// - Parameter symbols: each symbol gets a row at once; a pattern like `kraken:*` gets its rows with their data.
   package init(url: String, symbols: [String] = []) {
     self.url = url
     self.symbols = symbols
@@ -53,7 +53,7 @@ package struct WatchTable: Sendable {
     !rows.isEmpty && !feeds.isEmpty && rows.values.allSatisfy { $0.isComplete || $0.error != nil }
   }
 
-  /// Whether the gateway has refused everything that was asked for, so that nothing can come.
+  /// Whether the gateway has refused everything that was requested, so that no data can come.
   package var isRefused: Bool { !symbols.isEmpty && symbols.allSatisfy { rows[$0]?.error != nil } }
 
   /// The symbols and patterns that the gateway refused, each with its reason, in their order.
@@ -61,7 +61,7 @@ package struct WatchTable: Sendable {
     rows.keys.sorted().compactMap { symbol in rows[symbol]?.error.map { Self.printable("\(symbol): \($0)") } }
   }
 
-  /// The symbols of which something is missing, neither refused nor whole, in their order.
+  /// The symbols that are neither refused nor complete, sorted.
   package var unfinished: [String] {
     rows.keys.sorted().filter { rows[$0].map { $0.error == nil && !$0.isComplete } ?? false }.map(Self.printable)
   }
@@ -78,7 +78,7 @@ package struct WatchTable: Sendable {
     return Self.printable(reason)
   }
 
-  /// One line about the connection: for output that cannot be redrawn. Nil while it is as it should be.
+  /// One line about a lost connection, for output that cannot be redrawn. Nil while it is not lost.
   package var trouble: String? {
     lost.map { "● disconnected from \(url): \($0)" }
   }
@@ -103,7 +103,7 @@ package struct WatchTable: Sendable {
     }
   }
 
-  /// Takes an event of the connection in.
+  /// Applies an event of the connection.
   package mutating func apply(_ event: ConnectionEvent) {
     news.removeAll()
     switch event {
@@ -111,7 +111,7 @@ package struct WatchTable: Sendable {
     case .disconnected(let failure, _): link = .lost(failure.description)
     case .heartbeat(let heartbeat):
       for feed in heartbeat.feeds {
-        // Heartbeats tell less of a feed than its status does.
+        // A heartbeat says less about a feed than its status does.
         var known = feeds[feed.venue] ?? feed
         known.state = feed.state
         known.indicator = feed.indicator
@@ -125,19 +125,19 @@ package struct WatchTable: Sendable {
   /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way.
   private static func words(of refusal: Refusal) -> String {
     if refusal.code == .unauthorized {
-      return "the gateway wants a key or token; give it with --token-file or in TIDEGATE_TOKEN"
+      return "the gateway requires a key or token; give it with --token-file or in TIDEGATE_TOKEN"
     }
     return refusal.hint.isEmpty ? refusal.message : "\(refusal.message); \(refusal.hint)"
   }
 
-  /// Takes an event of the streams in; the symbol whose row changed, if one did.
+  /// Applies an event of the streams; returns the symbol whose row changed, if one did.
   package mutating func apply(_ event: StreamEvent<Payload>) -> String? {
     news.removeAll()
     switch event {
     case .refused(let refusal) where !refusal.symbol.isEmpty:
       guard rows[refusal.symbol] != nil || rows.count < Self.rowLimit else { return nil }
       let error = Self.words(of: refusal)
-      // Each channel is refused with the same words: said once.
+      // Each channel is refused with the same words; they are shown once.
       guard rows[refusal.symbol, default: Row()].error != error else { return nil }
       rows[refusal.symbol, default: Row()].error = error
       return refusal.symbol
@@ -199,7 +199,7 @@ package struct WatchTable: Sendable {
     return Array(lines.prefix(max(0, height)))
   }
 
-  /// One row; nil if there is no such symbol.
+  /// One row; nil if the symbol has none.
   package func line(_ symbol: String, width: Int, color: Bool) -> String? {
     guard let row = rows[symbol] else { return nil }
     var cells = LineCells(width: width, color: color)
@@ -241,7 +241,7 @@ package struct WatchTable: Sendable {
     return (ask - bid).trimmed(to: 1)
   }
 
-  /// Dot, text and colour of the feed that a symbol comes from; the connection to the gateway counts first.
+  /// Dot, text and colour of a symbol's feed; the state of the connection to the gateway takes precedence.
   private func status(of symbol: String) -> (dot: String, text: String, color: Color) {
     switch link {
     case .connecting: return ("●", "connecting", .yellow)
@@ -256,7 +256,7 @@ package struct WatchTable: Sendable {
     if feed.indicator == .connected, feed.syncing[symbol] != nil || row?.outOfSync != nil {
       return ("●", "syncing", .yellow)
     }
-    // Nothing has come: the feed is well, and of this symbol that says nothing.
+    // No data yet: the feed is well, but that says nothing about this symbol.
     if feed.indicator == .connected, isEmpty, row?.bid == nil, row?.ask == nil { return ("●", "waiting", .yellow) }
     return switch feed.indicator {
     case .connected: ("●", "connected", .green)
@@ -275,11 +275,11 @@ package struct WatchTable: Sendable {
       if simulated.isEmpty {
         cells.add("● connected to \(place)", columns: width, .green)
       } else {
-        // Before the address, so that no narrow terminal cuts it off.
+        // Placed before the address, so that a narrow terminal does not cut it off.
         let venues = simulated.joined(separator: ", ")
         cells.add("● prices are SIMULATED (\(venues)); connected to \(place)", columns: width, .yellow)
       }
-    case .lost(let reason): cells.add("● disconnected, coming back: \(reason)", columns: width, .red)
+    case .lost(let reason): cells.add("● disconnected, reconnecting: \(reason)", columns: width, .red)
     }
     return cells.text
   }
@@ -302,7 +302,7 @@ package struct WatchTable: Sendable {
     return columns > 1 ? String(text.prefix(columns - 1)) + "…" : String(text.prefix(max(0, columns)))
   }
 
-  /// Text from the network without control characters, which a terminal would obey.
+  /// Text from the network without control characters, which a terminal would execute.
   static func printable(_ text: String) -> String {
     String(
       String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))

@@ -20,22 +20,22 @@ package enum WebSocketHandshake {
     guard request.isHTTP11 else { throw HTTPError(status: 400, reason: "a WebSocket needs HTTP/1.1") }
     let fields = request.fields
     guard fields.contains("websocket", in: "Upgrade") else {
-      throw upgradeRequired("this is a WebSocket address; ask for it with Upgrade: websocket")
+      throw upgradeRequired("this is a WebSocket address; send Upgrade: websocket")
     }
     guard fields.contains("upgrade", in: "Connection") else {
       throw HTTPError(status: 400, reason: "Connection must contain Upgrade")
     }
     let versions = fields.values("Sec-WebSocket-Version")
     guard versions.count == 1, let version = versions.first else {
-      throw HTTPError(status: 400, reason: "exactly one Sec-WebSocket-Version is needed, not \(versions.count)")
+      throw HTTPError(status: 400, reason: "exactly one Sec-WebSocket-Version is required, not \(versions.count)")
     }
-    guard version == "13" else { throw upgradeRequired("the only WebSocket version spoken here is 13") }
+    guard version == "13" else { throw upgradeRequired("the only supported WebSocket version is 13") }
     let keys = fields.values("Sec-WebSocket-Key")
     guard keys.count == 1, let key = keys.first, Base64.isSixteenBytes(key) else {
-      throw HTTPError(status: 400, reason: "exactly one Sec-WebSocket-Key of 16 bytes in base64 is needed")
+      throw HTTPError(status: 400, reason: "exactly one Sec-WebSocket-Key of 16 bytes in base64 is required")
     }
     try check(origins: origins, fields)
-    // RFC 6455 knows no body of the opening handshake; its bytes could be taken for frames.
+    // In RFC 6455 the opening handshake has no body; its bytes could be mistaken for frames.
     guard fields.values("Transfer-Encoding").isEmpty, fields.values("Content-Length").allSatisfy({ $0 == "0" }) else {
       throw HTTPError(status: 400, reason: "the request that opens a WebSocket has no body")
     }

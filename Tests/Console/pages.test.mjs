@@ -384,7 +384,7 @@ test("a gateway with keys asks for one, refuses a wrong one in words, and keeps 
       await eventually("it asks", () => browser.count("dialog[open] #token"));
       await browser.type("#token", "wrong");
       await browser.click("dialog button[type=submit]");
-      await eventually("it asks again", async () => (await browser.text("dialog[open] .muted"))?.includes("It said"));
+      await eventually("it asks again", async () => (await browser.text("dialog[open] .muted"))?.includes("Its answer"));
       await browser.type("#token", key);
       await browser.click("#keep");
       await browser.click("dialog button[type=submit]");
@@ -437,7 +437,7 @@ test("a market's chart shows candles and lines of each range, what was not obser
 test("a holding is added by its sheet, valued exactly, kept, and removed", { skip, timeout: 90_000 }, () =>
   withBrowser({}, async (browser) => {
     await browser.go(`${gateway.url}/#/portfolio`);
-    await eventually("it is empty", async () => (await browser.text(".empty"))?.includes("Nothing is held yet"));
+    await eventually("it is empty", async () => (await browser.text(".empty"))?.includes("There are no holdings yet"));
     await browser.click(".page-head .button-primary");
     await browser.type("#market", "kraken:BTC-USD");
     await browser.type("#amount", "0");
@@ -449,7 +449,7 @@ test("a holding is added by its sheet, valued exactly, kept, and removed", { ski
     await browser.call("POST", `${browser.session}/refresh`, {});
     await eventually("it is kept", async () => (await browser.count(".holding")) === 1 && /\$\d/.test(await browser.text(".total .hero")));
     await browser.click('[aria-label="Remove the holding of BTC-USD"]');
-    await eventually("it is gone", async () => (await browser.text(".empty"))?.includes("Nothing is held yet"));
+    await eventually("it is gone", async () => (await browser.text(".empty"))?.includes("There are no holdings yet"));
   }));
 
 test("the board shows what is published, and what comes after it", { skip, timeout: 90_000 }, () =>

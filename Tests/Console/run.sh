@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of tidegate.js (Node) and of the console's pages (chromium) against the gateway that was built. Installs what
-# they need where that is allowed; what is missing all the same is skipped, and says so.
+# they need where that is allowed; it skips what is still missing, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -57,7 +57,7 @@ struct DeckReadingTests {
       ("minutes", "\"10\"", "is no number"), ("minutes", "0", "is not allowed"), ("minutes", "1441", "is not allowed"),
       ("minutes", "1.5", "is not allowed"), ("minutes", "-3", "is not allowed"),
       ("minutes", "99999999999999999999", "is not allowed"),
-      ("domain", "\"helth\"", "\"helth\" is none (did you mean health?)"), ("domain", "null", "is no text"),
+      ("domain", "\"helth\"", "\"helth\" is not a domain (did you mean health?)"), ("domain", "null", "is no text"),
       ("since", "\"2026-02-29\"", "is no date"), ("since", "\"2026-1-01\"", "is no date"), ("since", "5", "is no date"),
       ("qoute", "\"Q\"", "there is no such field (did you mean quote?)"),
     ])

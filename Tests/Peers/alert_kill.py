@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Kills a gateway with SIGKILL at random moments while its alerts fire, and counts what its owner was told.
+"""Kills a gateway with SIGKILL at random moments while its alerts fire, and counts the deliveries to its owner.
 
     Tests/Peers/alert_kill.py [--kills 200] [--short] [--rules 10] [--rate 200] [--seed N]
                               [--binary .build/debug/tidegate]
 
-A venue of its own (Kraken's messages) holds the price high, then low, then high again, with --rate trades a second that
-tremble around it. Half of the rules watch for a price above the middle, half for one below it, so that every change of
-the level is one crossing of half of the rules. The level changes once every rule concerned has fired in the store. The
-gateway is killed again and again, most of the time within a tenth of a second of a change, and started at once. A
-webhook receiver (https) answers, and now and then with 500, late, or by closing the connection.
+A simulated venue (with Kraken's messages) holds the price high, then low, then high again, with --rate trades a second
+that vary slightly around it. Half of the rules watch for a price above the middle, half for one below it, so each
+change of the level is one crossing of half of the rules. The level changes again when all these rules have fired in the
+store. The gateway is killed many times, mostly within a tenth of a second of a change, and started again at once. A
+webhook receiver (https) sometimes answers 500, or late, or closes the connection.
 
-In the end, from the gateway, the data file (with Python's own SQLite) and the receiver:
+At the end, the gateway, the data file (read with Python's own SQLite) and the receiver must show this:
 - each crossing fired exactly once: every rule has as many firings as there were crossings, numbered from 1 without a
-  gap, and no two;
+  gap;
 - each firing was delivered at least once, always under the same delivery number, signed, in the order of its rule;
-- nothing else was delivered, and nothing is left in the outbox.
+- nothing else was delivered, and the outbox is empty.
 
---short kills 12 times and takes less than a minute. --upgrade has another process take over each time (SIGUSR2)
-instead. Exits with 1 if any of it does not hold.
+--short kills 12 times and takes less than a minute. With --upgrade, another process takes over each time (SIGUSR2)
+instead. Exits with 1 if one of these checks fails.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def price(tenths):
 
 
 class Venue:
-    """As much of Kraken's v2 as a gateway asks for: one market, a book that stands still, trades at a level."""
+    """The part of Kraken's v2 that a gateway requests: one market, a book that does not change, trades at a level."""
 
     def __init__(self, rate, seed):
         self.level = LOW
@@ -231,7 +231,7 @@ class Session:
 
 
 class Receiver:
-    """A webhook's receiver that is not always well."""
+    """A receiver of webhooks that sometimes fails."""
 
     def __init__(self, certificate, key, seed):
         self.secret = b""
@@ -273,7 +273,7 @@ class Receiver:
 
     def take(self, headers, body):
         with self.lock:
-            # Before or after it is taken: a receiver may have it and fail to say so.
+            # Before or after storing it: a receiver may fail to confirm what it has received.
             fault = self.random.random() if not self.is_well else 1
             if fault < 0.01:
                 self.faults += 1
@@ -315,7 +315,7 @@ class Trial:
         self.environment |= {
             "TIDEGATE_DATA_DIRECTORY": os.path.join(self.work, "data"), "TIDEGATE_DATA_BACKFILL": "false",
             "TIDEGATE_CA_FILE": certificate, "TIDEGATE_WEBHOOKS_NETWORKS": "127.0.0.0/8", "TIDEGATE_LOOPS": "2",
-            # This program asks often.
+            # This program sends many requests.
             "TIDEGATE_LIMITS_CONNECTIONS_PER_SECOND_PER_ADDRESS": "10000",
             "TIDEGATE_LIMITS_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "10000",
         }
@@ -363,7 +363,7 @@ class Trial:
         self.start()
 
     def upgrade(self):
-        """Has another process take over; nothing is waited for but the end of the one before."""
+        """Makes another process take over; waits only for the end of the previous one."""
         old = self.main
         os.kill(old, signal.SIGUSR2)
         began = time.time()
@@ -381,7 +381,7 @@ class Trial:
         self.receiver.secret = webhook["secret"].encode()
         for index in range(self.options.rules):
             for side in ("above", "below"):
-                # Each at a price of its own; the tremble crosses none of them.
+                # Each at its own price; the small variation crosses none of them.
                 at = MIDDLE + (index - self.options.rules // 2) * 10
                 made = self.ask("POST", "/v1/alerts", {
                     "name": f"{side} {price(at)}", "rule": {
@@ -393,11 +393,11 @@ class Trial:
         return {alert["id"]: alert.get("firings", 0) for alert in self.ask("GET", "/v1/alerts")["alerts"]}
 
     def wait_for(self, side, count):
-        """Until every rule of a side has fired so often; kills on the way if there are any left."""
+        """Waits until every rule of a side has fired `count` times, and kills the gateway meanwhile if kills remain."""
         began = time.time()
         wanted = set(self.rules[side])
         next_kill = began + self.delay()
-        # One that was planned for this change comes, also where all has fired before.
+        # A kill that was planned for this change happens also if all rules have fired before.
         is_planned = next_kill - began < 0.5
         while time.time() - began < 60:
             if self.kills < self.options.kills and time.time() >= next_kill:
@@ -411,23 +411,23 @@ class Trial:
             time.sleep(0.01)
         seen = self.ask("GET", f"/v1/alerts/{behind[0]}")
         raise SystemExit(
-            f"{len(behind)} rules have not fired for crossing {count} ({side}): {json.dumps(seen)}; logs and data are "
+            f"{len(behind)} rules did not fire for crossing {count} ({side}): {json.dumps(seen)}; logs and data are "
             f"in {self.work}:{tail(self.log.name)}")
 
     def delay(self):
-        """Mostly while the crossing is being kept and told, sometimes at any moment."""
+        """Mostly while the gateway stores and delivers the crossing, sometimes at any moment."""
         return self.random.random() * (0.1 if self.random.random() < 0.7 else 1.5)
 
     def run(self):
         self.start()
         self.make_rules()
-        # The first look finds the price low: all rules below fire.
+        # The first check finds a low price: all rules below fire.
         self.wait_for("below", 1)
         last = {"below": time.time(), "above": 0.0}
         while self.kills < self.options.kills:
             self.cycles += 1
             for side, level, count in (("above", HIGH, self.cycles), ("below", LOW, self.cycles + 1)):
-                # What comes true within the cooldown is swallowed, and rightly so.
+                # A crossing within the cooldown does not fire, as specified.
                 time.sleep(max(0, last[side] + COOLDOWN + 0.3 - time.time()))
                 self.venue.level = level
                 self.wait_for(side, count)

@@ -2,11 +2,12 @@
 
 usage: ccxt_client.py GATEWAY VENUE=HTTP-URL…
 
-Each venue's client has every URL of its own pointed at the simulated exchange and reads the list of markets there, whose increments and
-contract sizes are compared. Then it watches: after every message that ccxt has handled, its book, trades, quote and ticker are looked at,
-so that no state of its is left out. comparison.py says how the two are compared. Where a venue's stream has no ticker, ccxt's is the one by
-REST; where it has no quotes that ccxt can watch, the best of ccxt's book are the quotes. Where ccxt wants a key for what is public too, it
-gets one that is made up. What differs from market to market is said in the output.
+All URLs of each venue's client are replaced by those of the simulated exchange. The client reads the list of markets
+there; increments and contract sizes are compared. Then it watches. After each message that ccxt has handled, its book,
+trades, quote and ticker are stored, so that no state is left out. comparison.py compares them with the gateway's. If a
+venue's stream has no ticker, ccxt's comes from REST. If it has no quotes that ccxt can watch, they are the best levels
+of ccxt's book. If ccxt requires a key for public data, it gets an invented one. The output has the differences between
+markets.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from gateway_view import plain, top
 
 # Levels a side that are compared.
 LEVELS = 50
-# What ccxt signs with where it wants to: nobody's.
+# An invented key, if ccxt requires one.
 KEY = {"apiKey": "none", "secret": "bm9uZQ==", "password": "none"}
 # The gateway's words for the fields of ccxt's tickers.
 FIELDS = {

@@ -1,6 +1,7 @@
 """What every client of tidegate.v1 must see, whatever library it is written with.
 
-Feed `Checker.take` the text messages in order; it answers what to send next, or None. `finish` says what was seen.
+Pass the text messages to `Checker.take` in order; it returns the next message to send, or None. `finish` returns a
+report.
 """
 
 import json
@@ -8,7 +9,7 @@ import os
 import time
 
 SECONDS = float(os.environ.get("PEER_SECONDS", "4"))
-# A busy machine may take longer to send what must be seen.
+# On a busy machine the required messages may arrive late.
 PATIENCE = 40
 SYMBOLS = os.environ["PEER_SYMBOLS"].split(",")
 SUBPROTOCOL = "tidegate.v1.json"
@@ -41,7 +42,7 @@ class Checker:
         self.start = time.monotonic()
 
     def is_watching(self):
-        """True for `SECONDS`, and on until enough has come, `PATIENCE` seconds at the most."""
+        """True for `SECONDS`, and longer until enough has arrived, at most `PATIENCE` seconds."""
         elapsed = time.monotonic() - self.start
         return elapsed < SECONDS or (elapsed < PATIENCE and not self.has_enough())
 

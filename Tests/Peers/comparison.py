@@ -1,7 +1,7 @@
-"""Whether a gateway and another client of the same simulated exchange have shown the same of a market.
+"""Compares what a gateway and another client of the same simulated exchange have shown of a market.
 
-Nothing here waits or connects: what both have shown goes in, what is wrong comes out. So the same comparison judges what a gateway
-published, and what it published with a fault put into it (corruption.py), which it has to notice.
+Nothing here waits or connects: the input is what both have shown, the output is the differences. So the same comparison
+judges a gateway's real output, and the same output with an inserted fault (corruption.py), which it must detect.
 
 What is compared, and what is allowed:
 
@@ -26,7 +26,7 @@ EACH, FEWER, SOME, COUNTED, NEAR = "each", "each, of a slower stream", "some", "
 LEAD = 5
 # What NEAR allows.
 TOLERANCE = Decimal("0.01")
-# How many differences are told of each kind.
+# How many differences of each kind are printed.
 TOLD = 3
 
 
@@ -34,7 +34,7 @@ class Rules:
     """How a client's view of a market is compared.
 
     - levels: of each side of a book. books, quotes, tickers: EACH, SOME, …; None where there is nothing to compare with.
-    - lead: how many books the other client may show at its start that are nobody's.
+    - lead: how many books the other client may show at its start that the gateway never has.
     - quotes_by_book: the other client's quotes are the best of its book.
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
@@ -51,7 +51,7 @@ class Rules:
 
 
 class Seen:
-    """What another client has shown of a market, in its order."""
+    """What another client has shown of a market, in order."""
 
     def __init__(self):
         self.books, self.trades, self.quotes, self.tickers = [], [], [], []
@@ -79,7 +79,7 @@ class Seen:
 
 
 class Match:
-    """Where a sequence stands within another, element by element, in order; None for what does not."""
+    """The places of the elements of a sequence in another, in order; None for a missing element."""
 
     def __init__(self, inner, outer, first=0):
         places = collections.defaultdict(list)
@@ -248,10 +248,11 @@ def judge_counted(ours, theirs):
 
 
 def judge_near(ours, theirs, fields):
-    """Tickers that the other client asked for at moments of its own."""
+    """Tickers that the other client requested at its own moments."""
     problems, close = [], lambda a, b: abs(Decimal(a) - Decimal(b)) <= TOLERANCE * abs(Decimal(b))
     for field in fields:
-        # What the venue has not said yet the gateway leaves out, or counts itself and says so; once known, it stays.
+        # The gateway leaves out a field that the venue has not sent yet, or computes it and marks that. A known field
+        # stays.
         told = (None if field in ticker.get("own", ()) else ticker.get(field) for ticker in ours)
         values = list(itertools.dropwhile(lambda value: value is None, told))
         far = [value for value in values if value is None or not any(close(value, other[field]) for other in theirs)]
@@ -261,7 +262,7 @@ def judge_near(ours, theirs, fields):
 
 
 class Due:
-    """How much of both sides must have been shown by the other: what was there at a moment."""
+    """How much of each side the other one must have shown: everything up to a moment."""
 
     def __init__(self, message_count, seen):
         self.message_count, self.seen = message_count, seen.counts()
@@ -305,7 +306,7 @@ def judge(channel, published, seen, rules, due):
         start = 0
     else:
         pick = lambda ticker: tuple(ticker.get(field) for field in rules.fields)
-        # A ticker that differs in other fields alone is no other.
+        # A ticker that differs only in other fields counts as the same.
         ours_picked, theirs_picked = [pick(t) for t in ours], [pick(t) for t in theirs]
         squeezed = without_repeats(ours_picked, theirs_picked, ours_due, theirs_due)
         count, start, problems = judge_states(name, *squeezed[:2], rules.tickers, *squeezed[2:], tell_tuple)
@@ -327,7 +328,7 @@ def judge_best(records, seen, rules, due):
     theirs_due = len(best_of(seen.books[first : due.seen["books"]]))
     if not ours:
         return 0, None, ["quotes: the gateway has shown none since the first book that both have shown"]
-    # Where the client's book goes back once more while it joins, that is the books' business.
+    # If the client's book goes back once more while it joins, the comparison of books reports it.
     count, start, problems = judge_states(
         "quotes", ours, theirs, rules.quotes, due.of(records), theirs_due, tell_tuple, lead_limit=theirs_due // 2
     )

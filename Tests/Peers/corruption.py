@@ -1,4 +1,4 @@
-"""Faults put into what a gateway has published, as if it had been wrong: each must be noticed by the comparison that just passed.
+"""Puts faults into what a gateway has published. The comparison that has just passed must detect each of them.
 
 A fault takes the messages of one channel, as (place, message), and the places between which the comparison looks and how many messages
 later than usual to strike (`within`); it gives other messages. One of `EVERY` means one of twenty, the fifth first, so that short trials have some.
@@ -17,12 +17,12 @@ PHASES = 8
 
 
 def compared(messages, within):
-    """The places that are looked at, but for the first."""
+    """The compared places, without the first."""
     return [place for place, _ in messages if within[0] < place < within[1]]
 
 
 def chosen(messages, within, of=EVERY):
-    """Which messages are struck: the fifth and every twentieth after it."""
+    """The changed messages: the fifth and every twentieth after it."""
     return set(compared(messages, within)[(FIRST if of == EVERY else 0) + within[2] :: of])
 
 
@@ -47,7 +47,7 @@ def alter(change, of=EVERY):
 
 
 def resize_level(data):
-    """Another size for the best level that an update changes; where it only removes, that is left out."""
+    """Changes the size of the best changed level of an update; drops an update that only removes levels."""
     for side in ("bids", "asks"):
         for level in data.get(side, ()):
             if Decimal(level[1]) != 0:
@@ -65,7 +65,7 @@ def leave_out(messages, within):
 
 
 def stop(messages, within):
-    """Nothing more comes after the first half."""
+    """Drops everything after the first half."""
     places = compared(messages, within)
     return [pair for pair in messages if pair[0] < places[len(places) // 2]] if places else messages
 
@@ -154,7 +154,8 @@ FAULTS = {"book": book_faults, "trades": trade_faults, "quote": quote_faults, "t
 
 
 def proof(channel, messages, start, seen, rules, due: Due):
-    """Puts each fault into what a gateway has published; how many there were, and those that the comparison did not notice."""
+    """Puts each fault into what a gateway has published. Returns their number, and those that the comparison did not
+    detect."""
     mine = [(place, message) for place, message in enumerate(messages) if message["channel"] == channel]
     truth = shown(mine, channel, rules, due)
     unnoticed, faults = [], FAULTS[channel](rules)

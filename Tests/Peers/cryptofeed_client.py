@@ -3,9 +3,9 @@
 usage: cryptofeed_client.py GATEWAY VENUE=HTTP-URL…
 
 Every endpoint of a feed is pointed at the simulated exchange, its list of markets included. comparison.py says how the two are compared;
-quotes are those of cryptofeed's book where the gateway takes them from the book, too. cryptofeed tests the order of messages
-itself, and complains in its log: what stands there fails the check. Venues that it does not know, or follows with a key only,
-are left out, and said so.
+quotes are those of cryptofeed's book where the gateway takes them from the book, too. cryptofeed checks the order of
+messages itself: a complaint in its log fails the check. Venues that it does not know, or follows only with a key, are
+left out; the output names them.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from gateway_view import plain, top
 LEVELS = 50
 
 
-# Its sockets take secure addresses only; the simulated exchanges are in the clear.
+# Its sockets accept only secure addresses; the simulated exchanges do not use TLS.
 connect = connection.connect
 connection.connect = lambda address, **options: connect(address.replace("wss://", "ws://", 1), **options)
 
@@ -61,7 +61,7 @@ SOURCES = {
     # back to the beginning of the second, and comes forward again.
     "bitstamp": [Source("BITSTAMP", "BTC-USD", quotes=EACH, lead=12, least={"book": 26}, joins=3)],
     "bybit": [Source("BYBIT", "BTC-USDT", "BTC-USDT-PERP")],
-    # cryptofeed begins with 100 levels, and those below come into its sight never.
+    # cryptofeed begins with 100 levels, and never receives those below them.
     "gate": [Source("GATEIO", "BTC-USDT", levels=20)],
     "gemini": [Source("GEMINI", "BTC-USD")],
     "okx": [Source("OKX", "BTC-USDT", "BTC-USDT-PERP", lists=("SPOT", "SWAP", "FUTURES"), sizes={"BTC-USDT-PERP": Decimal("0.01")})],
@@ -69,7 +69,7 @@ SOURCES = {
 
 
 class Follower(trial.Client, logging.Handler):
-    """One feed, and what it saw of each of its markets."""
+    """One feed, and what it has shown of each of its markets."""
 
     def __init__(self, venue, source, base):
         logging.Handler.__init__(self, logging.WARNING)

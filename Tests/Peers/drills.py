@@ -1,6 +1,6 @@
-"""Drills: for each alert of Deploy/monitoring/rules.yaml a fault is brought about, a real Prometheus raises the alert, what
-operators look at (`tidegate top --once --json`, the document of the page /ops) shows it, and when the fault is gone both are
-calm again. Standard library only; needs prometheus, and openssl for the certificate.
+"""Drills: for each alert of Deploy/monitoring/rules.yaml, causes a fault. A real Prometheus must raise the alert, and
+the operators' view (`tidegate top --once --json`, the document of the page /ops) must show the fault. After the end of
+the fault, both must clear. Standard library only; needs prometheus, and openssl for the certificate.
 
 Usage: drills.py TIDEGATE [--all | NAME…]     (the built executable; without --all those that fit in a minute and a half)
 
@@ -51,7 +51,7 @@ def until(what, body, seconds=PATIENCE):
 
 
 class Program:
-    """A process that is ended with the drill."""
+    """A process that ends with the drill."""
 
     def __init__(self, world, arguments, environment=None, prefix=()):
         clean = {key: value for key, value in os.environ.items() if not key.startswith("TIDEGATE_")}
@@ -111,7 +111,7 @@ class World:
         return self.ask("GET", path)
 
     def state(self):
-        """What the page and the terminal show: both read the same document, and here it comes by way of the terminal."""
+        """The document that the page and the terminal show, read through `tidegate top`."""
         answer = subprocess.run(
             [self.binary, "top", "--once", "--json", "--at", f"127.0.0.1:{self.internal}", "--token-file", self.token],
             capture_output=True, text=True, timeout=30, check=False)
@@ -258,7 +258,7 @@ def resyncing(world, alert, name, path, fault, count, rate=20):
     world.raised(alert, lambda state: count(state["feeds"][0]) > 0)
     venue.stop()
     world.venue(name, "BTC-USD,ETH-USD", path)
-    # What was counted stays; the feed is well again.
+    # The counter keeps its value; the feed is live again.
     world.cleared(alert, lambda state: state["feeds"][0]["state"] != "live" or state["books_not_live"] > 0)
 
 
@@ -274,7 +274,7 @@ def unreadable(world):
 
 @drill("TidegateBookCrossed", quick=False)
 def crossed(world):
-    # Coinbase numbers nothing: what is left out shows when the book crosses.
+    # Coinbase does not number its messages: a missing one shows when the book crosses.
     resyncing(world, "TidegateBookCrossed", "coinbase", "/", "gap@1/0.1", lambda feed: feed["resyncs"], rate=100)
 
 
@@ -300,7 +300,7 @@ def slow(world):
     finally:
         over.set()
         thread.join()
-    # What was counted stays.
+    # The counter keeps its value.
     world.cleared("TidegateSlowClients", lambda state: state["status"] != "ok")
 
 
@@ -377,7 +377,7 @@ def certificate(world):
 
 
 def full_disk(world, alert, flag, shows, environment=None, size="512k"):
-    """A gateway that writes to a disk of its own, which something else has filled."""
+    """A gateway on its own disk, which another program has filled."""
     place = os.path.join(world.folder, "disk")
     os.mkdir(place)
     script = f"mount -t tmpfs -o size={size} tmpfs {place} && exec \"$@\""
@@ -407,7 +407,7 @@ def recording(world):
 def history(world):
     full_disk(world, "TidegateHistoryStopped", lambda place: [],
               lambda state: any("history is not written" in each for each in state["reasons"]),
-              # Room for what the venue is asked for at the start, and its log.
+              # Space for the candles that are requested at the start, and for the log.
               environment=lambda place: {"TIDEGATE_DATA_DIRECTORY": place}, size="8m")
 
 
@@ -456,7 +456,7 @@ def run(name, binary, folder, prometheus):
         DRILLS[name][0](world)
         return name, None, world.told
     except Exception as error:  # pylint: disable=broad-except
-        # What the drill's processes said is gone with its folder.
+        # The output of the drill's processes was deleted with its folder.
         with open(os.path.join(world.folder, "log"), errors="replace", encoding="utf-8") as log:
             return name, f"{error}\n    " + "    ".join(log.readlines()[-5:]), world.told
     finally:

@@ -1,4 +1,4 @@
-"""What a gateway publishes of markets that another client follows too, at the same simulated exchange.
+"""Reads what a gateway publishes of markets that another client follows at the same simulated exchange.
 
 usage: gateway_view.py URL SYMBOL… (a process of its own: prints the gateway's messages, a line each, until its standard input ends)
 """
@@ -25,7 +25,7 @@ KEPT = 200_000
 
 @functools.lru_cache(1 << 16)
 def plain(number):
-    """A number in one spelling, whoever printed it: `0.50`, `0.5` and `5e-1` are the same text. None stays None."""
+    """A number in one spelling: `0.50`, `0.5` and `5e-1` become the same text. None stays None."""
     if number is None:
         return None
     value = Decimal(str(number))
@@ -119,8 +119,8 @@ async def print_messages(url, symbols):
 class GatewayView:
     """The messages of a gateway about some symbols, as they came.
 
-    They are read by a process of their own, into a file: the libraries that run here keep the event loop for a second and more now and
-    then, and a gateway gives a client that does not read so long fewer messages, merged ones, which is not what is to be compared.
+    A separate process reads them into a file. The libraries in this process sometimes block the event loop for a second
+    or more. A gateway sends such a slow reader fewer, merged messages, which could not be compared.
     """
 
     def __init__(self, url, symbols):
@@ -130,7 +130,7 @@ class GatewayView:
         self.count = 0
 
     async def run(self):
-        """Follows the gateway; returns by an error alone."""
+        """Follows the gateway; ends only with an error."""
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             reader = await asyncio.create_subprocess_exec(
                 sys.executable, os.path.abspath(__file__), self.url, *self.messages,
@@ -171,7 +171,7 @@ class GatewayView:
             self.live.add(symbol)
 
     async def wait_until_live(self, following):
-        """Until every book has come, `following` has ended, or it takes too long."""
+        """Waits until every book has arrived, `following` has ended, or the time is up."""
         for _ in range(PATIENCE * 10):
             if len(self.live) == len(self.messages) or following.done():
                 break

@@ -39,7 +39,7 @@ class Watcher(trial.Client):
             self.info.subscribe({"type": kind, "coin": COIN, **more}, self.take)
 
     def ask(self, instrument):
-        """What it is told once."""
+        """What it reads once."""
         asset = self.info.name_to_asset(COIN)
         increment = plain(Decimal(1).scaleb(-self.info.asset_to_sz_decimals[asset]))
         if plain(instrument["size_increment"]) != increment:

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Kills a gateway with SIGKILL at random moments under load, starts it again, and looks at what its history has kept.
+"""Kills a gateway with SIGKILL at random moments under load, starts it again, and checks its stored history.
 
     Tests/Peers/kill.py [--rounds 100] [--long 0.05] [--short] [--seed N] [--binary .build/debug/tidegate]
 
-After each kill, read from the data file with Python's own SQLite:
+After each kill, Python's own SQLite reads the data file:
 - every minute that the run watched from its first second to its last, and that had closed 2 s before the kill, is there,
-- no candle is there twice, and the file is whole,
-- the newest trade that was kept of any market is from at most 2 s before the kill.
-After each start, before anything else: the last trades of every market are shown, those from before the kill among
-them, in their order and none of them twice.
+- no candle is there twice, and the file is not damaged,
+- the newest stored trade of any market is from at most 2 s before the kill.
+After each start, first of all: the gateway shows the last trades of every market, with those from before the kill, in
+order and each once.
 After each start, from the gateway and the file:
-- it is ready within the limit, and every instrument has its past back before it is shown,
-- the time between the two runs is marked as a gap of every market, unless a venue has closed it already.
-In the end a run is left alone for a minute and a half:
+- it is ready within the limit, and every instrument has its history again before it is shown,
+- every market has a gap for the time between the two runs, unless a venue's candles have closed it already.
+Finally, one run continues for a minute and a half without a kill:
 - the venue's candles have closed every gap, and there is a candle of every minute since the first start.
 
-With --short it takes a minute and a half at most: no run lasts a whole minute, but one at least is killed shortly after
-a minute has ended, whose candle it saw a part of; and in the end only what was missing before the last run's first
-minute need be there, which the venue is asked for at once. Exits with 1 if any of it does not hold.
+With --short it takes at most a minute and a half. No run lasts a whole minute, but at least one is killed shortly after
+the end of a minute that it saw a part of. At the end, only candles before the last run's first minute must be complete:
+the gateway requests these at once. Exits with 1 if one of these checks fails.
 """
 
 import argparse
@@ -36,11 +36,11 @@ import urllib.request
 from processes import free_port, tail
 
 MINUTE = 60
-# Grace before a minute closes, and what may be lost.
+# The grace before a minute closes, and the time whose data may be lost.
 GRACE, LOSS = 1.0, 2.0
-# What a machine that is busy adds to both.
+# What a busy machine adds to both.
 SLACK = 0.5
-# A minute of the venue's is asked for when it ended so long ago.
+# The gateway requests a venue's minute this long after its end.
 SETTLING = 5.5
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD", "DOGE-USD", "LTC-USD"]
 
@@ -111,8 +111,8 @@ class Trial:
         return gateway, began, ready
 
     def trades_are_back(self, number, began):
-        """What a market shows goes on from the last trades of the run before, as far as they were kept."""
-        # What comes from an endpoint of one's own is kept under another name, with the endpoint in it.
+        """The trades of a market continue after the last stored trades of the previous run."""
+        # Data of a configured endpoint is stored under another name, which contains the endpoint.
         kept = dict(self.rows(
             "SELECT symbol, max(trade_time) FROM latest JOIN instrument ON instrument.id = latest.instrument "
             "WHERE last_trades IS NOT NULL AND trade_time < ? GROUP BY symbol", int(began * 1e6)))
@@ -124,7 +124,7 @@ class Trial:
                 self.fail(f"round {number}: {symbol} shows a trade twice: {ids}")
             if times != sorted(times):
                 self.fail(f"round {number}: the trades of {symbol} are out of order: {times}")
-            # Fifty are shown at most; where the new run has had as many, there is no room for older ones.
+            # At most fifty are shown; if the new run has had fifty, older ones are not shown.
             if len(trades) < 50 and not any(time / 1e6 < began for time in times):
                 self.fail(f"round {number}: {symbol} shows none of the trades from before the kill")
             self.trades_seen += any(time / 1e6 < began for time in times)
@@ -136,7 +136,7 @@ class Trial:
         return -1
 
     def rows(self, sql, *values):
-        # Read only: what a kill left in the log is read, and nothing is changed before the next start.
+        # Read only: reads what the kill left in the log, and changes nothing before the next start.
         database = sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)
         try:
             return database.execute(sql, values).fetchall()
@@ -174,7 +174,7 @@ class Trial:
         return alive
 
     def after_start(self, number, alive, began):
-        """The gap of every market reaches from the end of the last run to the start of this one, or further."""
+        """The gap of every market covers at least the time from the end of the last run to the start of this one."""
         time.sleep(2.5)
         gaps = self.rows("SELECT instrument, start, end, filled FROM gap")
         for instrument, symbol in self.rows("SELECT id, symbol FROM instrument"):
@@ -241,7 +241,7 @@ class Trial:
                 if alive is not None:
                     self.after_start(number, alive, started)
                 if self.options.short:
-                    # In the first, every market's observation is to be written.
+                    # In the first run, the observation of every market must be written.
                     wait = self.short_wait() + (LOSS + SLACK if number == 0 else 0)
                 else:
                     # Some rounds are long enough for minutes to close in them.
@@ -260,7 +260,7 @@ class Trial:
             if self.options.long > 0 and self.closed_minutes == 0:
                 self.fail("no minute closed in any run, so that nothing could be lost")
             if self.options.short and time.time() % MINUTE < SETTLING + 1:
-                # The minute that has just ended is to be asked for at once.
+                # The gateway must request the minute that has just ended at once.
                 time.sleep(SETTLING + 1 - time.time() % MINUTE)
             gateway, started, _ = self.start_gateway(number)
             self.in_the_end(began, started)

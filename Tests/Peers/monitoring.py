@@ -65,7 +65,7 @@ def main(binary, folder):
             return answer["data"]["result"]
 
         until("a live feed in Prometheus", 90, lambda: ask('tidegate_feed_state{state="live"} == 1'))
-        # A route has a series once it was asked for.
+        # A route has a series after its first request.
         until("an answer on the client port", 30, lambda: get(f"http://127.0.0.1:{clients}/v1/status"))
         until("it in Prometheus", 30, lambda: ask('tidegate_http_requests_total{route="/v1/status",code="200"}'))
         # Rates need two scrapes.
@@ -79,12 +79,12 @@ def main(binary, folder):
         broken = [rule["name"] for rule in loaded if rule["health"] not in ("ok", "unknown")]
         if broken or not loaded:
             sys.exit(f"  rules that cannot be evaluated: {broken}")
-        # Each metric that a rule names exists, so that no alert is silent for a name's sake.
+        # Each metric in a rule exists, so that no alert is silent because of a wrong name.
         names = {name for rule in loaded for name in re.findall(r"\b(?:tidegate|process)_[a-z_]+", rule["query"])}
         unknown = sorted(name for name in names if not name.startswith(ABSENT) and not ask(name))
         if unknown:
             sys.exit(f"  rules name metrics that are not there: {unknown}")
-        # Prices of a demo are simulated: that alert must be on its way.
+        # A demo has simulated prices: that alert must be pending or firing.
         until("the alert for simulated prices", 30, lambda: [
             alert for alert in json.loads(get(f"{base}/alerts"))["data"]["alerts"]
             if alert["labels"]["alertname"] == "TidegateSimulatedPrices"])

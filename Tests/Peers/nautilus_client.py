@@ -41,7 +41,7 @@ from gateway_view import plain
 # Levels a side that are compared.
 LEVELS = 50
 SIDES = {AggressorSide.BUYER: "buy", AggressorSide.SELLER: "sell"}
-# Nobody's: the clients want some, and show them to nobody but the simulated exchange.
+# Invented keys: the clients require them, and send them only to the simulated exchange.
 KEY = {"api_key": "none", "api_secret": "none"}
 BINANCE, BINANCE_USDM = Venue("BINANCE"), Venue("BINANCE_USDM")
 
@@ -193,7 +193,7 @@ class Node(trial.Client):
 
     def clients(self, instruments):
         """Configuration and factory of each data client."""
-        # Its candles come from an address that cannot be set; nothing is asked of it here.
+        # Its candles come from a fixed address; nothing is requested from it here.
         nautilus_pyo3.get_okx_ws_url_business = lambda _: self.stream("okx", "/ws/v5/public")
         given = {market.key: made(market, instruments[market.key]) for market in self.followed}
         of = lambda name: Instruments([given[market.key] for market in self.followed if market.client == name])
@@ -270,7 +270,7 @@ class Node(trial.Client):
                 self.complaints += [line.strip() for line in file if "[ERROR]" in line]
 
     async def stop(self):
-        # An orderly end takes seconds for nothing: the process ends, and the connections with it.
+        # An orderly end takes seconds without need: the process ends, and its connections with it.
         pass
 
 

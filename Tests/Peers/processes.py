@@ -1,17 +1,17 @@
-"""What trials with processes of their own have in common: ports that stay theirs, and the ends of logs."""
+"""Common parts of trials that start processes: reserved ports, and the ends of logs."""
 
 import socket
 
-# Bound and never listening: other processes may listen there, and nobody is given the port by chance.
+# Bound and never listening: the trial's processes can listen there, and the system assigns the port to no other.
 _reservations = []
 
 
 def free_port():
-    """A port of 127.0.0.1 that is kept for this trial's processes until the trial ends.
+    """A port of 127.0.0.1 that is reserved for this trial's processes until the trial ends.
 
-    A port that was only found free may be another process's a moment later, or while a gateway is down between two
-    runs: many trials run side by side. A socket that is bound with SO_REUSEADDR and does not listen keeps the port
-    from being chosen, and lets a process that sets SO_REUSEADDR too listen there (socket(7)).
+    Many trials run in parallel, so another process could take a free port a moment later, or while a gateway is down
+    between two runs. A socket that is bound with SO_REUSEADDR and does not listen prevents that, but lets a process
+    that also sets SO_REUSEADDR listen on the port (socket(7)).
     """
     reservation = socket.socket()
     reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Stops a gateway again and again under load, in order or with SIGKILL, starts it, and lets clients go on.
+"""Stops a gateway many times under load, with SIGTERM or SIGKILL, starts it again, and lets clients resume.
 
     Tests/Peers/resume.py [--rounds 20] [--kills 0.3] [--clients 20] [--seed N] [--short] [--keep-ports]
                           [--binary .build/debug/tidegate]
 
-The clients follow trades, quotes and books of a simulated exchange that counts its trades without holes. They come
-back with `resume` and the positions that they have, and each checks what it is told, over all of its connections:
-- every trade comes once and in order; where one may be missing, a snapshot of the stream has come in between,
+The clients follow trades, quotes and books of a simulated exchange that numbers its trades without gaps. They reconnect
+with `resume` and their positions. Each checks over all of its connections:
+- every trade arrives once and in order; if one may be missing, a snapshot of the stream has arrived in between,
 - an update follows the message whose `seq` is its `prev`, and numbers do not go back within an epoch,
-- no number of a stream ever stands for two messages, whoever got them and in whatever run,
-- after an end in order every session is there, and every stream of trades goes on; it begins anew only where more
-  trades were made meanwhile than the exchange shows again,
-- after a kill no stream goes on: another epoch says so,
-- with --keep-ports, which keeps the listening sockets between two processes as systemd does, nobody is refused.
+- no number of a stream belongs to two messages, for all clients and all runs,
+- after SIGTERM every session exists, and every stream of trades continues; it begins anew only if more trades were made
+  meanwhile than the exchange repeats,
+- after SIGKILL no stream continues, and the epoch is another,
+- with --keep-ports, which keeps the listening sockets between two processes as systemd does, no client is refused.
 
-With --short it takes half a minute. Exits with 1 if any of it does not hold.
+With --short it takes half a minute. Exits with 1 if one of these checks fails.
 """
 
 import argparse
@@ -82,13 +82,13 @@ class Manager:
             ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh", *command], stdout=log, stderr=log,
             env=environment, preexec_fn=arrange, close_fds=False)
 
-# How long the gateway has clients wait for markets that it does not know again yet.
+# How long the gateway makes clients wait for markets that it does not know yet.
 WAIT = 5
 MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD"]
 
 
 class Socket:
-    """A WebSocket of text messages on asyncio, with nothing beyond RFC 6455 that the gateway needs."""
+    """A WebSocket for text messages on asyncio, with the parts of RFC 6455 that the gateway needs."""
 
     async def open(self, port):
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port, limit=8 << 20)
@@ -139,7 +139,7 @@ class Socket:
 
 
 class Ledger:
-    """What all clients have been told: a number stands for one message, in every run."""
+    """What all clients have received: a number belongs to one message, in all runs."""
 
     def __init__(self):
         self.failures = []
@@ -379,7 +379,8 @@ class Trial:
             self.ledger.late += 1
 
     def gap(self, client, key, last, numbers):
-        """A stream of trades begins anew. After an end in order only where the exchange's 50 do not reach back."""
+        """Checks a stream of trades that begins anew. After SIGTERM that is right only if the exchange's 50 trades do
+        not reach back."""
         if not self.was_killed and (not numbers or numbers[0] <= last + 1):
             self.ledger.fail(f"{client.name}: {key} begins anew after {last}, with {numbers[:1]}: nothing is missing")
 
@@ -402,7 +403,7 @@ class Trial:
                 kills += is_kill
                 gateway.send_signal(signal.SIGKILL if is_kill else signal.SIGTERM)
                 loop = asyncio.get_running_loop()
-                # Before anybody can be answered again.
+                # Before any client can be answered again.
                 await loop.run_in_executor(None, gateway.wait)
                 self.was_killed = is_kill
                 gateway = self.start_gateway(number)

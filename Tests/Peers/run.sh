@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and over wss, and
-# sends running gateways their signals. What is not installed and cannot be had from PyPI is skipped, and said so.
+# Lets clients written with other people's libraries use a gateway with a simulated market, over ws and wss, and sends
+# signals to running gateways. Skips what is not installed and not available from PyPI, and says so.
 # PEER_SECONDS (default 4) is how long each client watches.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -11,7 +11,7 @@ binary="${PEER_BINARY:-$(swift build --show-bin-path)/tidegate}"
 [ -x "$binary" ] || { echo "error: $binary is not built (swift build)" >&2; exit 1; }
 
 work=$(mktemp -d)
-# Where what both have shown of a market is written down if it differs.
+# The folder for what both have shown of a market, if it differs.
 export PEER_FAILURES="$PWD/.build/peers-failures"
 rm -rf "$PEER_FAILURES"
 servers=()
@@ -48,7 +48,7 @@ address() { # name scheme
 serve clear
 TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serve tls
 
-# What is missing is made or found before the clients run, so that they run at the same time.
+# Missing parts are built or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
 packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk
   "nautilus_trader==1.221.0")
@@ -71,7 +71,7 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 
 clear=$(address clear ws)
 tls=$(address tls wss)
-# Every book is to be live before anyone asks for it.
+# Every book must be live before the first client requests it.
 for url in "http${clear#ws}" "https${tls#wss}"; do
   for _ in $(seq 150); do
     instruments=$(curl -s --cacert "$work/ca.pem" "$url/v1/instruments" || true)
@@ -158,11 +158,11 @@ serve_venues() {
 }
 venue_client() { # library script
   have_python || return
-  "$venv/bin/python" -c "import $1" 2>/dev/null || { missing "$1 cannot be had"; return; }
+  "$venv/bin/python" -c "import $1" 2>/dev/null || { missing "$1 is not available"; return; }
   TMPDIR="$work" PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "Tests/Peers/$2" "$venues_gateway/v1/stream" "${venue_urls[@]}"
 }
 
-# A gateway of its own, and a signal that it is sent.
+# A separate gateway, and a signal to it.
 signal_check() { # drain | stall | takeover | reload
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   python3 Tests/Peers/signals.py "$1" "$binary"
@@ -183,26 +183,26 @@ drill_check() {
   TMPDIR="$work" python3 Tests/Peers/drills.py "$binary"
 }
 
-# A gateway that is killed again and again, and what its history has kept.
+# A gateway that is killed many times, and its stored history.
 kill_check() { # rounds
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   TMPDIR="$work" python3 Tests/Peers/kill.py --rounds "$1" --short --rate 20 --binary "$binary"
 }
 
-# A gateway that is killed while its alerts fire, and what its owner's webhook was told.
+# A gateway that is killed while its alerts fire, and the deliveries to its owner's webhook.
 alert_kill_check() { # kills
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   command -v openssl >/dev/null || { missing "openssl is not installed"; return; }
   TMPDIR="$work" python3 Tests/Peers/alert_kill.py --kills "$1" --binary "$binary"
 }
 
-# A gateway that is stopped and killed, and clients that come back to it.
+# A gateway that is stopped and killed, and clients that resume.
 resume_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   TMPDIR="$work" python3 -B Tests/Peers/resume.py --short --keep-ports --rate 5 --binary "$binary"
 }
 
-# A gateway that is replaced by another process of its own while clients are there, and one whose alerts fire meanwhile.
+# A gateway that another process replaces under its clients, and one whose alerts fire meanwhile.
 upgrade_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
   TMPDIR="$work" python3 -B Tests/Peers/upgrade.py --short --binary "$binary"

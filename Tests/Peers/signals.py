@@ -1,4 +1,4 @@
-"""What a running gateway does when it is sent a signal, as its clients see it. Standard library only.
+"""Sends signals to a running gateway, and checks what its clients see. Standard library only.
 
 Usage: signals.py drain|stall|takeover|reload TIDEGATE     (the built executable; reload needs openssl)
 """
@@ -20,7 +20,7 @@ import time
 import urllib.error
 import urllib.request
 
-PATIENCE = 60  # Only a hang reaches it.
+PATIENCE = 60  # Only a hang takes this long.
 
 
 class Failure(Exception):
@@ -68,7 +68,7 @@ class Gateway:
             return log.read()
 
     def status(self, path):
-        """The status of a GET on the internal port; None if nobody answers."""
+        """The status of a GET on the internal port; None without an answer."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.internal}{path}", timeout=10) as answer:
                 return answer.status
@@ -81,7 +81,7 @@ class Gateway:
         self.process.send_signal(number)
 
     def end(self, seconds):
-        """Its exit code, which it has to give within `seconds`."""
+        """Waits at most `seconds` for its exit code."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -94,7 +94,7 @@ class Gateway:
 
 
 class Client:
-    """A WebSocket client that knows as much of RFC 6455 as it needs."""
+    """A WebSocket client with the necessary parts of RFC 6455."""
 
     def __init__(self, port, tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
@@ -145,7 +145,7 @@ class Client:
         return opcode, payload
 
     def message(self, wanted):
-        """Reads until a message of type `wanted` has come, and returns it."""
+        """Reads until a message of type `wanted` arrives, and returns it."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             while (frame := self.frame()) is None:
@@ -156,7 +156,7 @@ class Client:
         raise Failure(f"no {wanted} came")
 
     def take(self):
-        """Takes what has come; notes the drain's notice, and the close or the end without one."""
+        """Reads what has arrived; stores the notice of the drain, and the close frame or the end without one."""
         try:
             self.fill()
         except (Failure, OSError) as error:
@@ -178,7 +178,8 @@ class Client:
 
 
 def watch_drain(clients, seconds, start):
-    """Reads from all until each has been closed; how often nobody could run here, for failures on a busy machine."""
+    """Reads from all until each has been closed. Returns how often this process could not run, for failures on a busy
+    machine."""
     stalls, last = [], time.monotonic()
     with selectors.DefaultSelector() as selector:
         for client in clients:
@@ -198,7 +199,7 @@ def watch_drain(clients, seconds, start):
 
 
 def seen_by(clients, start, stalls):
-    """What the clients saw of a drain, a line for each kind: for failures."""
+    """What the clients saw of a drain, a line for each kind, for the output of a failure."""
     lines = []
     for client in sorted(clients, key=lambda client: client.closed_at or 0):
         told = f"told {client.notice['reconnect_in_ms']} ms at {client.noticed_at - start:.2f} s" if client.notice else "never told"
@@ -242,7 +243,7 @@ def is_refused(port):
 
 
 def drain(binary, folder):
-    """SIGTERM: no new clients; those that are there are told, then closed one after the other; exit code 0."""
+    """SIGTERM: no new clients; present ones get a notice, then they are closed one after the other; exit code 0."""
     seconds, count = 4, 40
     gateway = Gateway(binary, folder, drain_seconds=seconds, log_level="notice")
     try:
@@ -266,7 +267,7 @@ def drain(binary, folder):
 
 
 def stall(binary, folder):
-    """A gateway that stands still across the end of its drain: every client gets its close frame all the same; exit code 0."""
+    """A gateway that is suspended across the end of its drain: every client still gets its close frame; exit code 0."""
     seconds, count, told = 4, 40, []
     for stop in (1.5, 4):
         gateway = Gateway(binary, folder, f"stopped-{stop}", drain_seconds=seconds, log_level="notice")
@@ -282,7 +283,7 @@ def stall(binary, folder):
                 waiting.append(sum(client.closed is None for client in clients))
                 gateway.send(signal.SIGSTOP)
 
-            # It ends half a second after the drain should have: what is owed by then falls into the stop.
+            # It ends half a second after the planned end of the drain: the remaining closes happen at the stop.
             begin = seconds + 0.5 - stop
             timers = [threading.Timer(begin, halt), threading.Timer(begin + stop, gateway.send, [signal.SIGCONT])]
             start = time.monotonic()
@@ -306,7 +307,7 @@ def stall(binary, folder):
 
 
 def ask(port):
-    """One request on a connection of its own: whether it was answered, and by whom it would be."""
+    """One request on its own connection: whether it was answered, and by which process."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         answer = b""
@@ -316,7 +317,7 @@ def ask(port):
 
 
 def takeover(binary, folder):
-    """SIGTERM with reuse-port: another process has the port, and at no moment nobody answers on it."""
+    """SIGTERM with reuse-port: another process has the port, and some process answers at any moment."""
     seconds, count = 3, 20
     settings = {"drain_seconds": seconds, "reuse_port": "true"}
     settings |= {f"limits_{limit}_per_second_per_address": 100_000 for limit in ("connections", "http_requests")}
@@ -347,7 +348,7 @@ def takeover(binary, folder):
         ends.set()
         asker.join()
         expect(code == 0, f"exit code {code}: {old.text()[-1000:]}")
-        # Who had connected before it closed its port may be told to come again.
+        # A client that connected before the port closed may be told to come again.
         expect(set(statuses) <= {200, 503} and statuses.get(503, 0) <= 10, f"not everybody was answered: {statuses}")
         for _ in range(10):
             client = Client(new.port)
@@ -374,7 +375,7 @@ def make_certificate(folder, name):
 
 
 def reload(binary, folder):
-    """SIGHUP: the files are read again; who is connected stays; what cannot be used is not taken."""
+    """SIGHUP: the files are read again; clients stay connected; unusable files change nothing."""
 
     def install(name):
         for kind in (".pem", ".key"):
@@ -408,7 +409,7 @@ def reload(binary, folder):
         client.send({"op": "ping", "id": 2})
         client.message("pong")
         client.message("heartbeat")
-        # A key that is not the certificate's: it stays with what it has, and says so.
+        # A key that does not belong to the certificate: the gateway keeps the old pair, and logs why.
         make_certificate(folder, "third")
         os.replace(os.path.join(folder, "third.key"), os.path.join(folder, "used.key"))
         gateway.send(signal.SIGHUP)

@@ -43,7 +43,7 @@ class Book:
 
 
 class Watcher:
-    """One connection; follows every stream by the rules and remembers the book after each seq."""
+    """One connection; follows every stream by the rules of the protocol, and stores the book after each seq."""
 
     def __init__(self, url, name):
         self.url, self.name = url, name

@@ -11,14 +11,14 @@ from comparison import COUNTED, Due, Seen, best_of, channels, judge
 from corruption import proof
 from gateway_view import GatewayView, Published
 
-# How long both are followed, s, and how much longer until enough has come.
+# How long both are followed, s, and the most time beyond that until enough has arrived.
 SECONDS = float(os.environ.get("PEER_SECONDS", "4")) * 2
 PATIENCE = 60
-# How long what one has shown may be on its way to the other, s.
+# How much later one may show what the other has shown, s.
 SETTLING = 15
 # The fewest of each kind that a client must have shown. Tickers come once a second.
 LEAST = {"book": 12, "trades": 12, "quote": 12, "ticker": 4}
-# Where both records of a market go that differ.
+# The folder for both records of a market that differ.
 KEEP = os.environ.get("PEER_FAILURES", ".build/peers-failures")
 
 
@@ -39,7 +39,7 @@ class Market:
         return {"book": self.seen.books, "trades": self.seen.trades, "quote": quotes, "ticker": self.seen.tickers}
 
     def missing(self):
-        """The channels in which too little has come."""
+        """The channels with too few messages."""
         shown = self.shown()
         return [channel for channel in channels(self.rules) if len(shown[channel]) < self.needed(channel)]
 
@@ -60,7 +60,7 @@ class Market:
         return counts, starts, problems
 
     def prove(self, messages, starts, due):
-        """How many faults were put in, and which were not noticed."""
+        """How many faults were inserted, and which were not detected."""
         count, unnoticed = 0, []
         for channel in channels(self.rules):
             tried, missed = proof(channel, messages, starts[channel], self.seen, self.rules, due)
@@ -76,7 +76,7 @@ class Market:
         return ", ".join(words)
 
     def keep(self, name, messages, problems):
-        """Writes down what both have shown; the file."""
+        """Writes what both have shown to a file; returns its path."""
         os.makedirs(KEEP, exist_ok=True)
         path = os.path.join(KEEP, f"{name}.{self.key.replace(':', '.')}.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -104,7 +104,7 @@ class Client:
         raise NotImplementedError
 
     def listen(self):
-        """Adds to `complaints` what the library has to say besides."""
+        """Adds the library's other complaints to `complaints`."""
 
     def name(self):
         return ", ".join(market.key for market in self.markets)
@@ -119,7 +119,7 @@ class Client:
 async def follow(view, following, clients):
     """Lets clients follow for a while: what is compared of each market, and what the libraries complain of."""
     instruments = view.instruments()
-    # All are ready before the first connects: venues end connections that ask for nothing.
+    # All are ready before the first connects: venues close connections that request nothing.
     await asyncio.gather(*(client.attempt("get ready", client.prepare(instruments)) for client in clients))
     await asyncio.gather(*(client.attempt("start", client.start()) for client in clients if not client.complaints))
     start = time.monotonic()
@@ -196,7 +196,7 @@ async def run(name, url, make, last_words=()):
     for line in (*last_words, *failures):
         print(f"  {line}")
     sys.stdout.flush()
-    # Libraries leave threads and tasks behind, which would hold the process.
+    # Libraries leave threads and tasks behind, which would keep the process alive.
     os._exit(1 if failures else 0)
 
 

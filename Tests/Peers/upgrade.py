@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
-"""Upgrades a gateway again and again under load (SIGUSR2), and checks what its clients see of it.
+"""Upgrades a gateway many times under load (SIGUSR2), and checks what its clients see.
 
     Tests/Peers/upgrade.py [--upgrades 10] [--clients 2000] [--window 3] [--seed N] [--short]
                            [--binary .build/debug/tidegate]
 
-The gateway's program is a link, which an upgrade follows anew. The clients follow trades, quotes and books of a
-simulated exchange that counts its trades without holes; others connect all the time and leave again. Over all of its
-connections each client checks that
-- every trade comes once and in order, and no stream of trades ever begins anew,
+The gateway's program is a symbolic link, which each upgrade resolves anew. The clients follow trades, quotes and books
+of a simulated exchange that numbers its trades without gaps. Other clients connect and leave all the time. Over all of
+its connections each client checks that
+- every trade arrives once and in order, and no stream of trades begins anew,
 - an update follows the message whose `seq` is its `prev`,
-- nobody is refused: not a connection, not a handshake, and not a session,
+- no connection, no handshake and no session is refused,
 - it is told when to go, is closed with 4201 at that moment and not before, and is served by the next process at once,
-- nothing that stands still is called live.
+- no feed whose data has stopped is called live.
 
-And of the processes: each that is replaced ends by itself with 0, the service manager learns which is the main one, and
-upgrades that cannot be (a program that fails, a configuration that is wrong, one upgrade during another) leave the
-clients alone.
+Each replaced process ends by itself with 0, and the service manager learns which process is the main one. An impossible
+upgrade (a failing program, a wrong configuration, an upgrade during another) does not affect the clients.
 
-With --short it takes half a minute. Exits with 1 if any of it does not hold.
+With --short it takes half a minute. Exits with 1 if one of these checks fails.
 """
 
 import argparse
@@ -34,7 +33,7 @@ import resume
 from kill import fetch
 from processes import tail
 
-# How late the gateway may be, on a machine with other work.
+# How late the gateway may be on a busy machine.
 SLACK = 1.0
 PROBERS = 2
 
@@ -150,7 +149,7 @@ class Trial(resume.Trial):
         os.mkdir(os.path.join(self.work, "data"))
 
     def place(self, program):
-        """Puts another program where the gateway was started from, as a package does."""
+        """Replaces the gateway's program by another one, as a package does."""
         os.symlink(program, self.link + ".new")
         os.replace(self.link + ".new", self.link)
 
@@ -199,7 +198,7 @@ class Trial(resume.Trial):
             await asyncio.sleep(0.02)
 
     async def watch_itself(self):
-        """How long whatever is due here waits for its turn: a busy reader is no fault of the gateway's."""
+        """Measures how late this process does its work, because a busy reader is not the gateway's fault."""
         while not self.is_over:
             began = time.monotonic()
             await asyncio.sleep(0.02)
@@ -208,12 +207,13 @@ class Trial(resume.Trial):
             del self.lags[:-1_000]
 
     def lag(self):
-        """What a message may have been late here in the last seconds: each is read, and answered, behind others."""
+        """How late a message may have been read here in the last seconds, because each is read and answered after
+        others."""
         now = time.monotonic()
         return 3 * max((lag for at, lag in self.lags if at > now - 5), default=0)
 
     async def probe(self):
-        """Comes and leaves again, without an end."""
+        """Connects and leaves again, without end."""
         while not self.is_over:
             peer = resume.Socket()
             try:
@@ -238,7 +238,7 @@ class Trial(resume.Trial):
         await self.until("the next process", lambda: self.manager.main != old)
         handed_over = time.monotonic() - began
         await self.until("every client", lambda: all(client.connections == number + 1 for client in clients))
-        # It has nobody any more.
+        # It has no clients any more.
         for _ in range(500):
             process, status = os.waitpid(old, os.WNOHANG)
             if process:
@@ -257,7 +257,7 @@ class Trial(resume.Trial):
         return handed_over
 
     async def fail_to_upgrade(self, number, clients, words):
-        """Asks for an upgrade that cannot be."""
+        """Requests an impossible upgrade."""
         main, closed = self.manager.main, self.ledger.closed
         os.kill(main, signal.SIGUSR2)
         await self.until("the failure", lambda: self.metric("tidegate_upgrade_failures_total") == number)

@@ -85,7 +85,7 @@ struct RecordingTests {
       (#"{"t":5,"c":0,"k":"http","m":""}"#, "line 2, field status"),
       (#"{"t":5,"c":0,"k":"open"}"#, "line 2, field url"),
       (#"{"t":"x","c":0,"k":"close"}"#, "line 2, field t"),
-      (#"{"t":-5,"c":0,"k":"close"}"#, "line 2, field t: -5 is no time"),
+      (#"{"t":-5,"c":0,"k":"close"}"#, "line 2, field t: -5 is not a time"),
       (#"{"t":9223372036854775807,"c":0,"k":"close"}"#, "line 2, field t"),
       (#"{"t":5,"c":0,"k":"close""#, "line 2"),
       (#"{"t":5,"c":0,"k":"close"}"# + "\n" + #"{"t":4,"c":0,"k":"close"}"#, "line 3, field t: goes back by 1 µs"),

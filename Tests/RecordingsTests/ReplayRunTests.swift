@@ -167,7 +167,7 @@ struct ReplayRunTests {
       }
       let result = try #require(try ReplayRun(try ReplayPlan([folder])).run().first)
       #expect(result.stoppedBy?.path == folder + "x-2.ndjson.gz" && !result.isFlawless)
-      #expect(result.stoppedBy?.reason.contains("overlap; replay each by itself") == true)
+      #expect(result.stoppedBy?.reason.contains("overlap; replay each one alone") == true)
     }
   }
 
@@ -182,7 +182,7 @@ struct ReplayRunTests {
           return error.description
         }
       }
-      #expect(reason([folder + "none"]).contains("is not there; give a recording"))
+      #expect(reason([folder + "none"]).contains("does not exist; give a recording"))
       #expect(reason([folder]).contains("has no recordings: files that end in .ndjson.gz"))
       _ = FileManager.default.createFile(atPath: folder + "empty.ndjson.gz", contents: nil)
       try Self.write(folder + "a.ndjson.gz", "AAA-USD", seed: 1, frames: 0..<3)

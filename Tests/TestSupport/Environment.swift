@@ -5,8 +5,8 @@ package func environment(_ name: String) -> String? {
   ProcessInfo.processInfo.environment[name]
 }
 
-/// Where recorded exchange sessions are: `TIDEGATE_RECORDINGS`, or `../shared/recordings` beside the checkout.
-/// Nil where there are none; tests that want them then skip and say so.
+/// The folder of recorded exchange sessions: `TIDEGATE_RECORDINGS`, or `../shared/recordings` beside the checkout. Nil
+/// if it does not exist; tests that need it are then skipped, with this reason.
 package let recordingsFolder: String? = {
   let beside = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A part of a document that the code dictates, between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+/// A part of a document that is generated from the code, between `<!-- generated: NAME -->` and `<!-- /generated -->`.
 ///
-/// A test compares it with what the code says. `TIDEGATE_UPDATE_DOCUMENTS=1 swift test` writes it instead.
+/// A test compares it with the code. With `TIDEGATE_UPDATE_DOCUMENTS=1`, the test writes it instead.
 package struct GeneratedPart {
   package struct Missing: Error, CustomStringConvertible {
     package let description: String
@@ -11,7 +11,7 @@ package struct GeneratedPart {
   private let file: URL
   private let name: String
 
-  /// - Parameter path: from the folder of the project: `README.md`.
+  /// - Parameter path: the path from the folder of the project: `README.md`.
   package init(_ name: String, in path: String) {
     self.name = name
     file = URL(fileURLWithPath: #filePath)
@@ -19,7 +19,7 @@ package struct GeneratedPart {
       .appendingPathComponent(path)
   }
 
-  /// What the document says and what it should say; equal, once it was updated.
+  /// The present and the expected text of the part; equal after an update.
   package func compare(with lines: [String]) throws -> (document: String, code: String) {
     let text = try String(contentsOf: file, encoding: .utf8)
     let wanted = lines.joined(separator: "\n") + "\n"

@@ -1,4 +1,4 @@
-/// A small, fast, seeded random generator (SplitMix64), so that a failing run can be had again from its seed.
+/// A small, fast, seeded random generator (SplitMix64), so that a failing run can be repeated from its seed.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -13,7 +13,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 }
 
-/// The seeds a randomised test runs: `count` fixed ones, or the single one in `TIDEGATE_SEED`, to replay a failure.
+/// The seeds of a randomised test: `count` fixed ones, or only the one in `TIDEGATE_SEED`, to repeat a failure.
 package func testSeeds(_ count: Int) -> [UInt64] {
   if let text = environment("TIDEGATE_SEED"), let seed = UInt64(text) { return [seed] }
   return (0..<UInt64(count)).map { $0 &* 0x2545_F491_4F6C_DD1D &+ 1 }

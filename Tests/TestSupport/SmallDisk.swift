@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A disk that takes so many bytes over all its files, the last write in part.
+/// A disk with space for a number of bytes in all its files. The write that exceeds it is done in part.
 package final class SmallDisk: Sendable {
   private let left: Mutex<Int>
 
@@ -9,7 +9,7 @@ package final class SmallDisk: Sendable {
 
   package func grow(to capacity: Int) { left.withLock { $0 = capacity } }
 
-  /// As write(2): -1 and `ENOSPC` once the disk is full.
+  /// Writes like write(2): returns -1 with `ENOSPC` if the disk is full.
   package func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     left.withLock { left in
       guard left > 0 else {

@@ -1,5 +1,5 @@
-/// Keys and tokens made once with another implementation (Python's `cryptography`), for these tests alone. The tokens
-/// say:
+/// Keys and tokens that were made with another implementation (Python's `cryptography`), only for these tests. The
+/// claims of the tokens:
 /// `{"iss":"https://auth.example","sub":"alice","aud":"tidegate","exp":1790003600,"nbf":1789999000,"iat":1789999000,"tidegate":{"channels":["trades","book"],"symbols":["kraken:*"],"subscriptions":10}}`.
 package enum TokenVectors {
   /// RSA of 2048 bits.
@@ -23,7 +23,7 @@ package enum TokenVectors {
     -----END PUBLIC KEY-----
     """ + "\n"
 
-  /// A certificate of the same key, long expired.
+  /// An expired certificate of the same key.
   package static let ecCertificate = """
     -----BEGIN CERTIFICATE-----
     MIIBCjCBsaADAgECAgEHMAoGCCqGSM49BAMCMA8xDTALBgNVBAMMBGF1dGgwHhcN
@@ -35,7 +35,7 @@ package enum TokenVectors {
     -----END CERTIFICATE-----
     """ + "\n"
 
-  /// The private half, which has no business in a gateway.
+  /// The private key, which a gateway must not have.
   package static let ecPrivateKey = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgDVreOckLWcpGo71P
@@ -94,7 +94,7 @@ package enum TokenVectors {
     + "0ZSI6eyJjaGFubmVscyI6WyJ0cmFkZXMiLCJib29rIl0sInN5bWJvbHMiOlsia3Jha2VuOioiXSwic3Vic2NyaXB0aW9ucyI6MTB9fQ.i9j9"
     + "YbAvhTJX7Wf6Qf6GJGpCpD00t-Yr87IDRGOEJlU"
 
-  /// PSS padding, and a header that says so.
+  /// PSS padding, with the header of PS256.
   package static let ps256 =
     "eyJhbGciOiJQUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InJzYS0xIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFs"
     + "aWNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0"
@@ -114,7 +114,7 @@ package enum TokenVectors {
     + "rRIvw_H0vVEQe2rU6xxeq-G_rbiW97uYzZx-JQxZhVJ39XTWsLweTvt3Z4dq0StwrjV40TT4ISmbPWRLIOotsXpZO8YcjA0kEbAvxhc0Fm7b"
     + "tBsdoHBxEky5A"
 
-  /// The signature of `es256` as DER, as OpenSSL writes it and JWS does not.
+  /// The signature of `es256` as DER, which is OpenSSL's format, but not that of JWS.
   package static let derES256 =
     "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImVjLTEifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6ImFsa"
     + "WNlIiwiYXVkIjoidGlkZWdhdGUiLCJleHAiOjE3OTAwMDM2MDAsIm5iZiI6MTc4OTk5OTAwMCwiaWF0IjoxNzg5OTk5MDAwLCJ0aWRlZ2F0Z"

@@ -84,7 +84,7 @@ struct StateTableTests {
     let before = table.lines(width: 100, height: 99, color: false)
     table.fail("refused")
     let failed = table.lines(width: 100, height: 99, color: false)
-    #expect(failed[0].hasPrefix("● no connection to 127.0.0.1:9090, trying again: refused"))
+    #expect(failed[0].hasPrefix("● no connection to 127.0.0.1:9090, retrying: refused"))
     #expect(Array(failed.dropFirst()) == before)
     table.apply(try Self.state())
     #expect(table.lines(width: 100, height: 99, color: false) == before)

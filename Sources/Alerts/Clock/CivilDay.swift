@@ -21,7 +21,7 @@ package enum CivilDay {
   package static let seconds: Int64 = 86_400
 }
 
-/// The quotient rounded down, also for negative numbers. Precondition: `b` > 0.
+/// The quotient rounded down, even for negative numbers. Precondition: `b` > 0.
 func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
   let (quotient, remainder) = a.quotientAndRemainder(dividingBy: b)
   return remainder < 0 ? quotient - 1 : quotient

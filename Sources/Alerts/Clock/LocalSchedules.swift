@@ -10,11 +10,11 @@ package struct LocalAlarm: Sendable, Hashable {
     self.days = days
   }
 
-  /// The first time after `time` that it rings, in seconds UTC. A local time that a day does not have counts as the
-  /// first moment after it; one that a day has twice counts as its first.
+  /// The first time after `time` that it rings, in seconds UTC. A local time that clocks skip counts as the first
+  /// moment after it; one that occurs twice counts as its first occurrence.
   package func next(after time: Int64, in zone: TimeZoneRules) -> Int64 {
     let day = floorDivide(zone.local(time), CivilDay.seconds)
-    // From two days before: after a clock skipped a whole day the alarms of both days are due at one moment.
+    // Begins two days earlier: after a clock skipped a whole day, the alarms of both days are due at one moment.
     for day in (day - 2)...(day + 9) where days.hasDay(day) {
       let moment = zone.firstMoment(ofLocal: day * CivilDay.seconds + second)
       if moment > time { return moment }
@@ -29,7 +29,7 @@ package struct LocalHours: Sendable, Hashable {
   package var days: Weekdays
   /// Seconds from local midnight, 0 ..< 86,400.
   package var from: Int64
-  /// Seconds from local midnight, 0…86,400; not after `from`: on the next day. Equal to it: a whole day.
+  /// Seconds from local midnight, 0…86,400. Before `from`: on the next day. Equal to it: a whole day.
   package var until: Int64
 
   package init(days: Weekdays = .all, from: Int64, until: Int64) {
@@ -47,7 +47,7 @@ package struct LocalHours: Sendable, Hashable {
     return (days.hasDay(day) && second >= from) || (days.hasDay(day - 1) && second < until)
   }
 
-  /// A moment after `time` up to which `contains` answers the same; at most nine days away.
+  /// A moment after `time` until which `contains` does not change; at most nine days away.
   package func nextLook(after time: Int64, in zone: TimeZoneRules) -> Int64 {
     let today = floorDivide(zone.local(time), CivilDay.seconds)
     var next = zone.change(after: time)?.time ?? .max

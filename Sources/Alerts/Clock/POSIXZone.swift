@@ -66,7 +66,7 @@ struct POSIXZone: Sendable, Equatable {
       turns.append((summer.start.local(in: year) - Int64(standard), summer.offset))
       turns.append((summer.end.local(in: year) - Int64(summer.offset), standard))
     }
-    // Where summer time ends and begins at one moment it lasts all year: the beginning is the later word.
+    // If summer time ends and begins at one moment, it lasts all year: the beginning sorts last and wins.
     turns.sort { ($0.time, $0.offset == summer.offset ? 1 : 0) < ($1.time, $1.offset == summer.offset ? 1 : 0) }
     var changes: [TimeZoneRules.Change] = []
     var offset = turns[0].offset
@@ -80,7 +80,7 @@ struct POSIXZone: Sendable, Equatable {
 }
 
 extension POSIXZone {
-  /// Nil if `text` is no such rule.
+  /// Nil if `text` is not such a rule.
   init?(_ text: ArraySlice<UInt8>) {
     var parser = Parser(rest: text)
     guard parser.name(), let west = parser.clock(hours: 24) else { return nil }

@@ -5,8 +5,7 @@ package enum TimeZoneFileError: Error, Sendable, Equatable {
   case notTZif, truncated, malformed, leapSeconds
 }
 
-/// The history and the rules of one IANA time zone: a value made from a zone file's bytes (RFC 9636), which its owner
-/// has read.
+/// The history and the rules of one IANA time zone: a value made from the bytes of a zone file (RFC 9636).
 ///
 /// Times are seconds since 1970 in UTC, offsets seconds east of Greenwich.
 package struct TimeZoneRules: Sendable, Equatable {
@@ -22,14 +21,14 @@ package struct TimeZoneRules: Sendable, Equatable {
     package var after: Int32
   }
 
-  /// The largest zone file that is read, bytes. The largest of the 2026 database has 3.5 KB ("fat": 4 KB).
+  /// The largest accepted zone file, bytes. The largest of the 2026 database has 3.5 KB ("fat": 4 KB).
   package static let fileLimit = 65_536
 
   /// The offset before the first transition.
   var initialOffset: Int32 = 0
   /// In order of time.
   var transitions: [Transition] = []
-  /// What holds after the last transition.
+  /// The rule after the last transition.
   var tail: POSIXZone?
 
   /// Coordinated Universal Time, which needs no file.
@@ -75,7 +74,7 @@ package struct TimeZoneRules: Sendable, Equatable {
     initialOffset = offsets[0]
     for (time, kind) in zip(times, kinds) {
       guard Int(kind) < offsets.count, time > transitions.last?.time ?? .min, time < 1 << 40 else { throw .malformed }
-      // Some files begin at a time before the stars.
+      // Some files begin with a time at the edge of 64 bits, before any real one.
       guard time > -1 << 40 else {
         initialOffset = offsets[Int(kind)]
         continue
@@ -109,12 +108,12 @@ package struct TimeZoneRules: Sendable, Equatable {
   /// The local time of a moment as seconds since 1970-01-01T00:00 of that clock.
   package func local(_ time: Int64) -> Int64 { time + Int64(offset(at: time)) }
 
-  /// When a local time comes: its first moment; where clocks skip it, the first moment after it.
+  /// The first moment of a local time; if clocks skip it, the first moment after it.
   package func firstMoment(ofLocal local: Int64) -> Int64 { moments(ofLocal: local).first }
 
   /// The moment of a local time, and, if clocks are set back, the moment at which it occurs again.
   package func moments(ofLocal local: Int64) -> (first: Int64, second: Int64?) {
-    // No offset is beyond 26 h.
+    // No offset exceeds 26 h.
     var from = local - 26 * 3_600
     let end = local + 26 * 3_600
     var offset = Int64(self.offset(at: from))

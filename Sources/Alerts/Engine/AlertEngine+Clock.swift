@@ -1,17 +1,17 @@
 import Bytes
 import MarketData
 
-/// Time in.
+/// The clocks of the engine.
 extension AlertEngine {
-  /// A step of the wall clock by more than this sends every schedule back to its zone's rules, µs.
+  /// A backward step of the wall clock by more than this schedules everything anew by its zone's rules, µs.
   private static let step = Microseconds.second / 2
 
-  /// When `advance` is next needed: a steady time, and a wall time. Call it too when the wall clock has been set.
+  /// When `advance` is next needed: a steady time and a wall time. Call it also after the wall clock was set.
   package var nextWake: (steady: Int64, wall: Timestamp) {
     (steadyWakes.first, Timestamp(microseconds: wallWakes.first))
   }
 
-  /// Does what is due. O(log) for each thing that is.
+  /// Processes everything that is due. O(log n) for each due entry.
   package func advance(to new: AlertMoment) {
     let steppedBy = (new.wall.microseconds - moment.wall.microseconds) - (new.steady - moment.steady)
     moment = new
@@ -20,7 +20,7 @@ extension AlertEngine {
       settle()
     }
     while let entry = wallWakes.popMin(dueAt: new.wall.microseconds) { wakeByWall(entry) }
-    // Only now: what came due before the clock was set back has rung.
+    // Only now, after everything that was due before the clock was set back has rung.
     if steppedBy < -Self.step {
       for index in extras.keys.sorted() { rescheduleByWall(index) }
     }
@@ -36,7 +36,7 @@ extension AlertEngine {
     if wallWakes.needsRebuild { wallWakes.rebuild(onlyDue()) }
   }
 
-  /// Whether an entry still says what its rule, leaf or window waits for.
+  /// Whether its rule, leaf or window still waits for an entry.
   private func isDue(_ entry: WakeHint, at time: Int64) -> Bool {
     switch entry.kind {
     case .stale: return leaves[entry.index].stamp == entry.stamp
@@ -54,7 +54,7 @@ extension AlertEngine {
     }
   }
 
-  /// True for entries that still count, and of equal ones for the first alone.
+  /// A filter that keeps valid entries, and only the first of equal ones.
   private func onlyDue() -> (WakeHint) -> Bool {
     var seen: Set<UInt64> = []
     return { entry in
@@ -111,7 +111,7 @@ extension AlertEngine {
     wake(wall: look, index, stamp: rules[index].generation, .hours)
   }
 
-  /// Begins or ends to watch, as the hours say.
+  /// Starts or stops watching, as the hours require.
   private func follow(_ hours: LocalHours, _ index: UInt32, _ zone: TimeZoneRules) {
     let isOpen = hours.contains(moment.wallSeconds, in: zone)
     let isWatching = rules[index].flags.contains(.isWatching)
@@ -121,7 +121,7 @@ extension AlertEngine {
     rules[index].flags.remove(.isWatching)
     for leaf in leafIndices(of: index) {
       leaves[leaf].stamp &+= 1
-      // The next look is a fresh one, after a restart too.
+      // Watching starts afresh after that, even after a restart.
       leaves[leaf].phase = .outside
     }
   }
@@ -133,7 +133,7 @@ extension AlertEngine {
     switch clock {
     case .local(let alarm):
       guard let extra = extras[index] else { return }
-      // After a restart a time that has passed is late, not lost; the clock may have been set back, too.
+      // After a restart a time that has passed rings late and is not lost; the clock may have been set back, too.
       let isBack = extra.nextRing < .max
       let next = extra.nextRing(alarm, after: moment.wallSeconds - (isBack ? 1 : 0))
       scheduleRing(index, min(extra.nextRing, next))
@@ -157,7 +157,7 @@ extension AlertEngine {
     wake(wall: overflow ? .max : wall, index, stamp: rules[index].generation, .ring)
   }
 
-  /// Rings once for all the alarm's times that have come, and says how many there were.
+  /// Rings once for all of the alarm's times that have passed, and counts the others as missed.
   private func ringDue(_ index: UInt32, _ extra: RuleExtra) {
     guard case .local(let alarm) = extra.clock else {
       ring(index, lateBy: moment.wall.microseconds - extra.nextRing * Microseconds.second, missed: 0)
@@ -193,11 +193,11 @@ extension AlertEngine {
     output.firings.append(
       AlertFiring(
         alert: id(index), owner: AlertOwner(rawValue: rules[index].owner), number: rules[index].firings,
-        // Less than a second is how a timer is late, not an alarm.
+        // A timer may be late by less than a second; that does not count as a late alarm.
         time: moment.wall, lateBy: lateBy >= Microseconds.second ? lateBy : 0, missed: missed))
   }
 
-  /// The wall clock was set back, or the zone has other rules.
+  /// Schedules a rule anew, after the wall clock was set back or the zone's rules changed.
   func rescheduleByWall(_ index: UInt32) {
     let flags = rules[index].flags
     guard flags.contains(.isEnabled), flags.isDisjoint(with: [.isPaused, .isFinished]), let extra = extras[index] else {

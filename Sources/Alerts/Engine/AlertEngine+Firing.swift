@@ -1,9 +1,9 @@
 import Bytes
 import MarketData
 
-/// From a condition that is true to a firing.
+/// The way from a true condition to a firing.
 extension AlertEngine {
-  /// Begins to watch, or to wait for the time to. With `progress`: continues as before a restart.
+  /// Begins to watch, or to wait for the rule's hours or time. With `progress`, continues as before a restart.
   func start(_ index: UInt32, _ progress: AlertProgress? = nil) {
     let flags = rules[index].flags
     guard flags.contains(.isEnabled), flags.isDisjoint(with: [.isPaused, .isFinished]) else {
@@ -66,7 +66,7 @@ extension AlertEngine {
     settle()
   }
 
-  /// A rule of several conditions: one of them changed, or its data is live again.
+  /// Evaluates a rule of several conditions after one of them changed, or its data is live again.
   func reconsider(_ index: UInt32, because leaf: UInt32) {
     guard rules[index].flags.contains(.isWatching), let extra = extras[index] else { return }
     guard evaluate(extra, onlyLive: false) else {
@@ -134,7 +134,7 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// At most how long ago the condition became true.
+  /// The longest time since the condition can have become true, µs.
   private func lateness(_ rule: RuleRecord, _ leaf: UInt32, _ from: Series) -> Int64 {
     if let backfilledAt { return max(1, moment.wall.microseconds - backfilledAt) }
     guard let gap, gap.back > rule.watchedFrom else { return 0 }
@@ -142,7 +142,7 @@ extension AlertEngine {
     return max(1, moment.steady - max(gap.left, rule.watchedFrom))
   }
 
-  /// The rule fires no more.
+  /// Ends a rule: it fires no more.
   func finish(_ index: UInt32) {
     stop(index)
     rules[index].flags.insert(.isFinished)

@@ -1,9 +1,9 @@
 import Bytes
 import MarketData
 
-/// Rules in and out, and what their owners do with them.
+/// Adding and removing rules, and the actions of their owners.
 extension AlertEngine {
-  /// Adds a rule and looks at it at once: if the data is live and the condition true, it fires.
+  /// Adds a rule and evaluates it at once: if the data is live and the condition true, it fires.
   /// - Throws: `.invalid`, `.unknownTimeZone`, `.tooManyOfOwner`, `.tooMany`; then nothing has changed.
   package func insert(_ rule: AlertRule, owner: AlertOwner, at moment: AlertMoment) throws(AlertRuleError) -> AlertID {
     self.moment = moment
@@ -23,8 +23,9 @@ extension AlertEngine {
     return id(index)
   }
 
-  /// Puts back a rule of the store. Limits are not asked: it was within them. Call `finishRestoring` after the last.
-  /// - Throws: `.invalid`, `.unknownTimeZone`, and `.tooMany` if its number is taken or beyond reason.
+  /// Restores a rule of the store, without a check of the owner's limit, which it was within. Call `finishRestoring`
+  /// after the last.
+  /// - Throws: `.invalid`, `.unknownTimeZone`, and `.tooMany` if its number is taken or too large.
   package func restore(
     _ rule: AlertRule, _ id: AlertID, owner: AlertOwner, _ progress: AlertProgress, at moment: AlertMoment
   ) throws(AlertRuleError) {
@@ -63,7 +64,7 @@ extension AlertEngine {
     start(index, progress)
   }
 
-  /// Makes the unused entries between restored rules free.
+  /// Frees the unused entries between restored rules.
   package func finishRestoring() {
     for index in (0..<rules.end).reversed() where !rules[index].flags.contains(.isUsed) { rules.release(UInt32(index)) }
   }
@@ -80,8 +81,8 @@ extension AlertEngine {
     rules.release(index)
   }
 
-  /// Gives a rule another text. It keeps its number, its firings and whether it is enabled and paused; what it watches
-  /// starts again.
+  /// Replaces a rule's text. The rule keeps its id, its firings and whether it is enabled and paused; it starts to
+  /// watch afresh.
   /// - Throws: `.unknownAlert`, `.invalid`, `.unknownTimeZone`; then nothing has changed.
   package func replace(_ id: AlertID, by rule: AlertRule, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -96,7 +97,7 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Begins again: a rule that fired once watches again, a countdown starts from its beginning.
+  /// Enables a rule again: a rule that fired once watches again, a countdown starts from its beginning.
   /// - Throws: `.unknownAlert`.
   package func enable(_ id: AlertID, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -112,7 +113,7 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Stops a rule, and acknowledges what it has fired.
+  /// Stops a rule, and acknowledges its firings.
   /// - Throws: `.unknownAlert`.
   package func disable(_ id: AlertID, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -139,7 +140,7 @@ extension AlertEngine {
     markChanged(index)
   }
 
-  /// Watches again, with a fresh look.
+  /// Watches again, afresh.
   /// - Throws: `.unknownAlert`.
   package func resume(_ id: AlertID, at moment: AlertMoment) throws(AlertRuleError) {
     self.moment = moment
@@ -203,7 +204,7 @@ extension AlertEngine {
       state: state(index), firings: rule.firings, acknowledged: rule.acknowledged, next: nextTime(index))
   }
 
-  /// What the store keeps.
+  /// The state of a rule for the store.
   /// - Throws: `.unknownAlert`.
   package func progress(of id: AlertID) throws(AlertRuleError) -> AlertProgress {
     let index = try index(of: id)
@@ -258,7 +259,7 @@ extension AlertEngine {
     case nil:
       guard let hours = extra.hours, !rules[index].flags.contains(.isWatching) else { return nil }
       var look = extra.nextLook / Microseconds.second
-      // A look may find the hours still closed: at a change of the clock, or on a day that is not one of them.
+      // The hours may still be closed then: at a change of the clock, or on a day that does not count.
       for _ in 0..<8 where !hours.contains(look, in: extra.zone) { look = hours.nextLook(after: look, in: extra.zone) }
       return Timestamp(microseconds: look * Microseconds.second)
     }
@@ -312,7 +313,7 @@ extension AlertEngine {
     ruleCount -= 1
   }
 
-  /// Makes a rule's leaves and what else it needs.
+  /// Makes a rule's leaves and its other state.
   private func compile(_ rule: AlertRule, into index: UInt32) {
     switch rule.frequency {
     case .once: rules[index].flags.insert(.isOnce)
@@ -364,7 +365,7 @@ extension AlertEngine {
     let at = seriesIndex(source.rawValue, threshold.measure)
     series[Int(at)].leafCount += 1
     let index = leaves.take()
-    // The stamp continues: entries of the leaf that was here before stay void.
+    // The stamp continues, so that entries of the leaf before stay void.
     var leaf = Leaf(stamp: leaves[index].stamp &+ 1)
     leaf.bound = threshold.bound.mantissa
     leaf.boundScale = threshold.bound.scale
@@ -382,7 +383,7 @@ extension AlertEngine {
     let index = leaves.take()
     var leaf = Leaf(stamp: leaves[index].stamp &+ 1)
     leaf.bound = Int64(staleness.seconds) * Microseconds.second
-    // The part, where a threshold has its digits.
+    // A staleness stores its part in this field.
     leaf.boundScale = staleness.part.rawValue
     leaf.rule = rule
     leaf.series = source
@@ -396,7 +397,7 @@ extension AlertEngine {
     return index
   }
 
-  /// Takes away all that `compile` made.
+  /// Removes everything that `compile` made.
   private func dismantle(_ index: UInt32) {
     stop(index)
     for leaf in leafIndices(of: index) {

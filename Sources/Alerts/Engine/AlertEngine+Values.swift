@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Data in.
+/// The data that the engine watches.
 extension AlertEngine {
   /// The price of a live trade, at the source's scale. O(1) if it reaches no rule's level.
   package func price(_ source: AlertSource, _ price: Int64, at moment: AlertMoment) {
@@ -33,7 +33,7 @@ extension AlertEngine {
     settle()
   }
 
-  /// The size within so many basis points of the best price of a live book, at the source's size scale.
+  /// The size within a number of basis points of the best price of a live book, at the source's size scale.
   package func depth(
     _ source: AlertSource, _ side: AlertThreshold.BookSideName, basisPoints: UInt16, size: Int64, at moment: AlertMoment
   ) {
@@ -46,8 +46,8 @@ extension AlertEngine {
     settle()
   }
 
-  /// A price from before the gap ended, in order of time, while no live price has come since: crossings that it shows
-  /// fire late; rules that ask for a state wait for the first live price to say whether it still holds.
+  /// A price from within a gap, in order of time, before the first live price. Crossings that it shows fire late. Rules
+  /// that watch a state wait for the first live price, which decides whether the state still holds.
   package func backfill(_ source: AlertSource, _ price: Int64, time: Timestamp, at moment: AlertMoment) {
     let index = Int(sources[Int(source.rawValue)].price)
     guard !series[index].hasValue else { return }
@@ -76,8 +76,8 @@ extension AlertEngine {
     for window in sources[Int(source.rawValue)].windows { windows[Int(window)].prime(steady) }
   }
 
-  /// Whether a source's feed (prices) is live.
-  /// - Parameter isFirst: it has been live before, without a report: its first value ends no gap.
+  /// Sets whether a source's feed (prices) is live.
+  /// - Parameter isFirst: the feed was live before without a report: its first value ends no gap.
   package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     guard sources[source].feed.isLive != isLive else { return }
@@ -90,7 +90,7 @@ extension AlertEngine {
     settle()
   }
 
-  /// Whether a source's book (spread, depth) is live.
+  /// Sets whether a source's book (spread, depth) is live.
   package func setBook(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     guard sources[source].book.isLive != isLive else { return }
@@ -106,7 +106,8 @@ extension AlertEngine {
     settle()
   }
 
-  /// After a restart: when the source was last known to be live, so that late firings can say how late they may be.
+  /// After a restart, sets when the source was last known to be live, so that late firings can say how late they may
+  /// be.
   package func wasLive(_ source: AlertSource, until time: Timestamp, at moment: AlertMoment) {
     let source = Int(source.rawValue)
     let steady = moment.steady - (moment.wall - time)
@@ -134,7 +135,7 @@ extension AlertEngine {
       series[Int(index)].value = spread
       return true
     }
-    // Of the mean: 2 (ask − bid) ÷ (ask + bid).
+    // In percent of the mean: 2 (ask − bid) ÷ (ask + bid).
     let percent = Ratio.divide(Int128(spread) * 2_000_000, by: Int128(bid) + Int128(ask))
     guard let narrow = Int64(exactly: percent) else { return false }
     series[Int(index)].value = narrow
@@ -173,7 +174,7 @@ extension AlertEngine {
 
   // MARK: Levels
 
-  /// Looks which rules the present value of a series concerns.
+  /// Applies the present value of a series to the rules that it reaches.
   func look(at index: Int, at moment: AlertMoment) {
     self.moment = moment
     let value = series[index].value
@@ -191,7 +192,7 @@ extension AlertEngine {
       if leaves[entry.leaf].stamp == entry.stamp { take(value, entry.leaf) }
     }
     if isFirst {
-      // A condition that had come true while another part of its rule was not live counts from now on.
+      // A condition that became true while another part of its rule was not live counts from now on.
       unsettled += series[index].treeLeaves
       series[index].reachedAt = [:]
       gap = nil
@@ -209,7 +210,7 @@ extension AlertEngine {
     return reached
   }
 
-  /// Gives a value to a leaf that waits for it, or looks at its series for the first time.
+  /// Gives a value to a leaf that waits for it, or that begins to watch its series.
   func take(_ value: Int64, _ index: UInt32) {
     let levels = LeafLevels(leaves[index], scale: series[Int(leaves[index].series)].scale)
     let before = leaves[index].phase
@@ -224,8 +225,8 @@ extension AlertEngine {
     }
   }
 
-  /// Looks at rules of several conditions once all that one event says is known: between two conditions that it turns,
-  /// one to true and the other to false, both would seem true.
+  /// Evaluates rules of several conditions after an event has changed all of their conditions. If it made one true and
+  /// another false, both would seem true in between.
   func settle() {
     guard !unsettled.isEmpty else { return }
     let changed = unsettled
@@ -253,7 +254,7 @@ extension AlertEngine {
     }
   }
 
-  /// Schedules the stale leaves of a part that is not live, and ends those of one that is.
+  /// Schedules the staleness leaves of a part that is not live, and clears those of a live one.
   private func staleness(of part: Source.Part) {
     for leaf in part.leaves where rules[leaves[leaf].rule].flags.contains(.isWatching) {
       watchStaleness(leaf, part)
@@ -277,7 +278,7 @@ extension AlertEngine {
 }
 
 extension AlertEngine {
-  /// A stale leaf's time has come.
+  /// A part was not live for as long as a staleness leaf waits.
   func staleForSoLong(_ leaf: UInt32) {
     leaves[leaf].phase = .inside
     let rule = leaves[leaf].rule
@@ -287,7 +288,7 @@ extension AlertEngine {
 }
 
 extension AlertThreshold.Measure {
-  /// Whether it is of the book, not of trades.
+  /// Whether the measure comes from the book, not from trades.
   var isOfBook: Bool {
     switch self {
     case .price, .change: false

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Watches prices, books, feeds and clocks for the rules of many owners. Data and time go in, firings and changed rules
+/// Watches prices, books, feeds and clocks for the rules of many owners. Data and time go in; firings and changed rules
 /// come out.
 ///
 /// It does no I/O and has one owner. Firings are in `takeOutput`; write them to the store before you report them. A
@@ -12,9 +12,9 @@ import MarketData
 /// fires with the length of the gap in `lateBy`.
 package final class AlertEngine {
   package struct Limits: Sendable {
-    /// Rules in all.
+    /// The most rules in total.
     package var rules: Int
-    /// Rules of one owner.
+    /// The most rules of one owner.
     package var rulesOfOwner: Int
 
     package init(rules: Int = 1_000_000, rulesOfOwner: Int = 1_000) {
@@ -23,11 +23,11 @@ package final class AlertEngine {
     }
   }
 
-  /// What happened since it was last taken.
+  /// The firings and changes since the last call of `takeOutput`.
   package struct Output: Sendable {
-    /// In the order in which they fired.
+    /// In the order of firing.
     package var firings: [AlertFiring] = []
-    /// Rules whose status or progress changed, those that fired included; each once.
+    /// Rules whose status or progress changed, including those that fired; each once.
     package var changed: [AlertID] = []
   }
 
@@ -54,11 +54,11 @@ package final class AlertEngine {
   package internal(set) var ruleCount = 0
   var nextGeneration: UInt32
 
-  /// The present, as last told.
+  /// The present, as of the last call.
   var moment: AlertMoment
-  /// Of the value that is being looked at: the gap that it ended.
+  /// The gap that the present value ended.
   var gap: (left: Int64, back: Int64)?
-  /// Of the back-filled price that is being looked at: its wall time, µs.
+  /// The wall time of the back-filled price under evaluation, µs.
   var backfilledAt: Int64?
 
   /// Leaves of rules of several conditions that changed in the present event.
@@ -66,7 +66,7 @@ package final class AlertEngine {
 
   var output = Output()
 
-  /// - Parameter firstGeneration: beyond that of every rule there ever was in the store (`AlertID`), 1 for an empty
+  /// - Parameter firstGeneration: greater than that of every earlier rule in the store (`AlertID`); 1 for an empty
   /// store.
   package init(limits: Limits = Limits(), firstGeneration: UInt32 = 1, at moment: AlertMoment) {
     self.limits = limits
@@ -86,7 +86,7 @@ package final class AlertEngine {
 
   // MARK: Sources
 
-  /// The source of a symbol, made if there is none.
+  /// The source of a symbol, made if it does not exist.
   package func source(_ symbol: String) -> AlertSource {
     if let index = sourceNames[symbol] { return AlertSource(rawValue: index) }
     let index = UInt32(sources.count)
@@ -99,7 +99,7 @@ package final class AlertEngine {
 
   package func symbol(of source: AlertSource) -> String { sources[Int(source.rawValue)].symbol }
 
-  /// Sets the scales in which a source's figures come. Wider ones change the levels of its rules, exactly.
+  /// Sets the scales of a source's figures. The levels of its rules are converted exactly.
   package func describe(_ source: AlertSource, priceScale: UInt8, sizeScale: UInt8) {
     let index = Int(source.rawValue)
     let oldPrice = sources[index].priceScale
@@ -115,7 +115,7 @@ package final class AlertEngine {
     for depth in sources[index].depths { rescale(depth, to: sizeScale) }
   }
 
-  /// The figures of depth that rules ask for: hand each to `depth` after every change of the book.
+  /// The depths that rules need: hand each to `depth` after every change of the book.
   package func depths(of source: AlertSource) -> [(side: AlertThreshold.BookSideName, basisPoints: UInt16)] {
     sources[Int(source.rawValue)].depths.compactMap {
       guard case .depth(let side, let points) = series[Int($0)].measure else { return nil }
@@ -146,7 +146,7 @@ package final class AlertEngine {
     return UInt32(series.count - 1)
   }
 
-  /// The series of a threshold, made if there is none.
+  /// The series of a threshold, made if it does not exist.
   func seriesIndex(_ source: UInt32, _ measure: AlertThreshold.Measure) -> UInt32 {
     let index = Int(source)
     switch measure {
@@ -230,7 +230,7 @@ package final class AlertEngine {
     series[index].upper = HintHeap(fewest: 64)
     series[index].lower = HintHeap(fewest: 64)
     for entry in entries where leaves[entry.leaf].stamp == entry.stamp {
-      // A leaf that waits on both sides comes twice: the stamp is new the second time.
+      // A leaf that waits on both sides appears twice; the second time its stamp has changed.
       watch(entry.leaf)
     }
   }

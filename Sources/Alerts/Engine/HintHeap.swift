@@ -7,7 +7,7 @@ struct HintHeap<Entry: Comparable> {
   private var rebuildAt: Int32
   private let fewest: Int32
 
-  /// - Parameter fewest: with less entries than this nothing is rebuilt.
+  /// - Parameter fewest: with fewer entries than this, the heap is not rebuilt.
   init(fewest: Int32) {
     self.fewest = fewest
     rebuildAt = fewest
@@ -24,7 +24,7 @@ struct HintHeap<Entry: Comparable> {
   /// O(log n).
   mutating func popMin() -> Entry? { heap.popMin() }
 
-  /// Keeps the entries that `isValid`. O(n).
+  /// Keeps the entries for which `isValid` returns true. O(n).
   mutating func rebuild(_ isValid: (Entry) -> Bool) {
     heap.removeAll { !isValid($0) }
     rebuildAt = max(fewest, Int32(clamping: 2 * heap.count))
@@ -43,11 +43,11 @@ struct LevelHint: Comparable {
 }
 
 extension HintHeap<LevelHint> {
-  /// The nearest level; `.max` if there is none, which no value reaches but one that no series has.
+  /// The nearest level; `.max` if the heap is empty, a level that no series reaches.
   var first: Int64 { min?.level ?? .max }
 }
 
-/// What the engine waits for on one of its clocks.
+/// A time that the engine waits for on one of its clocks.
 struct WakeHint: Comparable {
   enum Kind: UInt8 { case expiry, hours, ring, countdown, snooze, stale, window }
 
@@ -64,7 +64,7 @@ struct WakeHint: Comparable {
 }
 
 extension HintHeap<WakeHint> {
-  /// The earliest time; `.max` if there is none.
+  /// The earliest time; `.max` if the heap is empty.
   var first: Int64 { min?.time ?? .max }
 
   mutating func popMin(dueAt now: Int64) -> WakeHint? { first <= now ? popMin() : nil }

@@ -1,24 +1,24 @@
 import Bytes
 
-/// One threshold or staleness of a rule, as the engine keeps it: 40 bytes.
+/// One threshold or staleness of a rule, as the engine stores it: 32 bytes.
 struct Leaf {
   enum Kind: UInt8 { case above, below, crossesUp, crossesDown, crosses, stale }
 
-  /// Where the figure stood when it last mattered.
+  /// The last state of the figure that mattered.
   enum Phase: UInt8 {
-    /// False; of a crossing: not known, or on the bound.
+    /// The condition is false. For a crossing: the side is unknown, or the figure is on the bound.
     case outside
-    /// True.
+    /// The condition is true.
     case inside
-    /// Of a crossing: below the bound by the hysteresis at least, and above it.
+    /// For a crossing: the figure is below the bound by at least the hysteresis, or above it.
     case under, over
   }
 
-  /// The bound; of a staleness: µs.
+  /// The bound; for a staleness: its time, µs.
   var bound: Int64 = 0
   var hysteresis: Int64 = 0
   var rule: UInt32 = 0
-  /// Of a staleness: the source.
+  /// The series; for a staleness: the source.
   var series: UInt32 = 0
   /// Raised whenever what the leaf waits for changes: older entries of heaps are void.
   var stamp: UInt32 = 0
@@ -28,7 +28,7 @@ struct Leaf {
   var phase = Phase.outside
 }
 
-/// What a leaf waits for: levels of its series, `nil` where it waits for nothing on that side.
+/// The levels of its series that a leaf waits for; nil: none on that side.
 struct LeafWatch {
   var upper: Int64?
   var lower: Int64?
@@ -59,8 +59,7 @@ struct LeafLevels {
     }
   }
 
-  /// `value` + `other` as a count of 10^-`scale`, rounded to one side; the ends of `Int64` stand for what lies beyond
-  /// them.
+  /// `value` + `other` as a count of 10^-`scale`, rounded to one side and clamped to `Int64`.
   private static func count(
     _ value: Int64, _ valueScale: UInt8, _ other: (value: Int64, scale: UInt8)?, at scale: UInt8, roundingUp: Bool
   ) -> Int64 {
@@ -75,7 +74,7 @@ struct LeafLevels {
 }
 
 extension Leaf {
-  /// Moves the phase to what `value` makes it; answers whether the leaf became true, or was crossed.
+  /// Updates the phase for `value`; returns whether the leaf became true or was crossed.
   mutating func take(_ value: Int64, _ levels: LeafLevels) -> Bool {
     switch kind {
     case .above:
@@ -104,7 +103,7 @@ extension Leaf {
     }
   }
 
-  /// What can change the phase next.
+  /// The levels that can change the phase next.
   func watch(_ levels: LeafLevels) -> LeafWatch {
     switch (kind, phase) {
     case (.above, .inside): LeafWatch(lower: levels.clearlyUnder)

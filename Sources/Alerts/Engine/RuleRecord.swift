@@ -1,6 +1,6 @@
 import MarketData
 
-/// A rule as the engine keeps it: 64 bytes, for there may be a million. What few rules have is in `RuleExtra`.
+/// A rule as the engine stores it: 56 bytes, since there may be a million. State that few rules have is in `RuleExtra`.
 struct RuleRecord {
   struct Flags: OptionSet {
     let rawValue: UInt16
@@ -8,7 +8,7 @@ struct RuleRecord {
     static let isEnabled = Flags(rawValue: 2)
     static let isPaused = Flags(rawValue: 4)
     static let isFinished = Flags(rawValue: 8)
-    /// Its leaves stand in their series.
+    /// Its leaves wait in their series.
     static let isWatching = Flags(rawValue: 16)
     static let isArmed = Flags(rawValue: 32)
     static let isSnoozed = Flags(rawValue: 64)
@@ -43,12 +43,12 @@ struct RuleRecord {
   var isUnacknowledged: Bool { acknowledged < firings }
 }
 
-/// What few rules have.
+/// State that few rules have.
 struct RuleExtra {
   enum Step {
-    /// The how-many-eth leaf of the rule.
+    /// The leaf of the rule with this index.
     case leaf(Int)
-    /// Joins so many results before it.
+    /// Joins this many results before it.
     case all(Int)
     case any(Int)
   }
@@ -59,11 +59,11 @@ struct RuleExtra {
   /// Wall µs.
   var expires: Int64 = .max
   var clock: AlertClock?
-  /// The condition of a rule of several, in postfix order.
+  /// A condition of several parts, in postfix order.
   var program: [Step] = []
   var leaves: [UInt32] = []
 
-  /// Wall µs of the next look at `hours`.
+  /// When `hours` are checked next, wall µs.
   var nextLook: Int64 = .max
   /// Seconds UTC.
   var nextRing: Int64 = .max
@@ -76,8 +76,8 @@ struct RuleExtra {
   /// Steady µs.
   var snoozedUntil: Int64 = .max
 
-  /// The next time of the alarm after `time` that may ring: it has not been told, or was only counted as missed before
-  /// the clock was set back.
+  /// The next time of the alarm after `time` that may ring: it has not rung, or was only counted as missed before the
+  /// clock was set back.
   func nextRing(_ alarm: LocalAlarm, after time: Int64) -> Int64 {
     let next = alarm.next(after: time, in: zone)
     guard let lastRing, next <= lastRing else { return next }

@@ -6,9 +6,9 @@ struct Series {
   var source: UInt32
   var measure: AlertThreshold.Measure
   var scale: UInt8
-  /// Its feed, or its book, is live.
+  /// Whether its feed, or its book, is live.
   var isLive = false
-  /// `value` came since it is live.
+  /// Whether `value` is from the present live time.
   var hasValue = false
   var value: Int64 = 0
   /// Leaves that watch it.
@@ -24,13 +24,13 @@ struct Series {
 
 /// A market with its feed and its book.
 struct Source {
-  /// When it was last not live.
+  /// Whether a part is live, and when it was last not.
   struct Part {
     var isLive = false
-    /// Steady µs of when it ceased to be live, and of when it became live again.
+    /// When it ceased to be live, and when it became live again, steady µs.
     var left: Int64
     var back: Int64 = .min
-    /// Stale leaves that watch it.
+    /// Staleness leaves that watch it.
     var leaves: [UInt32] = []
   }
 
@@ -51,8 +51,8 @@ struct Source {
 
 /// The prices of a window in 60 equal parts, for its change in percent.
 ///
-/// The reference is the last price of the part before the oldest: 60 to 61 parts ago. There is none where the feed was
-/// not live at the end of that part.
+/// The reference is the last price of the part before the oldest: 60 to 61 parts ago. It is unknown if the feed was not
+/// live at the end of that part.
 struct ChangeWindow {
   static let parts: Int64 = 60
   private static let ring = Int(parts) + 2
@@ -64,7 +64,7 @@ struct ChangeWindow {
   /// The part that `closes` are complete before.
   private var part: Int64
   private var closes: ContiguousArray<Int64?>
-  /// Steady time of the next look.
+  /// When the window is evaluated next, steady µs.
   var wake: Int64 = .max
 
   init(source: UInt32, series: UInt32, minutes: UInt16, steady: Int64) {
@@ -97,7 +97,7 @@ struct ChangeWindow {
     }
   }
 
-  /// Takes over prices from before it existed: `samples` in order of time (steady µs).
+  /// Fills the window with prices from before it existed: `samples` in order of time (steady µs).
   mutating func prime(_ samples: [(steady: Int64, price: Int64)]) {
     for (index, sample) in samples.enumerated() {
       let next = index + 1 < samples.count ? floorDivide(samples[index + 1].steady, width) : part

@@ -6,7 +6,7 @@ struct Slab<Record> {
 
   private var chunks: ContiguousArray<ContiguousArray<Record>> = []
   private var free: ContiguousArray<UInt32> = []
-  /// Entries ever used: indices are below it.
+  /// The number of entries ever used; all indices are below it.
   private(set) var end = 0
   private let empty: Record
 

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What is kept of a rule, as a short JSON object: fields that say nothing are left out.
+/// The progress of a rule as a short JSON object, without fields that have their default value.
 extension AlertProgress {
   package var json: String {
     var out = ByteBuffer()
@@ -36,7 +36,7 @@ extension AlertProgress {
     return out.description
   }
 
-  /// Reads what `json` wrote; fields of later versions are skipped.
+  /// Reads what `json` writes; skips fields of later versions.
   package init(json bytes: RawSpan) throws(JSONError) {
     self.init()
     var json = JSONScanner(bytes)

@@ -7,7 +7,7 @@ import MarketData
 ///      "frequency":{"every_s":300},"hours":{"days":["mon","fri"],"from":"09:00","until":"17:30"},
 ///      "time_zone":"Europe/Berlin","expires":1795348800000000}
 extension AlertRule {
-  /// Bytes of a rule's text at most.
+  /// The most bytes of a rule's text.
   package static let textLimit = 8_192
 
   /// Reads and checks a rule. Unknown fields are refused by name.
@@ -114,7 +114,7 @@ private enum RuleReader {
     var fields = Fields()
     try open(&json, "condition")
     while let key = try key(&json) {
-      guard fields.names.insert(key).inserted else { throw .invalid(field: key, reason: "is there twice") }
+      guard fields.names.insert(key).inserted else { throw .invalid(field: key, reason: "appears twice") }
       switch key {
       case "type": fields.type = try text(&json, key)
       case "symbol": fields.symbol = try text(&json, key)
@@ -230,7 +230,7 @@ private enum RuleReader {
     return value
   }
 
-  /// Refuses what a condition of this type does not have: it would be ignored in silence.
+  /// Refuses fields that conditions of this type do not have; otherwise they would be ignored silently.
   private static func only(_ fields: Fields, _ names: Set<String>) throws(AlertRuleError) {
     if let name = fields.names.subtracting(names).subtracting(["type"]).sorted().first {
       throw .invalid(field: name, reason: "does not belong to the type \(fields.type ?? "")")
@@ -240,7 +240,7 @@ private enum RuleReader {
   // MARK: Values
 
   private static func unknown(_ key: String, _ known: String) -> AlertRuleError {
-    .invalid(field: String(key.prefix(40)), reason: "is not known here; there are \(known)")
+    .invalid(field: String(key.prefix(40)), reason: "is not a field here; fields: \(known)")
   }
 
   private static func open(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) {

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 extension AlertRule {
-  /// Appends the rule as JSON, such that `init(json:)` makes it again.
+  /// Appends the rule as JSON that `init(json:)` reads.
   package func append(to out: inout ByteBuffer) {
     out.append("{\"condition\":")
     condition.append(to: &out)
@@ -137,7 +137,7 @@ extension Weekdays {
 
 /// A local time as text.
 enum LocalClock {
-  /// `"07:30"`, with seconds where there are any.
+  /// `"07:30"`, with seconds if they are not 0.
   static func append(_ second: Int64, to out: inout ByteBuffer) {
     out.append("\"")
     var parts = [second / 3_600, second / 60 % 60]

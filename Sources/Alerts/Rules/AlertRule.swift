@@ -30,27 +30,27 @@ package enum AlertFrequency: Sendable, Hashable {
   case once
   /// Each time that its condition becomes true, but not again on the local day of the last firing.
   case daily
-  /// Each time that its condition becomes true, but not within `cooldown` seconds of the last firing. What becomes true
-  /// within them is not told later.
+  /// Each time that its condition becomes true, but not within `cooldown` seconds of the last firing. A condition that
+  /// becomes true within them is not reported later.
   case every(cooldown: UInt32)
 
   /// The shortest and longest cooldown, seconds.
   package static let cooldowns: ClosedRange<UInt32> = 1...2_592_000
 }
 
-/// The condition of a rule. Firings are edges: the condition was false, or has just begun to be watched, and is true
-/// now.
+/// The condition of a rule. A rule fires on an edge: the condition was false, or the rule just began to watch, and the
+/// condition is true now.
 package indirect enum AlertCondition: Sendable, Hashable {
   case threshold(AlertThreshold)
   case stale(AlertStaleness)
   case clock(AlertClock)
-  /// True while all are. Neither clocks nor crossings.
+  /// True while all parts are. Parts may be neither clocks nor crossings.
   case all([AlertCondition])
-  /// True while one is. Neither clocks nor crossings.
+  /// True while at least one part is. Parts may be neither clocks nor crossings.
   case any([AlertCondition])
 }
 
-/// A figure of a market beside a bound.
+/// A comparison of a market's figure with a bound.
 package struct AlertThreshold: Sendable, Hashable {
   package enum Measure: Sendable, Hashable {
     /// The price of the last trade.
@@ -61,7 +61,7 @@ package struct AlertThreshold: Sendable, Hashable {
     case spreadPercent
     /// The size in base units on one side of the book within `basisPoints` of its best price.
     case depth(BookSideName, basisPoints: UInt16)
-    /// The change of the price in percent over so many minutes, 1…1,440, with four digits.
+    /// The change of the price in percent over a number of minutes, 1…1,440, with four digits.
     case change(minutes: UInt16)
   }
 
@@ -74,14 +74,14 @@ package struct AlertThreshold: Sendable, Hashable {
     /// At or below the bound; false again when at or above the bound plus the hysteresis, or above the bound if that
     /// is 0.
     case below
-    /// Was below as `above` is false, is at or above.
+    /// The figure was below the bound, in the sense that `above` was false, and is at or above it.
     case crossesUp
-    /// Was above as `below` is false, is at or below.
+    /// The figure was above the bound, in the sense that `below` was false, and is at or below it.
     case crossesDown
-    /// Either.
+    /// A crossing in either direction.
     case crosses
 
-    /// Whether a rule asks for the crossing itself, so that it fires even if it was undone since.
+    /// Whether the crossing itself counts, so that the rule fires even if the figure has crossed back since.
     package var isCrossing: Bool { rawValue >= Self.crossesUp.rawValue }
   }
 
@@ -105,7 +105,7 @@ package struct AlertThreshold: Sendable, Hashable {
   }
 }
 
-/// A feed, or a book, that has not been live for so long.
+/// A feed or a book that is not live for a time.
 package struct AlertStaleness: Sendable, Hashable {
   package enum Part: UInt8, Sendable, Hashable { case feed, book }
   package var symbol: String
@@ -126,7 +126,7 @@ package enum AlertClock: Sendable, Hashable {
   case local(LocalAlarm)
   /// One moment of the wall clock.
   case moment(Timestamp)
-  /// So many seconds after it was started, 1…604,800; whatever the wall clock does.
+  /// A number of seconds after its start, 1…604,800, independent of the wall clock.
   case countdown(seconds: UInt32)
 }
 
@@ -134,7 +134,7 @@ package enum AlertClock: Sendable, Hashable {
 package enum AlertRuleError: Error, Sendable, Equatable {
   /// A field, as in JSON, and what is wrong with it.
   case invalid(field: String, reason: String)
-  /// The engine has not been given the zone.
+  /// The engine does not have the zone.
   case unknownTimeZone(String)
   case tooManyOfOwner(limit: Int)
   case tooMany(limit: Int)
@@ -142,11 +142,11 @@ package enum AlertRuleError: Error, Sendable, Equatable {
 }
 
 extension AlertRule {
-  /// Conditions in one rule.
+  /// The most conditions in one rule.
   package static let conditionLimit = 16
-  /// Levels of `all` and `any`.
+  /// The most levels of `all` and `any`.
   package static let depthLimit = 4
-  /// Letters of a symbol.
+  /// The most bytes of a symbol.
   package static let symbolLimit = 100
 
   /// - Throws: `.invalid`.
@@ -154,18 +154,18 @@ extension AlertRule {
     var count = 0
     try validate(condition, depth: 0, count: &count)
     if case .every(let cooldown) = frequency, !AlertFrequency.cooldowns.contains(cooldown) {
-      throw .invalid(field: "every_s", reason: "a cooldown is 1 to 2592000 seconds")
+      throw .invalid(field: "every_s", reason: "must be 1 to 2592000 seconds")
     }
     if let hours {
       guard !isClock else { throw .invalid(field: "hours", reason: "a clock alarm has its own days and time") }
       guard !hours.days.isEmpty else { throw .invalid(field: "days", reason: "name at least one weekday") }
       guard (0..<CivilDay.seconds).contains(hours.from), (0...CivilDay.seconds).contains(hours.until) else {
-        throw .invalid(field: "hours", reason: "hours are 00:00 to 24:00")
+        throw .invalid(field: "hours", reason: "must be 00:00 to 24:00")
       }
     }
   }
 
-  /// Whether it rings by a clock.
+  /// Whether the rule rings by a clock.
   package var isClock: Bool {
     if case .clock = condition { true } else { false }
   }
@@ -179,7 +179,7 @@ extension AlertRule {
     case .threshold(let threshold):
       try Self.validate(symbol: threshold.symbol)
       guard depth == 0 || !threshold.comparison.isCrossing else {
-        throw .invalid(field: "is", reason: "a crossing is a moment: use above or below within all and any")
+        throw .invalid(field: "is", reason: "a crossing is a moment: within all and any, use above or below")
       }
       guard threshold.hysteresis.mantissa >= 0 else {
         throw .invalid(field: "hysteresis", reason: "0 or more")
@@ -197,7 +197,8 @@ extension AlertRule {
       }
     case .clock(let clock):
       guard depth == 0 else {
-        throw .invalid(field: "condition", reason: "a time is a moment: use a schedule beside all and any")
+        throw .invalid(
+          field: "condition", reason: "a time is a moment: it cannot be within all and any; use hours instead")
       }
       switch clock {
       case .local(let alarm):

@@ -3,9 +3,9 @@ import MarketData
 
 /// The state of a rule, in the words that clients see.
 package enum AlertState: String, Sendable, CaseIterable {
-  /// Waits for its time: a clock alarm, a rule outside its hours, a snoozed one.
+  /// Waits for its time: a clock alarm, a rule outside its hours, or a snoozed rule.
   case scheduled
-  /// Watches, or counts down.
+  /// Watches or counts down.
   case running
   case paused
   /// Has fired and is not acknowledged.
@@ -14,7 +14,7 @@ package enum AlertState: String, Sendable, CaseIterable {
   case disabled
 }
 
-/// A rule's number: which entry of the engine's table, and the how-many-eth rule there. Never given twice.
+/// A rule's id: the index of its entry in the engine's table, and its generation there. Never used twice.
 package struct AlertID: Sendable, Hashable, Comparable, RawRepresentable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -26,13 +26,13 @@ package struct AlertID: Sendable, Hashable, Comparable, RawRepresentable {
   package static func < (a: AlertID, b: AlertID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Who owns rules: a dense number that the engine's owner gives to a subject.
+/// The owner of rules: a dense number that the desk gives to a subject.
 package struct AlertOwner: Sendable, Hashable, RawRepresentable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
-/// A market, feed and book that rules watch; dense.
+/// A market that rules watch, with its feed and book: a dense number.
 package struct AlertSource: Sendable, Hashable, RawRepresentable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -42,7 +42,7 @@ package struct AlertSource: Sendable, Hashable, RawRepresentable {
 package struct AlertMoment: Sendable, Hashable {
   /// µs of a clock that neither stops nor steps (monotonic, from any zero): durations are measured on it.
   package var steady: Int64
-  /// Wall time: clock alarms, hours and days go by it.
+  /// Wall time, which clock alarms, hours and days follow.
   package var wall: Timestamp
 
   package init(steady: Int64, wall: Timestamp) {
@@ -53,12 +53,12 @@ package struct AlertMoment: Sendable, Hashable {
   var wallSeconds: Int64 { floorDivide(wall.microseconds, Microseconds.second) }
 }
 
-/// A rule fired.
+/// A firing of a rule.
 package struct AlertFiring: Sendable, Hashable {
   package var alert: AlertID
   package var owner: AlertOwner
-  /// 1 for a rule's first firing, without holes: with the rule's id the firing's name, the same however often it is
-  /// delivered.
+  /// 1 for a rule's first firing, then without gaps. Together with the rule's id it names the firing, however often
+  /// that is delivered.
   package var number: UInt32
   /// Wall time of the firing.
   package var time: Timestamp
@@ -67,9 +67,9 @@ package struct AlertFiring: Sendable, Hashable {
   package var value: Decimal64?
   /// The longest time that the event may have preceded the firing, µs; 0: on time.
   package var lateBy: Int64
-  /// Rings again after a snooze.
+  /// Whether it rings again after a snooze.
   package var isReminder: Bool
-  /// Earlier times of a clock alarm that passed unrung and are reported with this one.
+  /// The number of earlier times of a clock alarm that passed without ringing and are reported with this one.
   package var missed: UInt32
 
   package init(
@@ -92,14 +92,14 @@ package struct AlertFiring: Sendable, Hashable {
 package struct AlertProgress: Sendable, Hashable {
   package var isEnabled = true
   package var isPaused = false
-  /// Fires no more: once, or expired.
+  /// Whether it fires no more: it fired once, or has expired.
   package var isFinished = false
   package var firings: UInt32 = 0
   /// Firings up to this number are acknowledged.
   package var acknowledged: UInt32 = 0
   /// The phase of each threshold, in the order of the rule (`Leaf.Phase`).
   package var phases: [UInt8] = []
-  /// The condition has been false since it last fired.
+  /// Whether the condition has been false since the last firing.
   package var isArmed = true
   /// Wall time before which it does not fire (cooldown).
   package var quietUntil: Timestamp?
@@ -107,13 +107,13 @@ package struct AlertProgress: Sendable, Hashable {
   package var snoozedUntil: Timestamp?
   /// The local day (`CivilDay`) of the last firing.
   package var lastDay: Int32?
-  /// The last time of a clock alarm that was told, s UTC.
+  /// The last reported time of a clock alarm, s UTC.
   package var lastRing: Int64?
   /// The next time of a clock alarm, s UTC; if it has passed when the rule comes back from the store, it rings late.
   package var nextRing: Int64?
   /// Times of a clock alarm from here to `lastRing` that were only counted as missed, s UTC.
   package var skippedFrom: Int64?
-  /// Wall time at which a countdown ends, or while it is paused µs that are left of it.
+  /// The wall time at which a countdown ends; while it is paused, the remaining µs.
   package var countdown: Int64?
 
   package init() {}

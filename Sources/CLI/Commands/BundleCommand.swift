@@ -6,10 +6,10 @@ import Transport
 struct BundleCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bundle",
-    abstract: "Collect what a report of a fault needs from a running gateway into one archive.",
+    abstract: "Collect what a fault report needs from a running gateway into one archive.",
     discussion: """
       Health, metrics and the rejected messages of every feed; with --token-file also the configuration, the feeds and
-      the clients. The archive holds addresses and paths, and no token or key. Exits with 3 if no gateway answers.
+      the clients. The archive contains addresses and paths, but no token or key. Exits with 3 if no gateway answers.
 
         tidegate bundle --token-file /etc/tidegate/admin-token
       """)

@@ -6,10 +6,10 @@ import Gateway
 struct CheckConfigCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check-config",
-    abstract: "Check a configuration file and show what would be in effect.",
+    abstract: "Check a configuration file and show the effective settings.",
     discussion: """
-      TIDEGATE_ variables are taken into account, as they are by serve. The last line says OK or NOT OK; exits with 64 if
-      anything is wrong.
+      TIDEGATE_ variables count, as they do for serve. The last line says OK or NOT OK. Exits with 64 if anything is
+      wrong.
       """)
 
   @Argument(help: ArgumentHelp("The file to check: .yaml, .yml or .json.", valueName: "file"))
@@ -29,7 +29,7 @@ struct CheckConfigCommand: ParsableCommand {
 }
 
 /// Loads the configuration, or prints every problem and exits as for a wrong command line (64).
-/// - Parameter explain: hears of the problems, too.
+/// - Parameter explain: gets the problems, too.
 func loadConfiguration(
   file: String?, flags: [ConfigurationFlag], needsData: Bool = true, explain: (String) -> Void = { _ in }
 ) throws -> LoadedConfiguration {
@@ -44,7 +44,7 @@ func loadConfiguration(
 }
 
 /// Loads a key file, or prints every problem and exits as for a wrong command line (64).
-/// - Parameter explain: hears of the problems, too.
+/// - Parameter explain: gets the problems, too.
 func loadKeys(_ file: String, explain: (String) -> Void = { _ in }) throws -> Authenticator {
   do throws(ConfigurationProblems) {
     return try Authenticator(path: file)

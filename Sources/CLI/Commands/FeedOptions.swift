@@ -1,7 +1,7 @@
 import ArgumentParser
 import Gateway
 
-/// Which markets are followed, and where their venues are: what `serve` and `record` have in common.
+/// The markets to follow, and the addresses of their venues: the options that `serve` and `record` share.
 struct FeedOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Follow these symbols of a venue. Repeatable.", valueName: "venue=sym,sym"))
   var feed: [String] = []

@@ -18,35 +18,36 @@ private final class InterruptFlag: Sendable {
 extension HistoryCommand {
   struct Backfill: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Ask venues for candles that are missing.",
+      abstract: "Request missing candles from venues.",
       discussion: """
-        Without --from, what charts show: a day of 1m, a week of 15m, 90 days of 1h, a year of 1d. Within a quarter of
-        what the venue allows, since a gateway may run. Candles that the gateway observed itself are kept. A running
-        gateway has the new ones in /v1/candles at once, and in its lines after its next start.
+        Without --from, it requests what charts show: a day of 1m, a week of 15m, 90 days of 1h (a year if the venue has
+        no 1d), a year of 1d. It stays within a quarter of the venue's limits, since a gateway may run. Candles that the
+        gateway observed itself are kept. A running gateway shows the new ones in /v1/candles at once, and in its
+        sparklines after its next start.
 
           tidegate history backfill kraken:BTC-USD
           tidegate history backfill 'coinbase:*' --interval 1d --from 2016-01-01T00:00:00Z
 
-        Ctrl-C ends it; what has come by then is kept, and is not asked for again. Exits with 0 if everything was
-        answered, 1 if something was not, 130 after Ctrl-C.
+        Ctrl-C ends it; received candles are kept, and are not requested again. Exits with 0 if every request was
+        answered, 1 if one was not, 130 after Ctrl-C.
         """)
     @OptionGroup var file: FileOptions
-    @Argument(help: ArgumentHelp("kraken:BTC-USD, or kraken:* for all that is kept of a venue.", valueName: "symbol"))
+    @Argument(help: ArgumentHelp("kraken:BTC-USD, or kraken:* for all stored symbols of a venue.", valueName: "symbol"))
     var symbols: [String]
     @Option(
       help: ArgumentHelp("1m, 15m, 1h or 1d; repeatable (default: all that the venue has).", valueName: "interval"))
     var interval: [String] = []
     @Option(help: ArgumentHelp("Not before this time: 2026-11-22T19:00:00Z.", valueName: "time")) var from: String?
     @Option(help: ArgumentHelp("Before this time (default: now).", valueName: "time")) var to: String?
-    @Flag(help: "Ask for what is there, too.") var again = false
-    @Flag(help: "Say how many requests it would be, and ask nobody.") var dryRun = false
+    @Flag(help: "Request stored candles again, too.") var again = false
+    @Flag(help: "Print the number of requests, and send none.") var dryRun = false
     @Option(help: ArgumentHelp("Use this REST URL instead of the venue's.", valueName: "url")) var restEndpoint: String?
     @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
     var ca: String?
 
     func validate() throws {
       for name in interval where Resolution(name: name) == nil {
-        throw ValidationError("--interval \(name): kept are 1m, 15m, 1h and 1d")
+        throw ValidationError("--interval \(name) is not allowed; give 1m, 15m, 1h or 1d.")
       }
       for (name, text) in [("--from", from), ("--to", to)] {
         if let text, HistoryText.timestamp(text) == nil {
@@ -90,7 +91,7 @@ extension HistoryCommand {
           continue
         }
         let found = store.symbols.filter { $0.hasPrefix(symbol.dropLast()) }.sorted()
-        guard !found.isEmpty else { throw CommandFailure("nothing is kept of \(symbol)") }
+        guard !found.isEmpty else { throw CommandFailure("there is no history of \(symbol)") }
         wanted += found
       }
       let range = from.flatMap(HistoryText.timestamp).map { start in
@@ -134,7 +135,7 @@ extension HistoryCommand {
       if let failure = progress.failure { throw CommandFailure(failure) }
       print("\(progress.requests) requests, \(progress.candles) candles taken, \(progress.failures) failures")
       if interrupted.isRaised {
-        printError("ended before it was done; what has come is kept")
+        printError("ended before it was done; received candles are kept")
         throw ExitCode(130)
       }
       if progress.failures > 0 { throw ExitCode(1) }

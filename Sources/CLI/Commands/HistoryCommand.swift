@@ -7,9 +7,9 @@ import MarketData
 struct HistoryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
-    abstract: "Show, export, import, check and complete the candles that are kept.",
+    abstract: "Show, export, import, check and complete stored candles.",
     discussion: """
-      A running gateway need not be stopped for any of it.
+      All of them work while the gateway runs.
 
         tidegate history list
         tidegate history export kraken:BTC-USD --interval 1h --format csv > btc.csv
@@ -19,19 +19,19 @@ struct HistoryCommand: ParsableCommand {
       """,
     subcommands: [List.self, Export.self, Import.self, Check.self, Backfill.self], defaultSubcommand: List.self)
 
-  /// Which data file is meant.
+  /// Selects the data file.
   struct FileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The data directory (default: that of the configuration).", valueName: "folder"))
     var data: String?
     @Option(help: ArgumentHelp("Read settings from a .yaml or .json file.", valueName: "file"))
     var config: String?
-    @Flag(help: "The history of simulated prices, that serve --demo keeps.")
+    @Flag(help: "Use the history of simulated prices, which serve --demo stores.")
     var simulated = false
 
     func open() throws -> HistoryStore {
       let loaded = try loadConfiguration(file: config, flags: [], needsData: false)
       guard let directory = data ?? loaded.configuration.data.directory else {
-        throw CommandFailure("no history is kept: data.directory is none; give --data FOLDER")
+        throw CommandFailure("there is no history: data.directory is none; give --data FOLDER")
       }
       let path = directory + "/" + HistoryKeeper.fileName(isSimulated: simulated)
       guard FileManager.default.fileExists(atPath: path) else {
@@ -47,14 +47,14 @@ struct HistoryCommand: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show what is kept, by symbol and interval.")
+    static let configuration = CommandConfiguration(abstract: "Show the stored candles, by symbol and interval.")
     @OptionGroup var file: FileOptions
     @Argument(help: ArgumentHelp("Only symbols that begin so: kraken:", valueName: "prefix")) var prefix: String = ""
 
     func run() throws {
       let store = try file.open()
       let kept = try store.kept().filter { $0.symbol.hasPrefix(prefix) }
-      guard !kept.isEmpty else { return print("no candles are kept") }
+      guard !kept.isEmpty else { return print("no candles are stored") }
       let width = kept.map(\.symbol.count).max() ?? 0
       print(
         "symbol".padded(to: width), "interval".padded(to: 8), "candles".padded(to: 9), "first".padded(to: 20),
@@ -81,10 +81,10 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
       guard let resolution = Resolution(name: interval) else {
-        throw ValidationError("--interval \(interval): kept are 1m, 15m, 1h and 1d")
+        throw ValidationError("--interval \(interval) is not allowed; give 1m, 15m, 1h or 1d.")
       }
       guard let format = HistoryText.Format(rawValue: format) else {
-        throw ValidationError("--format \(format): csv or ndjson")
+        throw ValidationError("--format \(format) is not allowed; give csv or ndjson.")
       }
       func time(_ text: String?, _ name: String, _ other: Timestamp) throws -> Timestamp {
         guard let text else { return other }
@@ -102,16 +102,16 @@ struct HistoryCommand: ParsableCommand {
         let isKept = try store.forEachCandle(of: symbol, resolution, in: start..<end) { candle in
           print(HistoryText.line(symbol, resolution, candle, format))
         }
-        if !isKept { throw CommandFailure("nothing is kept of \(symbol)") }
+        if !isKept { throw CommandFailure("there is no history of \(symbol)") }
       }
     }
   }
 
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Take over candles that export printed, or that have the same columns.",
+      abstract: "Store candles that export printed, or that have the same columns.",
       discussion: """
-        Symbols must be known already. Candles that the gateway observed itself are kept; others are replaced.
+        The file must know the symbols already. Candles that the gateway observed itself are kept; others are replaced.
         """)
     @OptionGroup var file: FileOptions
     @Argument(help: ArgumentHelp("CSV or NDJSON; - for standard input.", valueName: "file")) var source: String
@@ -142,7 +142,7 @@ struct HistoryCommand: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Read the whole data file and say what is wrong with it; exits with 1 if anything is.")
+      abstract: "Read the whole data file and print what is wrong with it; exits with 1 if anything is.")
     @OptionGroup var file: FileOptions
 
     func run() throws {

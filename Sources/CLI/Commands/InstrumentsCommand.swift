@@ -8,23 +8,23 @@ import Venues
 struct InstrumentsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "instruments",
-    abstract: "List the markets of a venue, by the gateway's symbols.",
+    abstract: "List the markets of a venue by the gateway's symbols.",
     discussion: """
         tidegate instruments kraken --query zec
         tidegate instruments binance --kind perpetual --volume
         tidegate instruments kraken --query '*-USD:top20'      what --feed 'kraken=*-USD:top20' would follow
 
-      Exits with 1 if nothing is found, and says what is near.
+      Exits with 1 if nothing is found, and prints similar names.
       """)
 
   @Argument(help: ArgumentHelp("The venue; see tidegate venues.", valueName: "venue"))
   var venue: String
   @Option(
-    help: ArgumentHelp("Only names with this in them, or a selection like *-USD or *-USD:top20.", valueName: "text"))
+    help: ArgumentHelp("Only names that contain this, or a selection like *-USD or *-USD:top20.", valueName: "text"))
   var query: String?
   @Option(help: ArgumentHelp("Only spot, perpetual or future. Repeatable.", valueName: "kind"))
   var kind: [String] = []
-  @Flag(help: "Ask for 24 h volumes, too, and list by them within each quote currency.")
+  @Flag(help: "Request 24 h volumes, too, and sort by them within each quote currency.")
   var volume = false
   @Flag(help: "Print JSON.")
   var json = false

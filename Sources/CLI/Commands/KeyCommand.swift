@@ -4,24 +4,23 @@ import Gateway
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "Make an API key: print it once, and the entry that lets it in.",
+    abstract: "Make an API key: print it once, and the entry that admits it.",
     discussion: """
-      The key goes to the client; the entry goes into the part `access` of the configuration, or of the file that
-      keys-file names. It holds the key's hash only, so nobody can read the key from it; a lost key is replaced, not
-      found.
+      Give the key to the client, and put the entry into the section access of the configuration, or of the file that
+      keys-file names. The entry has only the key's hash, so nobody can read the key from it. Replace a lost key.
 
         tidegate key desk-1 symbols=kraken:* connections=5
         tidegate key --convert keys > keys.yaml      # a key file of lines, the older form
       """)
 
-  @Argument(help: ArgumentHelp("Whose key it is; what the key's connections are counted by.", valueName: "name"))
+  @Argument(help: ArgumentHelp("The key's name; its connections are counted under it.", valueName: "name"))
   var name: String?
   @Argument(
     help: ArgumentHelp(
-      "What it may have: channels= symbols= publish= subscriptions= requests-per-second= connections= expires=",
+      "Its rules: channels= symbols= publish= subscriptions= requests-per-second= connections= expires=",
       valueName: "field=value"))
   var fields: [String] = []
-  @Option(help: ArgumentHelp("Print a key file of lines as YAML, and make no key.", valueName: "file"))
+  @Option(help: ArgumentHelp("Print a key file of the older form as YAML, and make no key.", valueName: "file"))
   var convert: String?
 
   func validate() throws {

@@ -5,7 +5,7 @@ import MarketData
 import Transport
 import Venues
 
-/// Lists a venue's markets, or ends with status 1 and the reason if there are none.
+/// Prints a venue's markets, or ends with status 1 and the reason if there are none.
 func instruments(_ command: InstrumentsCommand) async throws {
   guard let venue = VenueRegistry.venue(named: command.venue) else { throw ExitCode.validationFailure }
   let query = try MarketQuery(command.query)

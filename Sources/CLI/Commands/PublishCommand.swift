@@ -8,14 +8,14 @@ struct PublishCommand: AsyncParsableCommand {
     commandName: "publish",
     abstract: "Publish a JSON document to a topic of a running gateway.",
     discussion: """
-      Clients read it with GET /v1/topics/NAME. Without a token it goes to the internal port; with one, which may
-      publish, to the client port.
+      Clients read it with GET /v1/topics/NAME. Without a token it goes to the internal port. With a token that may
+      publish, it goes to the client port.
 
         tidegate publish risk-state state.json
         echo '{"state":"NORMAL"}' | tidegate publish risk-state -
         tidegate publish risk-state state.json --url https://gateway.example --token-file desk.token
 
-      Exits with 1 if the gateway refuses it or is not there.
+      Exits with 1 if the gateway refuses it or does not answer.
       """)
 
   @Argument(help: ArgumentHelp("The topic: 1 to 64 letters a-z 0-9 . _ -", valueName: "name"))
@@ -27,7 +27,7 @@ struct PublishCommand: AsyncParsableCommand {
   var to: String?
   @Option(
     help: ArgumentHelp(
-      "The gateway's client port, where a token is shown (default: http://127.0.0.1:8080).", valueName: "url"))
+      "The gateway's client port, to publish with a token (default: http://127.0.0.1:8080).", valueName: "url"))
   var url: String?
   @Option(
     help: ArgumentHelp(
@@ -50,7 +50,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
   }
 
-  /// Where the document goes: to the client port where a token is given and no internal address is.
+  /// The port to publish to: the client port if a token is given and no internal address.
   private func port() throws -> TopicPublisher.Port {
     var token: String?
     if let tokenFile {
@@ -64,7 +64,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
     guard let token else {
       guard url == nil else {
-        throw ValidationError("--url takes a token: give --token-file or the variable TIDEGATE_TOKEN.")
+        throw ValidationError("--url needs a token; give --token-file or the variable TIDEGATE_TOKEN.")
       }
       let text = to ?? "127.0.0.1:9090"
       guard let address = try? SocketAddress(parsing: text) else {
@@ -72,7 +72,9 @@ struct PublishCommand: AsyncParsableCommand {
       }
       return .internal(address)
     }
-    guard to == nil else { throw ValidationError("--to takes no token: give --url, or no --token-file.") }
+    guard to == nil else {
+      throw ValidationError("--to takes no token; give --url instead, or leave --token-file out.")
+    }
     let text = url ?? "http://127.0.0.1:8080"
     guard let endpoint = EndpointURL(text), endpoint.scheme == .http || endpoint.scheme == .https else {
       throw ValidationError("--url \"\(text)\" is not allowed; give a URL like https://gateway.example.")

@@ -4,37 +4,38 @@ import Gateway
 struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
-    abstract: "Record what exchanges send, for replay and simulate.",
+    abstract: "Record the messages of exchanges, for replay and simulate.",
     discussion: """
         tidegate record --feed kraken=BTC-USD --out kraken.ndjson.gz --for 60
         tidegate record --feed kraken=BTC-USD,ETH-USD --out recordings/ --rotate-seconds 3600 --keep-megabytes 50000
 
-      In a folder another file is begun now and then; each says which it follows. A disk that is full pauses the recording, which marks the gap
-      and goes on as soon as there is room. Metrics are served on --internal-listen.
+      In a folder, record begins a new file at the limits below; each file names the one before. A full disk pauses the
+      recording. It continues as soon as there is room, and marks the gap. Metrics are served on --internal-listen.
       """)
 
   @OptionGroup var feeds: FeedOptions
   @Option(help: ArgumentHelp("Write to this file, or into this folder/ with files per connection.", valueName: "file"))
   var out: String
-  @Option(help: ArgumentHelp("Begin another file at so many MB, 0: never (default: 256).", valueName: "n"))
+  @Option(help: ArgumentHelp("Begin another file at this many MB, 0: never (default: 256).", valueName: "n"))
   var rotateMegabytes: String?
-  @Option(help: ArgumentHelp("Begin another file after so many seconds, 0: never (default: 3600).", valueName: "n"))
+  @Option(help: ArgumentHelp("Begin another file after this many seconds, 0: never (default: 3600).", valueName: "n"))
   var rotateSeconds: String?
   @Option(
-    help: ArgumentHelp("Delete a connection's oldest files beyond so many MB, 0: none (default: 0).", valueName: "n"))
+    help: ArgumentHelp("Delete a connection's oldest files beyond this many MB, 0: none (default: 0).", valueName: "n"))
   var keepMegabytes: String?
-  @Option(help: ArgumentHelp("Keep so many files of a connection, 0: all (default: 0).", valueName: "n"))
+  @Option(help: ArgumentHelp("Keep this many files of a connection, 0: all (default: 0).", valueName: "n"))
   var keepFiles: String?
-  @Option(help: ArgumentHelp("Write at least every so many seconds, 1 to 60 (default: 2).", valueName: "n"))
+  @Option(help: ArgumentHelp("Write at least this often, in seconds, 1 to 60 (default: 2).", valueName: "n"))
   var flushSeconds: String?
   @Option(
-    help: ArgumentHelp("fsync: none, rotation, or every so many seconds (default: rotation).", valueName: "policy"))
+    help: ArgumentHelp(
+      "When to fsync: none, rotation, or an interval in seconds (default: rotation).", valueName: "policy"))
   var sync: String?
   @Option(help: ArgumentHelp("Serve metrics and health here (default: a free port).", valueName: "host:port"))
   var internalListen = "127.0.0.1:0"
   @Option(
     name: .customLong("for"),
-    help: ArgumentHelp("Stop after so many seconds, 1 to 604800 (default: at Ctrl-C).", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this many seconds, 1 to 604800 (default: at Ctrl-C).", valueName: "seconds"))
   var seconds: Int?
 
   func validate() throws {

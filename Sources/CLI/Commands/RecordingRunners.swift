@@ -8,21 +8,21 @@ import MarketData
 import Recordings
 import Transport
 
-// What record and replay do.
+// The work of the commands record and replay.
 
-/// Tells how far something is: on a terminal in one line that is written again, elsewhere in a line now and then.
+/// Shows progress: on a terminal in one line that it redraws, elsewhere in a line now and then.
 final class ProgressLine {
   private let isTerminal = isatty(STDERR_FILENO) == 1
   private let seconds: Double
   private var shownAt = ProgressLine.now
   private var isShown = false
 
-  /// - Parameter seconds: between lines where standard error is no terminal.
+  /// - Parameter seconds: the time between lines if standard error is not a terminal.
   init(everySeconds seconds: Double) { self.seconds = seconds }
 
   private static var now: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
 
-  /// Shows `text` if it is time.
+  /// Shows `text` if it is due.
   func show(_ text: () -> String) {
     let now = Self.now
     guard now - shownAt >= (isTerminal ? 0.5 : seconds) else { return }
@@ -31,7 +31,7 @@ final class ProgressLine {
     StandardError.write(isTerminal ? "\r\u{1B}[K\(text())" : "\(text())\n")
   }
 
-  /// Takes the line away, so that something else can be written.
+  /// Erases the line, so that other output can follow.
   func clear() {
     guard isTerminal, isShown else { return }
     isShown = false
@@ -39,7 +39,7 @@ final class ProgressLine {
   }
 }
 
-/// Plays recordings and reports what they hold.
+/// Plays recordings and reports their contents.
 func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
   let file = try command.published.map { try PublishedFile($0) }
@@ -53,7 +53,7 @@ func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   let progress = ProgressLine(everySeconds: 10)
   let start = DispatchTime.now().uptimeNanoseconds
   let results = try run.run(speed: speed) { elapsed in
-    // In steps, so that there is something to see of a long wait.
+    // In steps, so that the progress of a long wait is visible.
     while true {
       let left = elapsed - Int64((DispatchTime.now().uptimeNanoseconds - start) / 1_000)
       guard left > 0 else { return }
@@ -67,13 +67,13 @@ func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   let report = ReplayReport(
     results, skipped: run.skipped, published: publisher.map { ($0.count, $0.bytes, $0.digest) })
   let text = command.json ? report.json : report.text
-  // What was published stands alone where it is written.
+  // Published messages on standard output stand alone.
   if command.published == "-" { printError(text) } else { print(text) }
   let code = report.exitCode(isStrict: command.strict)
   if code != .replayed { throw ExitCode(code.rawValue) }
 }
 
-/// Where published messages are written, one a line.
+/// The file for published messages, one a line.
 private final class PublishedFile {
   private static let blockSize = 256 << 10
   private let path: String
@@ -112,7 +112,7 @@ private final class PublishedFile {
   }
 }
 
-/// Records feeds, without serving clients, until a signal ends it or for so many seconds.
+/// Records feeds, without serving clients, until a signal ends it or `seconds` have passed.
 func record(_ configuration: GatewayConfiguration, seconds: Int?, signals: ServiceSignals) async throws {
   guard let path = configuration.record else { throw CommandFailure("--out is missing") }
   let connections = configuration.feedConnections.count
@@ -144,7 +144,7 @@ func record(_ configuration: GatewayConfiguration, seconds: Int?, signals: Servi
   await recorders.finish()
 }
 
-/// `12345 records, 3.4 MB in 2 files`, and what is wrong.
+/// `12345 records, 3.4 MB in 2 files`, and failures.
 private func recordingStatus(_ recorders: [RecordingFigures]) -> String {
   let records = recorders.reduce(0) { $0 + $1.records }
   let bytes = recorders.reduce(0) { $0 + $1.bytes }

@@ -6,12 +6,12 @@ import Recordings
 struct ReplayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
-    abstract: "Run recordings through the gateway's parsers and books, and report what they hold.",
+    abstract: "Run recordings through the gateway's parsers and books, and report their contents.",
     discussion: """
       Counts messages, gaps, checksums and trades per symbol. Serves nothing; for that, see serve --replay.
-      The files of a set that record made in a folder are played one after the other, several recordings together in the order of time.
-      What is published of them (--digest, --published) has the times of the recording: it is the same bytes at every speed.
-      What cannot be replayed, a file, a market or a line, is left out and told.
+      The files of one set in a folder are played one after the other. Several recordings are merged by time.
+      Published messages (--digest, --published) have the times of the recording: they are the same at every speed.
+      A file, a market or a line that cannot be replayed is left out and reported.
 
       Exit codes:
         0   replayed
@@ -28,13 +28,15 @@ struct ReplayCommand: AsyncParsableCommand {
   var files: [String]
   @Option(help: ArgumentHelp("1x as recorded, 10x ten times as fast, max as fast as possible.", valueName: "speed"))
   var speed = "max"
-  @Option(help: ArgumentHelp("Write every message that would be published, one a line; - for here.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Write every message that would be published, one a line; - for standard output.", valueName: "file"))
   var published: String?
   @Flag(help: "Print a digest of everything that would be published.")
   var digest = false
   @Flag(help: "Print the report as JSON: one document, on standard error if messages are published on standard output.")
   var json = false
-  @Flag(help: "Fail (3) unless all of it was read, understood and in sync.")
+  @Flag(help: "Exit with 3 unless everything was read and replayed, and every book is in sync.")
   var strict = false
 
   func validate() throws {

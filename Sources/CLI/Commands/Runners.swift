@@ -8,18 +8,18 @@ import Transport
 import VenueSimulator
 import Venues
 
-// Where the commands meet the parts that do their work: a function each.
+// The work of the commands, a function each.
 
-/// A logger to standard error, so that standard output is for what a command prints.
+/// A logger to standard error: standard output is for the command's own output.
 func makeLog(_ level: Logger.Level) -> Logger { makeLogs(LogLevels(standard: level), .logfmt).logger }
 
-/// The same, with levels that can change.
+/// A log sink to standard error, whose levels can change.
 func makeLogs(_ levels: LogLevels, _ format: LogFormat) -> LogSink {
   _ = flushAtExit
   return LogSink(levels: levels, format: format) { LogOutput.standardError.write($0) }
 }
 
-/// What a slow reader has not taken by the end of the process.
+/// Writes what a slow reader has not taken yet, at the end of the process.
 private let flushAtExit: Void = { atexit { LogOutput.standardError.flush() } }()
 
 /// Waits for a signal that ends the command, or until `seconds` have passed.
@@ -45,11 +45,11 @@ extension Logger {
   }
 }
 
-/// Runs a gateway until a signal ends it: SIGTERM by sending the clients away one after the other, SIGINT, or a second
-/// signal, at once; SIGUSR2 by sending them to another process that takes over.
+/// Runs a gateway until a signal ends it. SIGTERM closes the clients one after the other; SIGINT, or a second signal,
+/// all at once. SIGUSR2 starts another process, which takes over, and sends the clients there.
 ///
 /// - Parameters:
-///   - program: that another process is started as.
+///   - program: the program that another process is started with.
 ///   - origin: the process that this one takes over from.
 ///   - load: reads the configuration again; nil: it cannot change.
 func serve(
@@ -89,7 +89,7 @@ func serve(
   defer { withExtendedLifetime(memory) {} }
   let environment = ProcessInfo.processInfo.environment
   try origin?.check(configuration)
-  // From here on the data file is this process's.
+  // From here on this process has the data file.
   let warm = try await origin?.warm(configuration, log: log)
   let gateway = try Gateway(
     configuration: configuration, access: access, history: try openHistory(configuration, log.of(.history)), log: log,
@@ -153,7 +153,7 @@ func serve(
   if isFailure { throw CommandFailure("the upgrade failed after the data file was handed over") }
 }
 
-/// A reload takes the loaded configuration, with as many clients as there are descriptors for.
+/// Wraps `load` so that `limits.clients` is lowered to what the descriptors suffice for.
 private func reloading(
   _ load: @escaping @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration, _ log: Logger
 ) -> @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration {
@@ -166,10 +166,10 @@ private func reloading(
   }
 }
 
-/// Opens what survives a restart. A file that cannot be used for reasons of the machine costs history alone; one that
-/// another version or program has written ends the command, so that nobody notices it weeks later.
+/// Opens the data file. If it cannot be used because of the machine, only history suffers. A file of another version or
+/// program ends the command, so that the operator notices it now and not weeks later.
 private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) throws -> HistoryKeeper? {
-  // Replayed prices are not of now.
+  // Replayed prices are not present prices.
   guard let directory = configuration.data.directory, configuration.replay.isEmpty else { return nil }
   do throws(DataFileError) {
     return try HistoryKeeper(
@@ -185,7 +185,7 @@ private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) t
 }
 
 extension ServiceManager? {
-  /// Reads files again, and has the manager know when that begins and ends.
+  /// Reads files again, and tells the service manager when that begins and ends.
   fileprivate func reloading(_ body: () -> Void) {
     self?.reloading(monotonicMicroseconds: DispatchTime.now().uptimeNanoseconds / 1_000)
     body()
@@ -204,11 +204,11 @@ extension ServiceManager {
   }
 }
 
-/// What ends a gateway that serves, in order.
+/// The events that end a serving gateway, in their order.
 private final class ServiceEnd: Sendable {
   enum Step: Sendable {
     case signal(Int32)
-    /// The gateway has ended; whether that is to count as a failure.
+    /// The gateway has ended; whether that counts as a failure.
     case ended(isFailure: Bool)
   }
 
@@ -220,7 +220,7 @@ private final class ServiceEnd: Sendable {
   func yield(_ step: Step) { continuation.yield(step) }
 }
 
-/// Ends a gateway as signals tell, and waits for that; whether its end is a failure.
+/// Ends a gateway as signals request, and waits for its end; true if that is a failure.
 private func waitForEnd(
   of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeDesk, manager: ServiceManager?,
   log: Logger
@@ -233,7 +233,7 @@ private func waitForEnd(
     switch step {
     case .ended(let isFailure): return isFailure
     case .signal(SIGUSR2): upgrades.request { _ in }
-    // The kernel and the shell both tell of a closed terminal.
+    // The kernel and the shell both send a SIGHUP for a closed terminal.
     case .signal(SIGHUP) where isDraining: continue
     case .signal(let number) where isDraining || number == SIGINT || drainSeconds == 0:
       log.notice("stopping", metadata: ["signal": "\(number)"])
@@ -244,7 +244,7 @@ private func waitForEnd(
     case .signal:
       upgrades.processEnds()
       isDraining = true
-      manager?.stopping("sending clients away for \(drainSeconds) s")
+      manager?.stopping("closing clients over \(drainSeconds) s")
       gateway.drain(seconds: drainSeconds) { end.yield(.ended(isFailure: false)) }
     }
   }
@@ -257,7 +257,7 @@ struct CommandFailure: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Is an exchange until Ctrl-C.
+/// Simulates an exchange until Ctrl-C.
 func simulate(_ command: SimulateCommand, signals: ServiceSignals) async throws {
   let log = makeLog(.info)
   var tls: TLSServerContext?
@@ -296,7 +296,7 @@ func simulate(_ command: SimulateCommand, signals: ServiceSignals) async throws 
       ? ["*"] : SimulatedVenue.symbols(of: venue).filter { $0.hasPrefix("BTC-") || $0.hasPrefix("ZEC-") }
   }
   let ca = command.caOut.map { " --ca \($0)" } ?? ""
-  // A recorder may have followed hundreds; the hint need not.
+  // The recording may have hundreds of symbols; the hint shows ten.
   let feed = "\(exchange.venue)=\(symbols.prefix(10).joined(separator: ","))"
   print(
     """

@@ -10,7 +10,7 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Run the gateway.",
     discussion: """
-      Settings come from --config, then TIDEGATE_ variables, then flags; the later win.
+      Settings come from --config, then TIDEGATE_ variables, then flags; later ones win.
 
         tidegate serve --demo
         tidegate serve --feed kraken=BTC-USD,ETH-USD --feed coinbase=BTC-USD

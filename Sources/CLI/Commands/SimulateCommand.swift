@@ -8,13 +8,14 @@ import Venues
 struct SimulateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Be an exchange on this machine, in its own protocol, with faults on demand.",
+    abstract: "Simulate an exchange on this machine, in its own protocol, with faults on demand.",
     discussion: """
         tidegate simulate --venue kraken --listen 127.0.0.1:9001
         tidegate serve --feed kraken=BTC-USD --endpoint kraken=ws://127.0.0.1:9001/v2
 
-      With --from it sends a recording: to each client from the beginning, from its first message on, at the pace it was recorded, whatever
-      the client subscribes to. At the end it closes the connection; a client that comes back gets it again.
+      With --from it sends a recording, whatever the client subscribes to: from the beginning, at the recorded pace,
+      starting with the client's first message. At the end it closes the connection; a client that reconnects gets
+      the recording again.
         tidegate simulate --from kraken.ndjson.gz --listen 127.0.0.1:9001
 
       Kinds of --fault, each with the value that it takes:
@@ -25,7 +26,7 @@ struct SimulateCommand: AsyncParsableCommand {
     Fault.Kind.allCases.map { "  \($0.rawValue): \($0.summary) (\($0.expects))" }.joined(separator: "\n")
   }
 
-  @Option(help: ArgumentHelp("The exchange to be; with --from, that of the recording.", valueName: "venue"))
+  @Option(help: ArgumentHelp("The exchange to simulate; with --from, the recording's.", valueName: "venue"))
   var venue: String?
   @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "host:port"))
   var listen: String
@@ -35,12 +36,12 @@ struct SimulateCommand: AsyncParsableCommand {
   var rate: Int?
   @Option(
     help: ArgumentHelp(
-      "So many invented spot markets, S0001 and so on, instead of the usual ones, 1 to 9999.",
+      "List this many invented spot markets, S0001 and so on, instead of the usual ones, 1 to 9999.",
       valueName: "n"))
   var markets: Int?
   @Option(help: ArgumentHelp("Send this recording instead of a made-up market.", valueName: "recording"))
   var from: String?
-  @Option(help: ArgumentHelp("Do something wrong now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
+  @Option(help: ArgumentHelp("Cause this fault now and then. Repeatable.", valueName: "kind[=value][@seconds]"))
   var fault: [String] = []
   @Option(
     help: ArgumentHelp("Serve wss with a fresh certificate and write its root here, for --ca.", valueName: "file"))
@@ -83,7 +84,7 @@ struct SimulateCommand: AsyncParsableCommand {
     if from != nil,
       let flag = rate != nil ? "--rate" : seed != nil ? "--seed" : markets != nil ? "--markets" : nil
     {
-      throw ValidationError("\(flag) cannot be had with --from: a recording is played as it was recorded.")
+      throw ValidationError("\(flag) cannot be combined with --from: a recording is played as it was recorded.")
     }
     if let from, !FileManager.default.isReadableFile(atPath: from) {
       throw ValidationError("--from \"\(from)\" cannot be read; give a recording.")

@@ -6,10 +6,10 @@ import Transport
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Print the health of a running gateway, and why it is not better.",
+    abstract: "Print the health of a running gateway, and the reasons if it is not ok.",
     discussion: """
-      With --check the exit status says it: 0 every feed is live, 1 a part of what is configured is missing, 2 not
-      ready, 3 no gateway answers.
+      With --check the exit status says it: 0 ok, every feed is live; 1 degraded, a part of the configured markets is
+      missing, or history is not written; 2 not ready; 3 no gateway answers.
 
         tidegate status
         tidegate status --check --quiet || echo 'look at the gateway'
@@ -43,7 +43,7 @@ struct StatusCommand: AsyncParsableCommand {
     case .answered(_, let answer): text = answer
     }
     guard let health = try? JSONDecoder().decode(Health.self, from: Data(text.utf8)) else {
-      printError("error: \(address.description) is no internal port of Tidegate")
+      printError("error: \(address.description) is not an internal port of Tidegate")
       throw ExitCode(3)
     }
     if !quiet {
@@ -64,7 +64,7 @@ struct StatusCommand: AsyncParsableCommand {
   }
 }
 
-/// The address of an internal port, as it was typed.
+/// Parses the address of an internal port.
 func internalAddress(_ text: String) throws -> SocketAddress {
   guard let address = try? SocketAddress(parsing: text) else {
     throw ValidationError("--at \"\(text)\" is not allowed; give an address like 127.0.0.1:9090.")

@@ -8,7 +8,7 @@ import Watch
 struct TopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Show how a running gateway does: feeds, books, clients, loops, limits, events.",
+    abstract: "Show the state of a running gateway: feeds, books, clients, loops, limits, events.",
     discussion: """
       The page /ops on the internal port shows the same. It needs the operators' token.
 
@@ -16,7 +16,7 @@ struct TopCommand: AsyncParsableCommand {
         tidegate top --once --json | jq '.feeds[] | select(.state != "live")'
 
       Exit status: 0, --once has shown it; 1, the gateway refuses the token or has none; 3, no gateway answers; 64, wrong
-      arguments; 128 + N, ended by signal N. Without --once it waits for a gateway that is gone to come back.
+      arguments; 128 + N, ended by signal N. If the gateway goes away later, it waits for its return.
       """)
 
   @Option(help: ArgumentHelp("The gateway's internal address.", valueName: "host:port"))
@@ -30,12 +30,12 @@ struct TopCommand: AsyncParsableCommand {
   @Flag(help: "Print the documents as they are, one a line.")
   var json = false
 
-  /// How long a look waits for the next, ns.
+  /// The time between two requests.
   private static let interval = Duration.seconds(1)
 
   private enum Look {
     case state(GatewayState, text: String)
-    /// It will not be otherwise the next time.
+    /// The gateway refuses it; another try would not help.
     case refused(String)
     case failed(String)
   }
@@ -92,7 +92,7 @@ struct TopCommand: AsyncParsableCommand {
     case .failed(let reason): return .failed(reason)
     case .answered(200, let text):
       guard let state = try? JSONDecoder().decode(GatewayState.self, from: Data(text.utf8)) else {
-        return .failed("\(address.description) does not answer like this version's internal port")
+        return .failed("\(address.description) is not the internal port of this version")
       }
       return .state(state, text: text)
     case .answered(let status, let text):

@@ -5,7 +5,7 @@ import Venues
 struct VenuesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "venues",
-    abstract: "List the venues: what is carried of each, how its books are checked, its limits and endpoints.",
+    abstract: "List the venues: the supported markets, how books are checked, limits and endpoints.",
     discussion: "  tidegate venues kraken binance\n  tidegate venues --json")
 
   @Argument(help: ArgumentHelp("Only these (default: all).", valueName: "venue"))

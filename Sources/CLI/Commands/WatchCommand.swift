@@ -15,8 +15,9 @@ struct WatchCommand: AsyncParsableCommand {
 
       The dot: green, data flows; yellow, waiting, out of sync or reconnecting; red, refused or disconnected.
 
-      Exit status: 0, --once has shown everything; 1, no connection, or the gateway ended it; 2, symbols were refused (without
-      --once: all of them); 3, --once could not fill every row within 5 s; 64, wrong arguments; 128 + N, ended by signal N.
+      Exit status: 0, --once has shown everything; 1, no connection, or the gateway ended it; 2, symbols were refused
+      (without --once: all of them); 3, --once could not fill every row within 5 s; 64, wrong arguments; 128 + N, ended
+      by signal N.
       """)
 
   static let defaultURL = "ws://127.0.0.1:8080/v1/stream"
@@ -26,7 +27,7 @@ struct WatchCommand: AsyncParsableCommand {
       "The gateway's URL (default: \(defaultURL)), then symbols: kraken:BTC-USD, kraken:* or *:BTC-USD.",
       valueName: "url-or-symbol"))
   var arguments: [String]
-  @Flag(help: "Print every message as it comes, one a line.")
+  @Flag(help: "Print every message as it arrives, one a line.")
   var json = false
   @Option(help: ArgumentHelp("Trust the roots in this PEM file instead of the system's.", valueName: "file"))
   var ca: String?
@@ -63,7 +64,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
   }
 
-  /// The text of a file without the white space around it; nil if there is none.
+  /// The text of a file without the white space around it; nil if the file is empty or unreadable.
   static func token(inFile path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     let token = text.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -4,7 +4,7 @@ import Glibc
 struct ControllingTerminal: Sendable {
   private let descriptors: [Int32]
 
-  /// - Parameter descriptors: those to look at; the three standard ones by default.
+  /// - Parameter descriptors: the descriptors to check; the three standard ones by default.
   init(_ descriptors: [Int32] = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]) {
     self.descriptors = descriptors.filter { isatty($0) == 1 }
   }

@@ -10,14 +10,14 @@ import Transport
 /// |---|---|
 /// | SIGTERM, SIGINT | ends the command |
 /// | SIGHUP | reads files again; ends the command like SIGTERM if the terminal it was started in was closed |
-/// | SIGUSR2 | has another process take over from the command; where none can it does nothing |
+/// | SIGUSR2 | starts another process that takes over; nothing in a command without upgrades |
 /// | SIGUSR1 | nothing |
 /// | SIGPIPE, SIGXFSZ | nothing: the write fails with EPIPE or EFBIG |
 ///
-/// Make it before anything else. SIGTERM and SIGINT keep the default action until `ends` is asked for: a start is over
-/// at once. A SIGHUP that comes before `reload` is given is kept until then.
+/// Make it before anything else. SIGTERM and SIGINT keep the default action until `begin`, so they end a start at once.
+/// A SIGHUP before `begin` is kept until then.
 final class ServiceSignals: Sendable {
-  /// What a signal did that the command has no other use for, for its log.
+  /// A signal without effect, for the command's log.
   enum Notice: Sendable {
     /// SIGHUP, and the command reads no files.
     case nothingToRead
@@ -31,7 +31,7 @@ final class ServiceSignals: Sendable {
     var isReady = false
     /// A SIGHUP has arrived and is not handled yet.
     var isReloadDue = false
-    /// Held for as long as the process lives: the default action does not come back, not even in its last moments.
+    /// Held for the life of the process, so that the default action never returns.
     var sources: [SignalSource] = []
   }
 
@@ -40,12 +40,12 @@ final class ServiceSignals: Sendable {
   private let state = Mutex(State())
   /// Reading files takes time: signals that end the command do not wait for it.
   private let reloads = DispatchQueue(label: "tidegate.reload")
-  /// The numbers of signals that are to end the command, or to have another take over, in the order in which they came.
-  /// The command takes a few; it ignores more.
+  /// The signals that end the command or start an upgrade, in the order of their arrival. The command takes a few and
+  /// ignores more.
   let ends: AsyncStream<Int32>
   private let continuation: AsyncStream<Int32>.Continuation
 
-  /// - Parameter upgrades: whether SIGUSR2 comes out of `ends`.
+  /// - Parameter upgrades: whether `ends` includes SIGUSR2.
   init(upgrades: Bool = false) {
     self.upgrades = upgrades
     (ends, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingOldest(16))
@@ -54,11 +54,10 @@ final class ServiceSignals: Sendable {
     listen([SIGHUP, SIGUSR1, SIGUSR2])
   }
 
-  /// From now on SIGTERM and SIGINT come out of `ends`, and SIGHUP has `reload` called.
+  /// From now on `ends` includes SIGTERM and SIGINT, and SIGHUP calls `reload`.
   /// - Parameters:
   ///   - notice: called for signals that do nothing else.
-  ///   - reload: reads files again and says so, one call at a time, on a queue of its own; nil: there are no files to
-  ///     read.
+  ///   - reload: reads files again and logs it, one call at a time, on its own queue; nil: there are no files to read.
   func begin(notice: @escaping @Sendable (Notice) -> Void, reload: (@Sendable () -> Void)? = nil) {
     listen([SIGINT, SIGTERM], ignoresAtOnce: false)
     let isDue = state.withLock { state in
@@ -71,7 +70,7 @@ final class ServiceSignals: Sendable {
   }
 
   private func listen(_ numbers: [Int32], ignoresAtOnce: Bool = true) {
-    // The cycle keeps both alive, which is what is wanted.
+    // The reference cycle keeps both alive on purpose.
     let source = SignalSource(numbers, ignoresAtOnce: ignoresAtOnce) { [self] in received($0) }
     state.withLock { $0.sources.append(source) }
   }
@@ -85,7 +84,7 @@ final class ServiceSignals: Sendable {
     }
   }
 
-  /// However many come while files are being read, they are read once more.
+  /// Any number of signals during a reload causes one more reload.
   private func requestReload() {
     let begins = state.withLock { state in
       defer { state.isReloadDue = true }

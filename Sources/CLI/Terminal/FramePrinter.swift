@@ -2,7 +2,7 @@ import Synchronization
 import TidegateClient
 import Watch
 
-/// Prints every message verbatim, one a line; what is not a message (no connection) goes to standard error.
+/// Prints every message verbatim, one a line. Events of the connection go to standard error.
 struct FramePrinter: Sendable {
   let url: String
   let symbols: [String]

@@ -7,10 +7,10 @@ import Foundation
 
 /// Standard output as a terminal, for commands that draw in place.
 enum Terminal {
-  /// Begins a screen of its own without a cursor, and goes back to what was before.
+  /// `enter` begins a separate screen without a cursor; `leave` restores the screen before.
   static let enter = "\u{1B}[?1049h\u{1B}[?25l"
   static let leave = "\u{1B}[?25h\u{1B}[?1049l"
-  /// Columns where there is no terminal to ask.
+  /// The columns of output that is not a terminal.
   static let plainWidth = 120
 
   static var isThere: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -22,8 +22,7 @@ enum Terminal {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Whatever ends the process by default ends it here with the terminal as it was before, until the sources are
-  /// cancelled.
+  /// Until the sources are cancelled, a signal that would end the process restores the terminal first.
   static func leavingOnSignals() -> [any DispatchSourceSignal] {
     Interrupt.sources([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]) { number in
       StandardOutput.write(leave)
@@ -31,7 +30,7 @@ enum Terminal {
     }
   }
 
-  /// Shows lines in place of what was there.
+  /// Replaces the screen's lines.
   static func draw(_ lines: [String]) {
     StandardOutput.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
   }

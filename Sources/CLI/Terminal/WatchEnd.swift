@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// The reasons for which `tidegate watch` ends by itself, with their exit status. Its help lists the numbers.
+/// The reasons why `tidegate watch` ends by itself, with their exit status. Its help lists the numbers.
 enum WatchEnd: Equatable {
-  /// The gateway was not reached, or sends the client away for good.
+  /// The gateway could not be reached, or ended the connection for good.
   case noConnection(String)
   /// Symbols were refused, each with its reason.
   case refused([String])
-  /// With `--once`: nothing, or not all, came in time for these.
+  /// With `--once`: these rows are still empty or incomplete at the time limit.
   case incomplete([String])
   /// With `--once`: everything has been shown.
   case complete

@@ -1,6 +1,6 @@
 import TidegateClient
 
-/// What `tidegate watch` follows: the connection, and the streams over it.
+/// The events that `tidegate watch` follows: those of the connection, and of its streams.
 struct WatchFeed: Sendable {
   enum Event: Sendable {
     case connection(ConnectionEvent)
@@ -10,8 +10,8 @@ struct WatchFeed: Sendable {
   let connection: ConnectionEvents
   let streams: Subscription<Payload>
 
-  /// Calls `body` with each event, from two tasks at once, until it answers something, there are no more, or the task
-  /// is cancelled.
+  /// Calls `body` with each event, from two tasks at once, until it returns a value, the events end, or the task is
+  /// cancelled.
   func follow<Answer: Sendable>(_ body: @escaping @Sendable (Event) -> Answer?) async -> Answer? {
     await withTaskGroup(of: Answer?.self) { group in
       group.addTask {
@@ -19,7 +19,7 @@ struct WatchFeed: Sendable {
         return nil
       }
       group.addTask {
-        // Why they end is the connection's to tell.
+        // The connection's events say why the streams end.
         var events = streams.makeAsyncIterator()
         while let event = try? await events.next() { if let answer = body(.stream(event)) { return answer } }
         return nil

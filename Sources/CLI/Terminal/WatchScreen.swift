@@ -35,13 +35,13 @@ struct WatchScreen {
     try end?.fail()
   }
 
-  /// What the drawing and the events share.
+  /// The state that the drawing and the events share.
   private final class Shared: Sendable {
     struct State {
       var table: WatchTable
       var isChanged = true
       var lastRow = ContinuousClock.now
-      /// Why there will be nothing more to see; nil while there may be.
+      /// Why the events have ended; nil while they have not.
       var end: WatchEnd?
     }
     let state: Mutex<State>
@@ -58,12 +58,12 @@ struct WatchScreen {
           return end
         }
       }
-      state.withLock { $0.end = end ?? .noConnection("the connection is over") }
+      state.withLock { $0.end = end ?? .noConnection("the connection has ended") }
     }
   }
 
-  /// Runs `body` ten times a second, whether or not anything arrives, until it answers true; returns why the events
-  /// ended, if they did.
+  /// Runs `body` ten times a second, even if nothing arrives, until it returns true; returns why the events ended, if
+  /// they did.
   private func onTimer(
     _ table: WatchTable, _ feed: WatchFeed, _ body: (inout Shared.State) -> Bool
   ) async throws -> WatchEnd? {
@@ -122,7 +122,7 @@ struct WatchScreen {
     }
   }
 
-  /// What printing line by line has to remember.
+  /// The state of printing line by line.
   private struct Lines {
     var table: WatchTable
     var wasLost = false
@@ -139,7 +139,7 @@ struct WatchScreen {
     let end = lines.table.apply(event, changed: &changed)
     let trouble = lines.table.trouble
     if let trouble, case .connection(.disconnected(_, let retryIn)) = event {
-      StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; coming back\n"))
+      StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; reconnecting\n"))
     } else if lines.wasLost, trouble == nil {
       StandardOutput.write("● connected to \(url)\n")
     }
@@ -153,7 +153,7 @@ struct WatchScreen {
 }
 
 extension WatchTable {
-  /// Takes an event in; why there will be nothing more to see, if it says so.
+  /// Applies an event; returns why the events end, if it says so.
   fileprivate mutating func apply(_ event: WatchFeed.Event) -> WatchEnd? {
     var changed: String?
     return apply(event, changed: &changed)

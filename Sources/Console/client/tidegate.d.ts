@@ -6,19 +6,19 @@ export type DecimalText = string;
 export type Microseconds = number;
 
 export interface DecimalFunctions {
-  /** Digits, perhaps a sign and a point; exponents are none. All other functions throw `RangeError` for what is no decimal. */
+  /** Accepts digits with an optional sign and point, but no exponent. All other functions throw `RangeError` for other texts. */
   isValid(text: unknown): text is DecimalText;
-  /** By value: "1.0" equals "1.00". */
+  /** Compares by value: "1.0" equals "1.00". */
   compare(a: DecimalText, b: DecimalText): -1 | 0 | 1;
   add(a: DecimalText, b: DecimalText): DecimalText;
   subtract(a: DecimalText, b: DecimalText): DecimalText;
   multiply(a: DecimalText, b: DecimalText): DecimalText;
-  /** `part` in percent of `whole`, rounded half to even; null where `whole` is not positive. */
+  /** `part` in percent of `whole`, rounded half to even; null if `whole` is not positive. */
   percent(part: DecimalText, whole: DecimalText, digits?: number): DecimalText | null;
   rounded(a: DecimalText, digits: number): DecimalText;
-  /** Without zeros at the end, but with at least `digits` digits after the point. */
+  /** The number without trailing zeros, but with at least `digits` digits after the point. */
   trimmed(a: DecimalText, digits?: number): DecimalText;
-  /** The nearest `Number`, for drawing alone: never compare or add prices with it. */
+  /** The nearest `Number`, only for drawing: do not compare or add prices with it. */
   toNumber(a: DecimalText): number;
 }
 export const Decimal: DecimalFunctions;
@@ -27,9 +27,9 @@ export type Level = [price: DecimalText, size: DecimalText];
 export interface DepthRow {
   price: DecimalText;
   size: DecimalText;
-  /** Exact cumulative size. */
+  /** The cumulative size, exact. */
   total: DecimalText;
-  /** `total` over the larger side's, 0…1. */
+  /** `total` divided by the larger total of the two sides, 0…1. */
   share: number;
 }
 /** An order book, merged; best first. */
@@ -37,15 +37,15 @@ export class Book {
   readonly bids: Level[];
   readonly asks: Level[];
   readonly time?: Microseconds;
-  /** `syncing`: the gateway has lost the book; both sides are empty until a snapshot comes. */
+  /** `syncing`: the gateway's book is out of sync; both sides are empty until the next snapshot. */
   readonly state: "live" | "syncing";
   readonly reason?: string;
   readonly bestBid?: Level;
   readonly bestAsk?: Level;
-  /** Ask − bid, exactly; null while a side is empty, as the two below. */
+  /** Ask − bid, exact. Null while a side is empty; this applies to `mid` and `spreadPercent`, too. */
   readonly spread: DecimalText | null;
   readonly mid: DecimalText | null;
-  /** Of the mid price, with 4 digits. */
+  /** The spread in percent of the mid price, with 4 digits. */
   readonly spreadPercent: DecimalText | null;
   /** The best levels of each side for a depth chart. */
   depth(count: number): { bids: DepthRow[]; asks: DepthRow[] };
@@ -57,13 +57,13 @@ export class Sparkline {
   readonly from: Microseconds;
   readonly step: Microseconds;
   readonly points: DecimalText[];
-  /** When the gateway began to observe the market; undefined while it has observed nothing of this line. */
+  /** When the gateway began to observe the market; undefined if it has observed nothing of this line. */
   readonly coveredFrom?: Microseconds;
-  /** Times after `coveredFrom` that nobody observed: the points there repeat the price before. */
+  /** Times after `coveredFrom` that the gateway did not observe: points in them repeat the price before. */
   readonly gaps: { from: Microseconds; to: Microseconds }[];
   readonly first?: DecimalText;
   readonly last?: DecimalText;
-  /** Last − first, exactly; null without points. */
+  /** Last − first, exact; null without points. */
   readonly change: DecimalText | null;
   readonly changePercent: DecimalText | null;
   readonly trend: "up" | "down" | "flat";
@@ -75,24 +75,24 @@ export interface Candle {
   open: DecimalText; high: DecimalText; low: DecimalText; close: DecimalText;
   volume?: DecimalText; quote_volume?: DecimalText; trades?: number;
   closed: boolean;
-  /** Higher where a trade came after the candle had closed. */
+  /** Grows when a late trade changes the closed candle. */
   rev?: number;
   /** `partial`: the gateway did not observe the whole interval. */
   source?: "own" | "partial" | "venue" | (string & {});
 }
-/** Candles of one interval, oldest first, each time once; a time that was not observed has none. */
+/** Candles of one interval, oldest first, one for each time; a time that was not observed has none. */
 export class CandleSeries {
   readonly interval: CandleInterval;
   readonly candles: Candle[];
   readonly last?: Candle;
-  /** Takes a page of `/v1/candles`, or an update: the higher `rev` of a time stays. At most 5,000 are kept. */
+  /** Adds a page of `/v1/candles` or an update. Of each time the candle with the higher `rev` is kept; at most 5,000 candles are. */
   merge(candles: Candle[]): this;
 }
 
 export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
-/** What a composite market (`composite:BTC-USD`) says of its venues. */
+/** The fields about the venues of a composite market (`composite:BTC-USD`). */
 export interface Composite {
-  /** Of a composite: `unavailable` comes without prices. Of a market's quote: its book is out of sync, for the `reason`. */
+  /** For a composite, `unavailable` means that there are no prices. For a market's quote, `syncing` means that its book is out of sync. */
   state?: "live" | "single" | "unavailable" | "syncing" | (string & {});
   reason?: string;
   venues?: string[];
@@ -111,17 +111,17 @@ export interface Ticker extends Composite {
   last?: DecimalText; last_venue?: string; bid?: DecimalText; ask?: DecimalText; open_24h?: DecimalText; high_24h?: DecimalText; low_24h?: DecimalText;
   volume_24h?: DecimalText; quote_volume_24h?: DecimalText; vwap_24h?: DecimalText; change_24h?: DecimalText;
   change_pct_24h?: DecimalText; trades_24h?: number; time?: Microseconds;
-  /** Whose figures they are; with `mixed`, `own` names those that the gateway filled. */
+  /** The source of the figures; if it is `mixed`, `own` names those that the gateway filled. */
   source?: "venue" | "gateway" | "mixed" | "composite" | (string & {}); own?: string[];
-  /** Since when the gateway's figures count, where they do not cover the day. */
+  /** Since when the gateway's figures count, if they do not cover the whole day. */
   covered_from?: Microseconds;
 }
-/** What one `base` is in `quote`; without `rate` and with a `reason` while no live market leads there. */
+/** The value of one `base` in `quote`. While no live markets connect them, there is no `rate`, but a `reason`. */
 export interface Rate {
   base: string; quote: string; rate?: DecimalText; path?: string[]; state: "live" | "unavailable" | (string & {});
   reason?: string; age_ms?: number; simulated?: boolean; replayed?: boolean;
 }
-/** `stale`: the price is of `price_time`. `missing`: no market leads there, so that there is no value. */
+/** `stale`: the price is that of `price_time`. `missing`: no market gives a price, so there is no value. */
 export type PriceState = "live" | "stale" | "missing" | (string & {});
 export interface HoldingLine {
   asset: string; state: PriceState; price_time?: Microseconds; quantity: DecimalText; price?: DecimalText; value?: DecimalText;
@@ -132,13 +132,13 @@ export interface PositionLine {
   symbol: string; state: PriceState; price_time?: Microseconds; side: "long" | "short"; size: DecimalText; leverage: DecimalText;
   entry: DecimalText; mark?: DecimalText; unrealised?: DecimalText; unrealised_percent?: DecimalText;
 }
-/** What holdings and positions are worth, in `currency`. What is not known is left out. One that is deleted has its state alone. */
+/** The value of holdings and positions, in `currency`, without unknown fields. A deleted portfolio has no values. */
 export interface Portfolio {
   portfolio?: string; name?: string; revision?: number; currency?: string; state: PriceState | "deleted"; value?: DecimalText;
   day_profit?: DecimalText; day_percent?: DecimalText; cost?: DecimalText; unrealised?: DecimalText; realised?: DecimalText;
   profit?: DecimalText; holdings?: HoldingLine[]; positions?: PositionLine[]; simulated?: boolean; replayed?: boolean;
 }
-/** `cost` is what was paid for all of it, in the portfolio's currency. Each asset once. */
+/** `cost` is the cost of all units, in the portfolio's currency. Each asset may be named once. */
 export interface Holding { asset: string; quantity: DecimalText; cost?: DecimalText }
 export interface Position { symbol: string; side: "long" | "short"; size: DecimalText; leverage: DecimalText; entry: DecimalText }
 
@@ -150,10 +150,10 @@ export interface Alert {
   state: "scheduled" | "running" | "paused" | "alerting" | "disabled" | (string & {});
   rule: Record<string, unknown>; revision?: number; firings?: number; acknowledged?: number; next?: Microseconds; firing?: Omit<Firing, "alert">;
 }
-/** The rules of an owner; an update's `data` has its `firings`. */
+/** The rules of an owner; the `data` of an update has the new `firings`. */
 export class AlertList {
   readonly alerts: Alert[];
-  /** Whether the gateway keeps them; false where they end with its process. */
+  /** Whether the gateway stores the rules; if not, they end with its process. */
   readonly isKept: boolean;
 }
 export interface TopicDocument { number: number; time?: Microseconds; document: unknown }
@@ -165,7 +165,7 @@ export interface Feed {
   syncing?: Record<string, string>; failed?: Record<string, unknown>;
 }
 
-/** The card of a deck's day; one that is gone has `state` `removed` and no card. */
+/** The card of the day of a deck. A removed deck has the `state` `removed` and no card. */
 export interface DeckDay {
   deck: string; zone: string; state: "live" | "removed" | (string & {}); title?: string;
   /** `2026-11-23`. */
@@ -179,7 +179,7 @@ export interface DeckDay {
   };
 }
 
-/** What each channel's value is, merged. */
+/** The type of each channel's merged value. */
 export interface Values {
   trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
   alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] }; rate: Rate; portfolio: Portfolio; deck: DeckDay;
@@ -189,26 +189,27 @@ export type Channel = keyof Values;
 export interface Request<C extends Channel = Channel> {
   channel: C;
   /**
-   * `venue:BASE-QUOTE`; `venue:*` and `*:BASE-QUOTE` stand for several, `composite:BASE-QUOTE` for all as one. Of a rate
-   * `BASE-QUOTE`, of a topic or deck its name. Not for `status`, `alerts` and `portfolio`.
+   * `venue:BASE-QUOTE`. `venue:*` and `*:BASE-QUOTE` stand for several markets, `composite:BASE-QUOTE` for all spot
+   * markets of a pair as one. For a rate it is `BASE-QUOTE`, for a topic or deck its name. `status`, `alerts` and
+   * `portfolio` have none.
    */
   symbol?: string;
-  /** Of a book: 10, 25, 100 or "full". */
+  /** For books: levels a side. */
   depth?: 10 | 25 | 100 | "full";
-  /** Of a sparkline: `24h` if left out. */
+  /** For sparklines; `24h` if left out. */
   range?: "1h" | "24h" | "7d" | "30d" | "90d" | "1y" | "all";
-  /** Of a sparkline: 2…1440. */
+  /** For sparklines: 2…1440. */
   points?: number;
-  /** Of candles: `1m` if left out. */
+  /** For candles; `1m` if left out. */
   interval?: CandleInterval;
-  /** Of a topic: how many documents the snapshot has, 1…100. */
+  /** For topics: the number of documents in the snapshot, 1…100. */
   last?: number;
-  /** Of a deck: the IANA time zone whose day it is, `UTC` if left out. */
+  /** For decks: the IANA time zone of the day; `UTC` if left out. */
   zone?: string;
-  /** Of a portfolio: the id of one that the gateway keeps, or what is held. */
+  /** For portfolios: the id of one that the gateway stores, or holdings and positions. */
   portfolio?: string;
   holdings?: Holding[]; positions?: Position[];
-  /** Of a portfolio: what costs and the report are in. */
+  /** For portfolios: the currency of costs and of the report. */
   currency?: string;
   /** 0, 100, 250, 1000 or 5000; another gets the nearest that is not faster. */
   intervalMilliseconds?: number;
@@ -216,70 +217,70 @@ export interface Request<C extends Channel = Channel> {
 
 export interface Problem { code: string; message: string; hint?: string }
 export interface Info {
-  /** `gap`, `state` and `failed` come without a value. What came before a `snapshot` that is not the first may be missing. */
+  /** `gap`, `state` and `failed` have no value. Events before a later `snapshot` may be missing. */
   type: "snapshot" | "update" | "gap" | "state" | "failed";
   channel?: Channel; symbol: string; reason?: string; time?: Microseconds;
-  /** What came, unmerged. */
+  /** The received data, unmerged. */
   data?: unknown;
   state?: SubscriptionState; error?: Problem; isFinal?: boolean;
-  /** Trades that the gateway announced lost. */
+  /** The number of trades or documents that the gateway reported as lost. */
   lost?: number;
-  /** Messages that this iteration was too slow for. */
+  /** The number of messages that were dropped because this iteration was too slow. */
   skipped?: number;
 }
-/** `waiting`: nothing is sure until a snapshot comes. */
+/** `waiting`: the value may be old until the next snapshot. */
 export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "cancelled";
 
-/** What `subscribe` returns. An iteration has a queue of its own: of channels of state it gets the newest; of trades 1,000 messages wait. */
+/** What `subscribe` returns. Each iteration has its own queue. Of a state it gets the newest; of trades and documents, 1,000 messages wait. */
 export interface Subscription<C extends Channel = Channel> extends AsyncIterable<{ value: Values[C] | undefined; info: Info }> {
   readonly request: Request<C>;
   readonly state: SubscriptionState;
-  /** The newest; of a wildcard that of the stream that changed last. */
+  /** The newest value; for a pattern, that of the stream that changed last. */
   readonly value?: Values[C];
   readonly error?: Problem;
-  /** Ends it; the connection and other subscriptions stay. */
+  /** Ends the subscription, but not the connection or other subscriptions. */
   cancel(): void;
 }
 
 export interface Options {
-  /** The gateway's, `ws`, `wss`, `http` or `https`; else the page's own host. Never with a token in it. */
+  /** The gateway's URL (`ws`, `wss`, `http` or `https`), without a token; by default the page's own host. */
   url?: string;
-  /** Asked for with each connection, and before a token ends. */
+  /** A token. A function is called for each connection, and before a token expires. */
   token?: string | (() => string | Promise<string>);
   client?: string;
-  /** 1…60, 5 if left out. */
+  /** 1…60; 5 if left out. */
   heartbeatSeconds?: number;
-  /** Whether a page that nobody sees is paused; true if left out. */
+  /** Whether the client pauses while its page is hidden; true if left out. */
   pausesWhenHidden?: boolean;
-  /** `WebSocket`, clock and timers of another kind: for Node before 22, and for tests. */
+  /** Replaces `WebSocket`, clock and timers: for Node before 22, and for tests. */
   environment?: Record<string, unknown>;
 }
 export type ConnectionState = "connecting" | "connected" | "reconnecting" | "disconnected";
 
-/** A connection to a gateway that comes back by itself, and the streams on it. */
+/** A connection to a gateway, and the streams on it. It reconnects by itself. */
 export class Tidegate {
   constructor(options?: Options);
   readonly state: ConnectionState;
   readonly welcome?: Record<string, unknown>;
   readonly feeds: ReadonlyMap<string, Feed>;
-  /** Subscribes, now or as soon as there is a connection. Equal requests share one stream. */
+  /** Subscribes now, or as soon as there is a connection. Equal requests share one stream. */
   subscribe<C extends Channel>(
     request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;
-  /** Fresh snapshots of everything at another class: 0, 100, 250, 1000 or 5000 ms. */
+  /** Changes the rate of all streams to 0, 100, 250, 1000 or 5000 ms; each begins with a snapshot. */
   configure(options: { intervalMilliseconds: number }): void;
-  /** A request with a reply of its own: `{op: "alert", action: "ack", alert: "…"}`. Fails with the gateway's error, or `not_connected`. */
+  /** Sends a request, such as `{op: "alert", action: "ack", alert: "…"}`. Throws the gateway's error, or `not_connected`. */
   ask(request: { op: string } & Record<string, unknown>): Promise<Record<string, unknown>>;
-  /** Stops data but for heartbeats, until `resume`. */
+  /** Stops all data except heartbeats until `resume`. */
   pause(): void;
   resume(): void;
-  /** Tries now instead of waiting for the back-off. */
+  /** Reconnects now instead of after the back-off. */
   reconnect(): void;
   /** Ends the connection for good. */
   close(): void;
-  /** Returns a function that takes the listener off. */
+  /** Returns a function that removes the listener. */
   on(name: "state", listener: (state: ConnectionState, detail: { reason?: string; inMilliseconds?: number; resumed?: boolean }) => void): () => void;
   on(name: "feeds", listener: (feeds: ReadonlyMap<string, Feed>) => void): () => void;
-  /** Updates of a stream are missing; a snapshot follows, or, of trades, they are lost. */
+  /** Updates of a stream are missing. For a state, a snapshot follows; trades and documents are lost. */
   on(name: "gap", listener: (gap: { channel: string; symbol: string; reason: string }) => void): () => void;
   on(name: "error", listener: (error: Problem & { retry: boolean; impact?: string }) => void): () => void;
   on(name: "welcome" | "heartbeat" | "notice", listener: (message: Record<string, unknown>) => void): () => void;

@@ -1,29 +1,29 @@
 /**
- * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module for browsers, workers, Node and
- * Deno. `tidegate.d.ts` documents what is exported.
+ * tidegate.js: the client side of `tidegate.v1`, the protocol of a Tidegate gateway, in one ES module for browsers,
+ * workers, Node and Deno. `tidegate.d.ts` documents its exports.
  *
- * Everything a server sends is checked before it is used. A message that breaks the protocol costs the connection, never
- * the page. Every table and queue has a bound, named here.
+ * It checks all that a server sends. A message that violates the protocol ends the connection, never the page. Each
+ * table and queue has a bound.
  */
 
-// Characters: of a message, of which a whole book is the largest; of a decimal; of the shortest token that is taken out of what a
-// server says.
+// Characters of: a message (the largest is a whole book), a decimal, the shortest token that is removed from server
+// texts.
 const MESSAGE_LIMIT = 8 << 20, DECIMAL_LIMIT = 64, SECRET_LENGTH = 8;
-// Of one connection: streams, and venues whose feeds are known.
+// Streams and feeds of a connection.
 const STREAM_LIMIT = 20_000, FEED_LIMIT = 1_000;
-// Items in one `subscribe` or `resume`: 200 stay well under the gateway's 64 KiB for one request.
+// Items in one `subscribe` or `resume`: 200 are well below the gateway's limit of 64 KiB.
 const ITEMS_PER_REQUEST = 200;
-// Of one stream: levels of a side, points and gaps of a line, candles, trades, documents, rules, holdings or positions.
+// In a stream: levels a side, points and gaps of a line, candles, trades, documents, rules, holdings or positions.
 const LEVEL_LIMIT = 20_000, POINT_LIMIT = 1_440, GAP_LIMIT = 10_000, CANDLE_LIMIT = 5_000, TRADES_KEPT = 50, DOCUMENT_LIMIT = 100;
 const ALERT_LIMIT = 100_000, LINE_LIMIT = 1_000;
-// Events that wait for a slow `for await`; beyond it the oldest go, and are counted.
+// Events that wait for a slow `for await`; beyond it, the oldest are dropped and counted.
 const ITERATOR_LIMIT = 1_000;
-// How long, ms: a connection may take to open, a reply to come, the snapshot after a gap before the stream is subscribed to again; a
-// page is hidden before it is paused.
+// The longest time, ms: to open, for a reply, for the snapshot after a gap (then it subscribes again), until a hidden
+// page pauses.
 const OPEN_TIMEOUT = 10_000, REPLY_TIMEOUT = 10_000, SNAPSHOT_TIMEOUT = 5_000, HIDDEN_GRACE = 5_000;
-// Heartbeats that may be missing before the connection counts as dead.
+// A connection is dead after this many heartbeat intervals.
 const HEARTBEATS_MISSED = 2.5;
-// Back-off between attempts, ms: full jitter, doubling from the first to the last.
+// Back-off, ms: full jitter, doubling from the first to the last.
 const FIRST_BACKOFF = 250, LAST_BACKOFF = 30_000;
 
 // MARK: Decimals
@@ -102,7 +102,7 @@ function text(value, scale) {
 
 // MARK: Checks of what a server sends
 
-/** The server broke the protocol. */
+/** A server's violation. */
 class ProtocolViolation extends Error {}
 
 function isObject(value) {
@@ -120,7 +120,7 @@ function list(value, limit, what) {
   need(Array.isArray(value) && value.length <= limit, what);
   return value;
 }
-/** How long a server asks to wait, ms, in bounds. */
+/** The wait that a server asks for, ms, in bounds. */
 function wait(value, fallback, most) {
   return typeof value === "number" && value >= 0 ? Math.min(value, most) : fallback;
 }
@@ -139,7 +139,7 @@ export class Book {
 
   static from(data) { return new Book().apply(data); }
 
-  /** Applies an update: a level of size zero goes. */
+  /** Applies an update: size zero removes a level. */
   apply(data) {
     this.state = data.state === "syncing" ? "syncing" : "live";
     this.reason = this.state === "live" ? undefined : short(data.reason);
@@ -198,7 +198,7 @@ export class Book {
   }
 }
 
-/** As numbers, and exactly where those cannot tell two apart. */
+/** Compares as numbers; if these are equal, exactly. */
 function order(a, b) {
   if (a === b) return 0;
   const x = Number(a), y = Number(b);
@@ -270,7 +270,7 @@ export class CandleSeries {
   apply(data) { return this.merge(data.candles); }
   get last() { return this.candles.at(-1); }
 
-  /** O(log n) a candle, O(n) for one that comes between others. */
+  /** O(log n) a candle, O(n) for one between others. */
   merge(candles) {
     for (const candle of list(candles, CANDLE_LIMIT, "candles")) {
       need(isObject(candle), "a candle");
@@ -364,8 +364,8 @@ function mergedBy(Kind) { return (value, data) => (value === undefined ? Kind.fr
 function whole(_, data) { return checkedRecord(data); }
 
 /**
- * How a channel's messages become its value, and what a request may say beside symbol and rate. `isEvents`: each message counts, and no
- * snapshot makes up for a gap. `isNameless`: it has no symbol.
+ * How a channel's messages become its value, and its parameters beside symbol and rate. `isEvents`: each message
+ * counts, and no snapshot repairs a gap. `isNameless`: it has no symbol.
  */
 const CHANNELS = new Map(Object.entries({
   trades: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedTrades(data)].slice(-TRADES_KEPT) },
@@ -460,7 +460,7 @@ class Subscription {
   }
 }
 
-/** What somebody else's function throws is reported, and stops nothing here. */
+/** Calls the app's function. Reports its error and continues. */
 function call(listener, parameters, gateway) {
   try {
     listener(...parameters);
@@ -470,7 +470,7 @@ function call(listener, parameters, gateway) {
   }
 }
 
-/** One thing on the wire that several subscriptions may share. */
+/** An item that several subscriptions may share. */
 function wish(request) {
   const { channel } = request;
   if (!CHANNELS.has(channel)) {
@@ -480,7 +480,7 @@ function wish(request) {
   const symbol = isNameless ? "" : request.symbol;
   const isOther = ["topic", "rate", "deck"].includes(channel);
   if (typeof symbol !== "string" || (!isNameless && (isOther ? symbol === "" : !symbol.includes(":")))) {
-    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD; of a rate BASE-QUOTE, of a topic or deck its name");
+    throw new TypeError("`symbol` is venue:BASE-QUOTE, such as kraken:BTC-USD; for a rate BASE-QUOTE, for a topic or deck its name");
   }
   const item = { channel, symbol };
   for (const parameter of parameters) if (request[parameter] !== undefined) item[parameter] = request[parameter];
@@ -497,9 +497,9 @@ function wireItem(item) {
 
 // MARK: The connection
 
-const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "ask again when there is" };
+const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "send it again after the state `connected`" };
 
-/** What tests bring their own of. */
+/** What tests replace. */
 function hostEnvironment() {
   return {
     WebSocket: globalThis.WebSocket,
@@ -533,16 +533,16 @@ export class Tidegate {
   #isTokenRefused = false;
   #received = 0;
   #session = undefined;
-  /** The token: a server that repeats it must not bring it to a page or a log. */
+  /** The token, removed from server texts for pages and logs. */
   #secret = undefined;
   #nextID = 1;
-  /** Requests without a reply: id → {kind, items, deadline}. */
+  /** Requests without a reply yet: id → {kind, items, deadline}. */
   #pending = new Map();
-  /** What is wanted, by key: {item, key, subscriptions, numbers of its streams, isAsked, hasFailed, retryAt}. */
+  /** Wanted items by key: {item, key, subscriptions, numbers of its streams, isAsked, hasFailed, retryAt}. */
   #wishes = new Map();
   /** Streams by number. */
   #streams = new Map();
-  /** What the connection before left, for `resume`. */
+  /** The last connection's streams, for `resume`. */
   #left = undefined;
   #timers = new Map();
   #outbox = [];
@@ -562,7 +562,7 @@ export class Tidegate {
     this.#heartbeatSeconds = options.heartbeatSeconds ?? 5;
     this.#pausesWhenHidden = options.pausesWhenHidden ?? true;
     if (typeof this.#environment.WebSocket !== "function") {
-      throw new TypeError("there is no WebSocket here: pass one as environment.WebSocket (Node before 22: the package `ws`)");
+      throw new TypeError("there is no WebSocket: pass one as environment.WebSocket (Node before 22: the package `ws`)");
     }
     this.#hook();
     this.#setState("connecting");
@@ -577,7 +577,7 @@ export class Tidegate {
 
   subscribe(request, listener) {
     const item = wish(request);
-    // Equal for equal requests: `wish` writes the fields in one order.
+    // Equal for equal requests: `wish` orders the fields.
     const key = JSON.stringify(item);
     const subscription = new Subscription(this, { ...request, key }, listener);
     let entry = this.#wishes.get(key);
@@ -699,7 +699,7 @@ export class Tidegate {
     try {
       socket = new this.#environment.WebSocket(this.#url, ["tidegate.v1.json"]);
     } catch (error) {
-      return this.#end(`${this.#url} cannot be connected to: ${short(String(error?.message ?? error))}`);
+      return this.#end(`cannot connect to ${this.#url}: ${short(String(error?.message ?? error))}`);
     }
     this.#socket = socket;
     this.#timer("open", OPEN_TIMEOUT, () => this.#lost("the connection was not open after 10 s"));
@@ -709,7 +709,7 @@ export class Tidegate {
     socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason)); };
   }
 
-  /** Does not wait for the socket's end: a dead one would not tell. */
+  /** Does not wait for the close: a dead socket has none. */
   #drop(code) {
     this.#timer("open");
     this.#timer("heartbeat");
@@ -729,7 +729,7 @@ export class Tidegate {
     }
   }
 
-  /** Remembers where each stream stopped, and marks all of it as waiting. */
+  /** Stores where each stream stopped, and marks all as waiting. */
   #leave() {
     const streams = [];
     for (const stream of this.#streams.values()) {
@@ -777,7 +777,7 @@ export class Tidegate {
     this.#timer("retry", inMilliseconds, () => this.#connect());
   }
 
-  /** No other attempt would do better. */
+  /** Ends for good: a retry cannot help. */
   #end(reason) {
     this.#drop(1000);
     this.#setState("disconnected", { reason });
@@ -791,7 +791,7 @@ export class Tidegate {
       this.#unhook.push(() => target.removeEventListener(name, work));
     };
     add(window, "online", () => this.reconnect());
-    // A dead network gives no close event: ask at once.
+    // A dead network gives no close event: ping now.
     add(window, "offline", () => { if (this.#isOpen) this.#request({ op: "ping" }, "other", undefined, 2_000); });
     if (!this.#pausesWhenHidden || document === undefined) return;
     add(document, "visibilitychange", () => {
@@ -864,7 +864,7 @@ export class Tidegate {
     this.#timer("subscribe", 0, () => this.#subscribeAll());
   }
 
-  /** Asks for every wish that is not asked for yet. */
+  /** Requests every wish that is not requested yet. */
   #subscribeAll() {
     if (!this.#isOpen) return;
     let batches = [];
@@ -893,7 +893,7 @@ export class Tidegate {
     this.#flush();
   }
 
-  /** At most as fast as the gateway allows. */
+  /** Sends no faster than the gateway allows. */
   #flush() {
     const now = this.#environment.now();
     this.#tokens = Math.min(this.#rate, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#rate);
@@ -932,12 +932,12 @@ export class Tidegate {
       need(typeof data === "string", "a binary message");
       need(data.length <= MESSAGE_LIMIT, "a message of more than 8 MiB");
       let message;
-      try { message = JSON.parse(data); } catch { need(false, "a message that is no JSON"); }
+      try { message = JSON.parse(data); } catch { need(false, "a message that is not JSON"); }
       need(isObject(message) && typeof message.type === "string", "a message without a type");
       this.#receive(message);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
-      // A value may be half changed: nothing is resumed.
+      // A value may be half changed: resume nothing.
       this.#session = undefined;
       this.#lost(`the server broke the protocol: ${error.message}`);
     }
@@ -1001,7 +1001,7 @@ export class Tidegate {
       byNumber.delete(name);
       if (each) for (const entry of each.entries) this.#failed(entry, failure.error ?? failure);
     }
-    // What the answer does not name is subscribed to anew.
+    // Subscribe anew to what the answer does not name.
     for (const { entries } of byNumber.values()) for (const entry of entries) entry.isAsked = false;
     this.#wantSubscriptions();
   }
@@ -1022,7 +1022,7 @@ export class Tidegate {
         ({ item }) => item.channel === failure.channel && item.symbol === failure.symbol);
       if (entry) this.#failed(entry, isObject(failure.error) ? failure.error : failure);
     }
-    // Cancelled while the request was under way.
+    // Cancelled during the request.
     const free = [];
     for (const [number, stream] of this.#streams) if (stream.entries.size === 0) free.push(number);
     for (const number of free) this.#streams.delete(number);
@@ -1082,7 +1082,7 @@ export class Tidegate {
     const number = count(message.stream, "stream");
     const seq = count(message.seq, "seq");
     const stream = this.#streams.get(number);
-    // It was on its way when it was unsubscribed from.
+    // Sent before the gateway read `unsubscribe`.
     if (stream === undefined) return;
     need(stream.channel === message.channel && stream.symbol === (message.symbol ?? ""), "a stream that changed its name");
     need(isObject(message.data), "data");
@@ -1111,7 +1111,7 @@ export class Tidegate {
     for (const each of stream.subscriptions()) each._deliver(undefined, { type: "gap", ...about(stream), lost });
   }
 
-  /** The gateway sends one by itself after a gap; if it does not, the stream is subscribed to again. */
+  /** After a gap the gateway sends one by itself; otherwise the client subscribes again. */
   #awaitSnapshot(stream) {
     stream.isSynced = false;
     for (const subscription of stream.subscriptions()) this.#mark(subscription, "waiting");
@@ -1141,7 +1141,7 @@ export class Tidegate {
       this.#emit("gap", { channel: "", symbol: "", reason: `${missing} messages of ${sent} did not arrive` });
       return this.#lost("messages did not arrive");
     }
-    // The connection has proved itself: the next failure is a new one.
+    // The connection works: the back-off begins anew.
     this.#attempt = 0;
     if (isObject(message.feeds)) {
       this.#heard(Object.entries(message.feeds).map(([venue, feed]) => isObject(feed) && { ...this.feeds.get(venue), venue, ...feed }));
@@ -1179,7 +1179,7 @@ export class Tidegate {
           this.#streams.delete(number);
           for (const entry of stream?.entries ?? []) {
             entry.numbers.delete(number);
-            this.#failed(entry, { code: "forbidden", message: "the token does not allow it any more" });
+            this.#failed(entry, { code: "forbidden", message: "the token no longer allows it" });
           }
         }
         break;
@@ -1188,7 +1188,7 @@ export class Tidegate {
     this.#emit("notice", message);
   }
 
-  /** Streams that go on under other numbers, each with a fresh snapshot. */
+  /** Streams that continue under other numbers, with a snapshot. */
   #moved(streams) {
     const moves = list(streams, STREAM_LIMIT, "streams");
     const olds = moves.map((move) => {
@@ -1213,10 +1213,10 @@ export class Tidegate {
     try {
       const token = await this.#token();
       if (connection === this.#connection && this.#isOpen) this.#request({ op: "hello", token }, "renewal");
-    } catch { /* the session ends at its time, and the next connection asks again */ }
+    } catch { /* the next connection asks again */ }
   }
 
-  /** Words of the server, without the token. */
+  /** A server's text without the token. */
   #said(value) {
     return typeof value === "string" && this.#secret !== undefined ? short(value.replaceAll(this.#secret, "…")) : short(value);
   }
@@ -1236,12 +1236,12 @@ export class Tidegate {
   }
 }
 
-/** A stream of this connection, and who wants it. */
+/** A stream of this connection, and its wishes. */
 class Stream {
   epoch = undefined;
   seq = undefined;
   value = undefined;
-  /** Whether `value` is that of `seq`. */
+  /** Whether `value` belongs to `seq`. */
   isSynced = false;
   entries = new Set();
 

@@ -10,7 +10,7 @@ const ACTIONS = {
   paused: [["Resume", "resume"], ["Disable", "disable"]], alerting: [["Dismiss", "ack"], ["Snooze", "snooze"]], disabled: [["Enable", "enable"]],
 };
 
-/** One alert or alarm: what it watches, its state, and what can be done. */
+/** An alert or alarm: what it watches, its state, its actions. */
 export class AlarmCell {
   #actions = el("div.cell-actions");
   #state;

@@ -26,7 +26,7 @@ export class CandlestickChart extends Chart {
       low = Math.min(low, Number(candle.low));
       high = Math.max(high, Number(candle.high));
     }
-    // The volume bars have the lowest quarter to themselves.
+    // Only volume bars are in the lowest quarter.
     return [low - (high - low) * 0.34, high];
   }
 

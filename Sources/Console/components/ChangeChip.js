@@ -1,7 +1,7 @@
 import { el, onBeat, setText } from "../dom.js";
 import { ARROWS, direction, percent } from "../format.js";
 
-/** A change of 24 h in percent, with an arrow and a sign, so that colour is never alone. */
+/** A change of 24 h in percent, with arrow and sign, not only a colour. */
 export class ChangeChip {
   element = el("span.chip");
   #shown;

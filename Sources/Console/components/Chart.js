@@ -14,18 +14,18 @@ export function stroke(context, x, y, toX, toY) {
 }
 
 /**
- * What charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages, the dashed line of the
- * present price, and hatched stretches that nobody observed.
+ * The parts that charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages,
+ * the dashed line of the present price, and hatched times that were not observed.
  *
- * A subclass sets `series` (`{time, value}`, oldest first) and `step`, calls `changed`, and draws with `drawSeries`; `describe(index)`
- * says what stands under the crosshair.
+ * A subclass sets `series` (`{time, value}`, oldest first) and `step`, calls `changed`, and draws with `drawSeries`.
+ * `describe(index)` is the text of the crosshair.
  */
 export class Chart {
   series = [];
-  /** All that can be shown, and what is shown at first: [from, to] in µs. */
+  /** The whole range, and the one shown first: [from, to] in µs. */
   extent = [0, 1];
   home = [0, 1];
-  /** What was not observed: `{from, to}` in µs. */
+  /** Unobserved times: `{from, to}` in µs. */
   unobserved = [];
   /** The time between two points, µs. */
   step = MINUTE;
@@ -67,8 +67,8 @@ export class Chart {
   redraw() { onFrame(this.#draw); }
 
   /**
-   * The data has changed: it goes from `first` to `end` of a range of `span`, µs (Infinity: of all there is), but for the `gaps`.
-   * Whoever looks at the newest goes on looking at it.
+   * The data has changed: it covers `first` to `end` of a range of `span`, µs (Infinity: everything), except `gaps`.
+   * If the view showed the newest, it follows it.
    */
   changed(first, end, span, gaps) {
     const [, oldEnd] = this.extent, start = (span === Infinity ? first : Math.min(end - span, first)) - this.step;
@@ -82,17 +82,17 @@ export class Chart {
     this.redraw();
   }
 
-  /** Shows all of another range. */
+  /** Shows another range whole. */
   reset() { this.#look(null); }
 
-  /** The dashed line's price; undefined takes it away. */
+  /** Sets the dashed line's price; undefined removes it. */
   set present(decimal) {
     if (decimal === this.#present) return;
     this.#present = decimal;
     this.redraw();
   }
 
-  /** Shows or hides the moving average of so many points. Returns whether it is shown now. */
+  /** Toggles the moving average of `length` points. Returns whether it is shown. */
   toggleAverage(length) {
     if (!this.#averages.delete(length)) this.#averages.add(length);
     this.redraw();
@@ -101,10 +101,10 @@ export class Chart {
   get averages() { return new Set(this.#averages); }
   set averages(lengths) { this.#averages = new Set(lengths); this.redraw(); }
 
-  /** What is shown, [from, to] in µs. */
+  /** The shown times, [from, to] in µs. */
   get view() { return this.#view ?? this.home; }
 
-  /** The points within a time, [first, end), and one more at each side so that lines reach the edges. */
+  /** The points within a time, [first, end), and one more a side, so that lines reach the edges. */
   within(from, to) {
     const place = (time) => {
       let low = 0, high = this.series.length;
@@ -226,7 +226,7 @@ export class Chart {
     this.#drawCross(context, frame);
   });
 
-  /** Diagonal lines, and words where there is space: never by colour alone. */
+  /** Diagonal lines, and a text if there is space: not only a colour. */
   #hatch(context, { from, to, x, right, bottom }) {
     for (const gap of this.unobserved) {
       const start = Math.max(0, x(Math.max(gap.from, from))), stop = Math.min(right, x(Math.min(gap.to, to)));
@@ -258,7 +258,7 @@ export class Chart {
     }
     const count = Math.max(2, Math.min(7, Math.floor(right / 90)));
     const width = TIME_STEPS.find((each) => (to - from) / each <= count) ?? TIME_STEPS.at(-1);
-    // Labels stand at whole steps of the clock on the wall.
+    // Labels are at whole steps of local time.
     const offset = new Date(from / 1_000).getTimezoneOffset() * MINUTE;
     for (let time = Math.ceil((from - offset) / width) * width + offset; time <= to; time += width) {
       if (x(time) < right - 30) context.fillText(moment(time, width), x(time), bottom + 15);

@@ -2,7 +2,7 @@ import { el, setText, stored } from "../dom.js";
 
 const DOMAINS = ["consciousness", "health", "wealth", "relationships"];
 
-/** The card of a deck's day, with a box to tick, which this browser keeps. */
+/** The card of a deck's day, with a check box, which this browser stores. */
 export class DeckCard {
   quote = el("blockquote.deck-quote");
   action = el("span");
@@ -30,7 +30,7 @@ export class DeckCard {
     setText(this.domain, domain[0].toUpperCase() + domain.slice(1));
     this.domain.style.color = DOMAINS.includes(domain) ? `var(--domain-${domain})` : "";
     setText(this.source, String(card.source ?? ""));
-    // Another day's card is not ticked.
+    // A new day's card is not ticked.
     this.box.checked = stored.read(this.name, null) === date;
     this.#ticked();
   }

@@ -1,6 +1,6 @@
 import { button, el } from "../dom.js";
 
-/** What is there when nothing is: what, why, and what to do. */
+/** An empty page's text: what is missing, why, and what to do. */
 export function emptyState({ title, why, action, onAction }) {
   return el(
     "div.empty.card", el("h2", title), why ? el("p.muted", why) : null,

@@ -5,7 +5,7 @@ import { PnLChip } from "./PnLChip.js";
 import { Sparkline } from "./Sparkline.js";
 import { Decimal } from "/tidegate.js";
 
-/** A holding: amount, value, share, line, and what it has made since it was bought, or in 24 h. */
+/** A holding: amount, value, share, line, and its profit since it was bought, or in 24 h. */
 export class HoldingRow {
   constructor({ symbol, amount }, currency, onRemove) {
     const { venue, market, base } = symbolParts(symbol);
@@ -20,7 +20,7 @@ export class HoldingRow {
       this.line.element, el("div.row-price", this.value, this.chip.element), iconButton(CROSS, `Remove the holding of ${market}`, onRemove));
   }
 
-  /** @param why in words, if the price is not the present one; null where it is. */
+  /** @param why the reason, if the price is not the present one, or null. */
   show({ value, share_percent: share, day_profit: day, day_percent: dayPercent, cost, unrealised }, why) {
     setText(this.value, money(value, this.currency));
     setText(this.share, share === undefined ? "" : `${Decimal.rounded(share, 1)}% of the total`);

@@ -2,7 +2,7 @@ import { token } from "../dom.js";
 import { price as priceText } from "../format.js";
 import { Chart } from "./Chart.js";
 
-/** The line of a range: thin and dashed where it was not observed, open at a gap. */
+/** The line of a range: thin and dashed if not observed, open at a gap. */
 export class LineChart extends Chart {
   #line;
 

@@ -3,7 +3,7 @@ import { marketPage, price as priceText, symbolParts } from "../format.js";
 import { showDead, whyPlace } from "../health.js";
 import { PnLChip } from "./PnLChip.js";
 
-/** An open position: side, leverage, entry, mark, and what it has made. */
+/** An open position: side, leverage, entry, mark and profit. */
 export class PositionRow {
   constructor({ symbol, side, size, entry, leverage }, currency, onRemove) {
     const { venue, market, quote } = symbolParts(symbol);
@@ -18,7 +18,7 @@ export class PositionRow {
       iconButton(CROSS, `Remove the ${side} position of ${market}`, onRemove));
   }
 
-  /** @param why in words, if the price is not the present one; null where it is. */
+  /** @param why the reason, if the price is not the present one, or null. */
   show({ mark, unrealised, unrealised_percent: percent }, why) {
     this.chip.show(unrealised, percent, "unrealised profit or loss");
     setText(this.mark, `Mark ${priceText(mark, this.quote)}`);

@@ -5,7 +5,7 @@ import { Decimal } from "/tidegate.js";
 const RING = [{ opacity: 1, transform: "none" }, { opacity: 0, transform: "scale(1.1)" }];
 const FROM = { up: "translateY(100%)", down: "translateY(-100%)" };
 
-/** Tickers out of sight are written once a second, for screen readers, and move nothing. */
+/** Tickers out of sight change once a second, for screen readers, without motion. */
 const sight = new IntersectionObserver((entries) => { for (const { target, isIntersecting } of entries) shown.get(target)?.isSeen(isIntersecting); });
 const shown = new WeakMap();
 
@@ -22,9 +22,9 @@ export class PriceTicker {
   #spoken = document.createTextNode("");
   #ring = el("span.ring");
   #gone = document.createTextNode("");
-  /** The new digits, and the old ones that they push out. */
+  /** The new digits, and the old ones that they replace. */
   #rolling = el("span", this.#changed, el("span.gone", this.#gone));
-  /** Made once and played again: making an animation is what costs most here. */
+  /** Made once and played again: making an animation is the costly part. */
   #pulse;
   #rolls = {};
   #isInSight = true;
@@ -67,7 +67,7 @@ export class PriceTicker {
 
   #move(way) {
     const pulse = parseFloat(token("duration-pulse")), roll = parseFloat(token("duration-odometer"));
-    // Little motion is asked for.
+    // The user asks for less motion.
     if (!(pulse > 0 && roll > 0)) return;
     const isTurn = way !== this.#way;
     if (isTurn) {
@@ -77,7 +77,7 @@ export class PriceTicker {
     this.#pulse ??= idle(this.#ring, RING, pulse);
     this.#rolls[way] ??= idle(this.#rolling, [{ transform: FROM[way] }, { transform: "none" }], roll);
     for (const each of [this.#pulse, this.#rolls[way]]) {
-      // What still runs is not begun anew, unless the price turns.
+      // A running animation is not restarted, unless the price turns.
       if (each.playState === "running" && !isTurn) continue;
       each.currentTime = 0;
       each.play();

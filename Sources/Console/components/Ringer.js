@@ -1,7 +1,7 @@
 import { button, el, setText, stored } from "../dom.js";
 import { described } from "../rules.js";
 
-/** A beep, Hz, and from one to the next, ms. */
+/** A beep, Hz, and the time between two, ms. */
 const HERTZ = 880;
 const BEAT = 1_000;
 
@@ -42,7 +42,7 @@ export class Ringer {
   #notify(alert) {
     if (!stored.read("notifies", false) || typeof Notification !== "function" || Notification.permission !== "granted") return;
     const { hero, text } = described(alert.rule);
-    // One mark for one firing: however many pages are open, the system shows it once.
+    // One tag for each firing: the system shows it once for all open pages.
     try { new Notification(alert.name || text, { body: `${text} ${hero}`, tag: `tidegate-${alert.id}-${alert.firing?.number ?? 0}` }); } catch { /* a phone's page may not */ }
   }
 
@@ -51,7 +51,7 @@ export class Ringer {
     const beep = () => {
       try {
         this.#audio ??= new AudioContext();
-        // A browser keeps pages quiet until they have been touched.
+        // A browser mutes pages until they have been touched.
         if (this.#audio.state === "suspended") this.#audio.resume().catch(() => {});
         const start = this.#audio.currentTime, tone = this.#audio.createOscillator(), volume = this.#audio.createGain();
         tone.frequency.value = HERTZ;

@@ -5,7 +5,7 @@ const STATES = {
   NORMAL: [null, "Full trading."], SOFT_BRAKE: [TRIANGLE, "Smaller sizes only."], QUARANTINE: [EYE, "Watch only."], HARD_STOP: [HAND, "All trading has stopped."],
 };
 
-/** The state of a risk desk: four states, each with a mark, a word and what follows from it. */
+/** The state of a risk desk: four states, each with a mark, a word and its consequence. */
 export class RiskBadge {
   #word = el("span");
   #mark = el("span.risk-mark", { "aria-hidden": "true" });
@@ -14,7 +14,7 @@ export class RiskBadge {
   element = el("div.risk", this.badge, this.meaning);
 
   show(state, reason) {
-    const known = Object.hasOwn(STATES, state) ? STATES[state] : [TRIANGLE, "A state that this page does not know."];
+    const known = Object.hasOwn(STATES, state) ? STATES[state] : [TRIANGLE, "This page does not know this state."];
     this.badge.style.background = `var(--risk-${Object.hasOwn(STATES, state) ? state.toLowerCase().replace("_", "-") : "soft-brake"})`;
     setText(this.#word, state.replaceAll("_", " "));
     this.#mark.replaceChildren(...(known[0] ? [icon(known[0])] : []));

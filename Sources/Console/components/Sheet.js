@@ -1,7 +1,7 @@
 import { button, el, setText } from "../dom.js";
 import { said } from "../format.js";
 
-/** A dialog over the page that goes from the document when it is closed. */
+/** A dialog over the page; closing removes it from the document. */
 export function openSheet(label, ...content) {
   const sheet = el("dialog", { "aria-label": label }, ...content);
   document.body.append(sheet);
@@ -10,7 +10,7 @@ export function openSheet(label, ...content) {
   return sheet;
 }
 
-/** A dialog with a form. `submit` does what it is for, or throws what is wrong, in words. */
+/** A dialog with a form. `submit` does its work, or throws a text. */
 export function openForm(title, [main, kind], submit, ...content) {
   const problem = el("p.notice", { role: "alert" });
   const onsubmit = async (event) => {
@@ -25,14 +25,14 @@ export function openForm(title, [main, kind], submit, ...content) {
   const sheet = openSheet(title, el("form", { onsubmit }, el("h2", title), ...content, problem, foot("Not now", main, kind)));
 }
 
-/** The buttons of a sheet: one that closes it, and what it is for. @param main words of a button that submits, or a button. */
+/** The buttons of a sheet: one closes it, one does its work. @param main a button, or the text of one that submits. */
 export function foot(close, main, kind = "primary") {
   return el(
     "div.dialog-foot", button(close, (event) => event.currentTarget.closest("dialog").close()),
     typeof main === "string" ? button(main, undefined, kind, { type: "submit" }) : main);
 }
 
-/** A control that has an id, below its label. */
+/** A control with an id, below its label. */
 export function field(label, control) { return el("div.field", el("label", { for: control.id }, label), control); }
 
 /** A choice of one of `[value, name]`. */

@@ -9,7 +9,7 @@ const FIELDS = [
   ["Bid", (t, q) => price(t.bid, q)], ["Ask", (t, q) => price(t.ask, q)],
 ];
 
-/** The figures of 24 h; what a venue does not say is a dash. */
+/** The figures of 24 h; unknown ones are a dash. */
 export class StatisticsGrid {
   #quote;
   #cells = FIELDS.map(([name]) => ({ name, value: el("dd", "–") }));

@@ -2,7 +2,7 @@ import { el, setText } from "../dom.js";
 
 const WORDS = { connected: "Connected", reconnecting: "Reconnecting", disconnected: "Offline", connecting: "Connecting" };
 
-/** The dot of the header: connected, reconnecting, disconnected; in words as well. */
+/** The dot of the header and its word: connected, reconnecting, disconnected. */
 export class StatusIndicator {
   #dot = el("span.dot", { "aria-hidden": "true" });
   #text = el("span", "Connecting");

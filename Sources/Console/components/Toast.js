@@ -1,13 +1,13 @@
 import { el } from "../dom.js";
 
-/** How long each kind is shown, ms, its mark, and its colour. */
+/** Of each kind: its time, ms, its mark and its colour. */
 const KINDS = { info: [3_000, "i", "state-scheduled"], success: [3_000, "✓", "risk-normal"], error: [5_000, "!", "critical"] };
-/** Messages that wait for their turn; beyond it the oldest waiting goes. */
+/** Waiting messages; beyond it the oldest is dropped. */
 const LIMIT = 5;
 const waiting = [];
 let shown = null;
 
-/** A short message that goes by itself or when clicked; one at a time. */
+/** A short message that disappears by itself or when clicked; one at a time. */
 export function toast(message, kind = "info") {
   if (shown?.message === message || waiting.some((each) => each.message === message)) return;
   waiting.push({ message, kind });

@@ -2,10 +2,10 @@ import { el, setText } from "../dom.js";
 import { bytes, clock, count, duration, percent } from "./format.js";
 import { RateLine } from "./RateLine.js";
 
-/** From here on a limit is near. */
+/** The share from which a limit is near. */
 const NEAR = 0.75;
 
-/** A list whose rows stay where they are as long as what they show is there. */
+/** A list whose rows keep their places while their items exist. */
 class Rows {
   element = el("ul.rows");
   #rows = new Map();
@@ -147,7 +147,7 @@ function section(title, ...content) {
 
 const BADGES = { ok: "badge badge-good", degraded: "badge badge-warning", failing: "badge badge-error" };
 
-/** Everything that operators look at. */
+/** All that operators see. */
 export class Overview {
   #title = el("h1");
   #status = el("span.badge");

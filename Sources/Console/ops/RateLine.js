@@ -1,10 +1,10 @@
 import { el, onFrame, paint, token } from "../dom.js";
 import { count } from "./format.js";
 
-/** Seconds that it shows, the last at the right. */
+/** The shown seconds, the last at the right. */
 const SECONDS = 60;
 
-/** What came in each second of the last minute. */
+/** The count of each second of the last minute. */
 export class RateLine {
   element = el("canvas.rate-line", { role: "img", "aria-label": "no figures yet" });
   #line = [];

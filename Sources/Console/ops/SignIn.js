@@ -1,6 +1,6 @@
 import { el } from "../dom.js";
 
-/** Asks for the operators' token. It is kept in memory, or in this tab's session storage where its owner says so. */
+/** Asks for the operators' token. It is kept in memory, or in this tab's session storage if its owner chooses that. */
 export function signIn(reason, signedIn) {
   const input = el("input", { type: "password", id: "token", autocomplete: "off", required: true });
   const keep = el("input", { type: "checkbox", id: "keep" });

@@ -1,10 +1,10 @@
-/** The gateway's state as it comes, a document a second, over one request with the operators' token. */
+/** Reads the gateway's state, a document a second, over one request with the operators' token. */
 
-/** Nothing for so long, and the connection is dead, ms. */
+/** The connection is dead after this silence, ms. */
 const SILENCE = 5_000;
-/** A page that nobody has looked at for so long leaves, ms. */
+/** A page that has been hidden for this long disconnects, ms. */
 const HIDDEN = 30_000;
-/** A line that is longer is none of this gateway's, bytes. */
+/** The longest line of a gateway, bytes. */
 const LINE_LIMIT = 4 << 20;
 
 export class StateStream {
@@ -18,8 +18,8 @@ export class StateStream {
   #hidden;
 
   /**
-   * @param show takes each document.
-   * @param tell takes what becomes of the connection: `connected`, `reconnecting`, `refused` (for good), and a reason.
+   * @param show takes each document. @param tell takes the state of the connection (`connected`, `reconnecting`, or
+   * `refused` for good) and a reason.
    */
   constructor(token, show, tell) {
     this.#token = token;
@@ -91,7 +91,7 @@ export class StateStream {
         const lines = text.split("\n");
         text = lines.pop();
         if (text.length > LINE_LIMIT) return abort.abort();
-        // Only the newest is of use to anybody.
+        // Only the newest is useful.
         const line = lines.findLast((each) => each !== "");
         if (line === undefined) continue;
         const state = JSON.parse(line);

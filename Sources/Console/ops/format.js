@@ -1,4 +1,4 @@
-/** Figures in words, short enough for a phone. */
+/** Figures as texts, short enough for a phone. */
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 

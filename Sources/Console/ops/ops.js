@@ -1,4 +1,4 @@
-/** The operators' page: one document a second, drawn where it changed. */
+/** The operators' page: draws the changes of one document a second. */
 import { el, setText } from "../dom.js";
 import { applyTheme } from "../theme.js";
 import { Overview } from "./Overview.js";

@@ -9,7 +9,7 @@ const KINDS = [["price", "Price"], ["change", "Change in percent"], ["alarm", "A
 const FREQUENCIES = [["once", "Once"], ["daily", "Once a day"], ["300", "At most every 5 minutes"], ["3600", "At most every hour"]];
 const ORDER = ["alerting", "running", "scheduled", "paused", "disabled"];
 
-/** Price alerts and alarms: a cell each, in one of five states, and a sheet that makes another. */
+/** Price alerts and alarms: a cell each, in one of five states, and a sheet to add one. */
 export default class AlertsPage {
   #alerts;
   #undo;
@@ -23,7 +23,7 @@ export default class AlertsPage {
     this.note = el("p.caption", { role: "status" });
     this.add = button("Add an alert", () => this.#create(), "primary");
     this.empty = emptyState({
-      title: "No active alerts", why: "The gateway watches for you, also while no page is open, and rings here.", action: "Add an alert", onAction: () => this.#create(),
+      title: "No active alerts", why: "The gateway also watches while no page is open, and rings here.", action: "Add an alert", onAction: () => this.#create(),
     });
     this.absent = emptyState({ title: "This gateway has no alerts for you", why: "" });
     this.skeleton = el("ul.rows", { "aria-hidden": "true" }, el("li.skeleton"), el("li.skeleton"));
@@ -44,7 +44,7 @@ export default class AlertsPage {
     this.absent.hidden = state !== "absent";
     this.add.hidden = state === "absent";
     this.empty.hidden = state !== "served" || list.length > 0;
-    setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p.muted")), `Nothing would ring here. It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of some.`);
+    setText(this.absent.querySelector("p") ?? this.absent.appendChild(el("p.muted")), `It says: ${why}. Run a gateway that serves alerts, or sign in as an owner of alerts.`);
     setText(this.note, state === "served" && !isKept ? "This gateway has no store: alerts end with its process." : "");
     const place = ({ state }) => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
     const shown = [...list].sort((a, b) => place(a) - place(b) || Number(b.id) - Number(a.id)).slice(0, 500);
@@ -65,7 +65,7 @@ export default class AlertsPage {
       foot("Keep it", button("Delete", () => { sheet.close(); this.#alerts.act(alert, action); }, "critical")));
   }
 
-  /** Sound and notifications: both are asked for here, never by themselves. */
+  /** Sound and notifications: both only at the user's request. */
   #preferences() {
     const canNotify = typeof Notification === "function" && window.isSecureContext;
     return el("div.card.choices",
@@ -115,12 +115,12 @@ export default class AlertsPage {
   }
 }
 
-/** What is wrong with a form, and how to put it right; null where nothing is. */
+/** A form's mistake and its remedy, or null. */
 function problemOf({ kind, value, window, minutes, days }) {
-  if (kind === "price" && !isAmount(value)) return "The threshold is a price above zero, such as 70000.";
-  if (kind === "change" && !isAmount(value.replace(/^-/, ""))) return "The percentage is a number other than zero, such as 5 or -5.";
-  if (kind === "change" && !(Number(window) >= 1 && Number(window) <= 1_440 && Number.isInteger(Number(window)))) return "The window is 1 to 1440 minutes.";
-  if (kind === "countdown" && !(Number(minutes) > 0 && Number(minutes) <= 1_440)) return "A countdown has up to 1440 minutes.";
+  if (kind === "price" && !isAmount(value)) return "Enter a price above zero, such as 70000.";
+  if (kind === "change" && !isAmount(value.replace(/^-/, ""))) return "Enter a percentage other than zero, such as 5 or -5.";
+  if (kind === "change" && !(Number(window) >= 1 && Number(window) <= 1_440 && Number.isInteger(Number(window)))) return "Enter a window of 1 to 1440 minutes.";
+  if (kind === "countdown" && !(Number(minutes) > 0 && Number(minutes) <= 1_440)) return "Enter a time above 0, up to 1440 minutes.";
   if (kind === "alarm" && days.length === 0) return "Choose at least one day.";
   return null;
 }

@@ -7,10 +7,10 @@ import { el, setText } from "../dom.js";
 import { moment, textOf } from "../format.js";
 import { Page } from "./Page.js";
 
-/** The topics that this page shows, and how many documents of each. */
+/** The topics of this page, and how many documents of each. */
 const TOPICS = [["risk-state", 1], ["shielded-pool", 1], ["posts", 30]];
 
-/** The cards of the day, and what the operator publishes: the state of the risk desk, the shielded pool, posts. */
+/** The cards of the day, and the operator's documents: the state of the risk desk, the shielded pool, posts. */
 export default class Board extends Page {
   #heard = new Set();
 
@@ -29,7 +29,7 @@ export default class Board extends Page {
     this.skeleton = el("div.skeleton", { "aria-hidden": "true" });
     this.empty = emptyState({
       title: "Nothing has been published yet",
-      why: "Operators publish with POST /v1/topics/{name} on the internal port. This page shows the topics risk-state, shielded-pool and posts.",
+      why: "Publish with `tidegate publish`. This page shows the topics risk-state, shielded-pool and posts.",
     });
     this.empty.hidden = true;
     this.element = el(
@@ -40,14 +40,14 @@ export default class Board extends Page {
   follow() {
     for (const [name, last] of TOPICS) {
       this.subscribe({ channel: "topic", symbol: name, last }, (documents) => this.#show(name, documents.slice(-last)), ({ type }) => {
-        // It is subscribed to, and nothing has been published yet.
+        // Subscribed, and nothing has been published yet.
         if (type !== "gap" && !this.#heard.has(name)) this.#show(name, []);
       });
     }
     this.#followDecks(this.client);
   }
 
-  /** Every deck that there is, on the day that it is here. */
+  /** Every deck, on the local day. */
   async #followDecks(client) {
     const { decks } = await this.session.get("/v1/decks").catch(() => ({ decks: [] }));
     if (client !== this.client) return;

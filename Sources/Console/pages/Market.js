@@ -26,7 +26,7 @@ const RANGES = {
 };
 const AVERAGES = [7, 25];
 
-/** One market: price, chart, book, trades, figures, and where all of it comes from. */
+/** A market: price, chart, book, trades, figures, and their source. */
 export default class Market extends Page {
   #chartSubscription;
   #turn = 0;
@@ -111,7 +111,7 @@ export default class Market extends Page {
     this.mark();
   }
 
-  /** Another range or kind of chart: its stream takes the place of the one before. */
+  /** Draws another range or kind of chart; its stream replaces the last. */
   #draw({ range = this.range, isCandles = this.isCandles }) {
     const turn = (this.#turn += 1);
     const isOther = range !== this.range || isCandles !== this.isCandles;
@@ -133,7 +133,7 @@ export default class Market extends Page {
     });
   }
 
-  /** The pages of the past, and the stream of the present, in one series. */
+  /** Merges stored pages and the stream into one series. */
   #drawCandles(turn, { interval, count, span }) {
     const series = CandleSeries.from({ interval });
     const show = () => {
@@ -153,10 +153,10 @@ export default class Market extends Page {
     }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 
-  /** Says what was observed, `from` a moment in µs, or in part. */
+  /** Shows since when (`from`, µs) the range was observed, or in part. */
   #cover(from, span, isPartial = false) {
     if (from === undefined) {
-      return setText(this.coverage, isPartial ? "Observed in part only; the hatched part is not known." : "Nothing of this range has been observed yet.");
+      return setText(this.coverage, isPartial ? "Only partly observed; the hatched part is not known." : "Nothing of this range has been observed yet.");
     }
     const seen = Math.max(0, Date.now() * 1_000 - from), whole = span === Infinity ? "" : ` of ${stretch(span)}`;
     setText(this.coverage, seen >= span ? "Observed throughout." : `Observed for ${stretch(seen)}${whole}; the hatched part is not known.`);
@@ -172,7 +172,7 @@ export default class Market extends Page {
   mark() {
     const why = this.failure ?? whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
     this.element.classList.toggle("is-dead", why !== null);
-    setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They go on by themselves.`);
+    setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They continue by themselves.`);
     setText(this.source, `From ${this.venue}, ${feed?.state ?? "state unknown"}; last heard ${age(feed?.age_ms)} ago.`);
   }
 }

@@ -13,17 +13,17 @@ import { isAmount, valueLine } from "../valuation.js";
 import { Page } from "./Page.js";
 import { Decimal } from "/tidegate.js";
 
-/** As many as the gateway values at once. */
+/** The gateway's limits. */
 const LIMITS = { holdings: 100, positions: 50 };
 const CURRENCIES = ["USD", "EUR", "GBP", "BTC"];
 const DAY = 86_400e6;
 const RANGES = { "1H": ["1h", DAY / 24], "1D": ["24h", DAY], "7D": ["7d", 7 * DAY], "1M": ["30d", 30 * DAY], "1Y": ["1y", 365 * DAY] };
 const LINE_POINTS = 96;
 
-/** Holdings and positions that this browser keeps; the gateway values them, exactly. */
+/** Holdings and positions, stored in this browser and valued by the gateway, exactly. */
 export default class Portfolio extends Page {
   #lines = new Map();
-  /** What one unit of a quote currency is worth in the one that is shown. */
+  /** The value of one unit of a quote currency in the shown one. */
   #rates = new Map();
   #rows = [];
   #value;
@@ -56,9 +56,9 @@ export default class Portfolio extends Page {
       el("div.total-chips", this.chip.element, this.day.element, el("span.caption", "in 24 h"), this.openPart), this.note);
     this.chartCard = el("div.card",
       el("div.chart-head", segments("Range", Object.keys(RANGES), this.#range, (name) => { this.#range = name; this.chart.reset(); this.follow(); })),
-      this.chart.element, el("p.caption", "What is held now, at the prices of then and the exchange rates of now."));
+      this.chart.element, el("p.caption", "Present holdings at past prices and present exchange rates."));
     this.empty = emptyState({
-      title: "Nothing is held yet", why: "Holdings and positions stay in this browser. The gateway's prices value them, exactly.",
+      title: "There are no holdings yet", why: "They are stored in this browser. The gateway computes their exact value.",
       action: "Add a holding", onAction: () => this.#add(),
     });
     this.content = el("div.stack", head, this.chartCard, this.holdingsHead, this.holdings, this.positionsHead, this.positions);
@@ -116,7 +116,7 @@ export default class Portfolio extends Page {
 
   mark() { onFrame(this.#draw); }
 
-  /** Why a line's price is not the present one, in words; null where it is. */
+  /** The reason why a line's price is not the present one, or null. */
   #why(line) {
     if (this.client.state !== "connected") return whyDead(this.client);
     if (line?.state === "missing") return `no live market leads to ${this.currency}`;
@@ -167,7 +167,7 @@ export default class Portfolio extends Page {
       const isPosition = kind.value === "positions", symbol = market.value.trim(), { base } = symbolParts(symbol);
       const needed = isPosition ? [amount, entry, leverage] : [amount, ...(cost.value ? [cost] : [])], most = LIMITS[kind.value];
       if (!needed.every((each) => isAmount(each.value))) throw new Error("Amounts and prices are numbers above zero, such as 0.25.");
-      if (kept[kind.value].length >= most) throw new Error(`There are at most ${most} ${kind.value}: remove one first.`);
+      if (kept[kind.value].length >= most) throw new Error(`There can be at most ${most} ${kind.value}: remove one first.`);
       if (isPosition) {
         kept.positions.push({ symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value });
       } else {
@@ -180,7 +180,7 @@ export default class Portfolio extends Page {
   }
 }
 
-/** What this browser keeps, without unreadable lines and repeated assets. */
+/** The stored lines, without unreadable ones and repeated assets. */
 function keptPortfolio() {
   const kept = stored.read("portfolio", {}), seen = new Set();
   const lines = (name, amounts) => (Array.isArray(kept?.[name]) ? kept[name] : []).filter((item) => (

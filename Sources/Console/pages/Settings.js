@@ -4,7 +4,7 @@ import { toast } from "../components/Toast.js";
 import { button, el, stored } from "../dom.js";
 import { applyTheme } from "../theme.js";
 
-/** The theme, the token, and what is kept in this browser. */
+/** The theme, the token, and the browser storage. */
 export default class Settings {
   constructor(session) {
     const theme = choice("theme", [["system", "As the system"], ["dark", "Dark"], ["light", "Light"]], () => {
@@ -20,9 +20,9 @@ export default class Settings {
       el("div.card", field("Theme", theme)),
       el("div.card", el("h2", "More"), el("div.links",
         el("a.button", { href: "#/status" }, "State of the feeds"), el("a.button", { href: "#/widgets" }, "Widgets"))),
-      el("div.card", el("h2", "Access"), el("p.muted", session.hasToken ? "A token is given with every request." : "No token is given."),
+      el("div.card", el("h2", "Access"), el("p.muted", session.hasToken ? "A token is given with every request." : "There is no token."),
         el("div.dialog-foot", signOut, signIn)),
-      el("div.card", el("h2", "This browser"), el("p.muted", "Your watchlist, portfolio and theme are kept here alone."), el("div.dialog-foot", reset)));
+      el("div.card", el("h2", "This browser"), el("p.muted", "Only this browser stores your watchlist, portfolio and theme."), el("div.dialog-foot", reset)));
   }
 
   enter() {}

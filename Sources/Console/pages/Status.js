@@ -3,7 +3,7 @@ import { el, setText } from "../dom.js";
 import { age } from "../format.js";
 import { Page } from "./Page.js";
 
-/** Every feed: whether its data is alive, how old it is, and why not. */
+/** Every feed: whether its data is live, its age, and why not. */
 export default class Status extends Page {
   #rows = new Map();
 
@@ -14,7 +14,7 @@ export default class Status extends Page {
     this.table = el(
       "table.table", { hidden: true }, el("caption.visually-hidden", "Feeds"),
       el("thead", el("tr", ...["Feed", "State", "Last heard", "Reason", "Not in sync"].map((name) => el("th", { scope: "col" }, name)))), this.body);
-    this.empty = emptyState({ title: "No feed has told its state yet", why: "It comes with the first heartbeat, within five seconds." });
+    this.empty = emptyState({ title: "There is no state of a feed yet", why: "It arrives with the first heartbeat, within five seconds." });
     this.element = el("section", el("div.page-head", el("h1", "Status")), el("div.card", this.gateway, this.empty, this.table));
   }
 

@@ -8,13 +8,13 @@ import { marketPage, price as priceText, said, spokenPrice, symbolParts } from "
 import { showDead, whyDead, whyPlace } from "../health.js";
 import { Page } from "./Page.js";
 
-/** Markets shown to somebody who has chosen none. */
+/** Markets shown until some are chosen. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
 const LIMIT = 200;
 const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", GRIP = "M5 8h14M5 12h14M5 16h14";
 const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
-/** The chosen markets, a row each, and how they do together. */
+/** The chosen markets, a row each, and their totals. */
 export default class Watchlist extends Page {
   #rows = new Map();
   #isLeft = false;
@@ -50,7 +50,7 @@ export default class Watchlist extends Page {
     this.#clear();
   }
 
-  /** A gateway that has just begun has no lists yet: it is asked again for a while. */
+  /** A new gateway has no lists yet: asks again for a while. */
   async #firstSymbols() {
     let found = [];
     for (let attempt = 0; attempt < 30 && found.length === 0 && !this.#isLeft; attempt += 1) {
@@ -129,7 +129,7 @@ export default class Watchlist extends Page {
     symbols.splice(target, 0, ...symbols.splice(place, 1));
     const focused = document.activeElement;
     this.#order(symbols);
-    // A row that is put elsewhere loses the focus, and so does a button that has nowhere to go.
+    // A moved row loses the focus, and so does a disabled button.
     (focused.disabled ? this.#rows.get(symbol).grip : focused).focus();
     this.#say(symbol);
   }
@@ -138,7 +138,7 @@ export default class Watchlist extends Page {
     setText(document.getElementById("speech"), `${symbolParts(symbol).market} is ${this.symbols.indexOf(symbol) + 1} of ${this.symbols.length}`);
   }
 
-  /** The dragged row stays where it is in the document, so that it keeps its pointer: the others go around it. */
+  /** The dragged row keeps its place in the document, and so its pointer: the others move around it. */
   #drag(symbol, { currentTarget: grip, pointerId }) {
     const { element } = this.#rows.get(symbol), end = new AbortController(), { signal } = end;
     const middle = (each) => { const { top, height } = each.getBoundingClientRect(); return top + height / 2; };

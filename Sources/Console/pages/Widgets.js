@@ -3,16 +3,16 @@ import { field, marketField } from "../components/Sheet.js";
 import { toast } from "../components/Toast.js";
 import { button, el, setText, stored } from "../dom.js";
 
-/** The pictures: the three sizes of a price card, and the line of a row and of a larger one, in points. */
+/** The pictures: three sizes of a price card, and two of a line, in points. */
 const PICTURES = [
   ["small card", 155, 155, "cards/price", "size=small"], ["medium card", 329, 155, "cards/price", "size=medium"], ["large card", 329, 345, "cards/price", "size=large"],
   ["line", 297, 40, "sparklines", "width=297&height=40"], ["tall line", 297, 60, "sparklines", "width=297&height=60"],
 ];
 const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"];
-/** How often the pictures are asked for, ms: that costs a 304 while nothing has changed. */
+/** How often the pictures are requested, ms; without a change that costs a 304. */
 const REFRESH = 5_000;
 
-/** Price cards and lines as the gateway draws them, and their addresses to copy. */
+/** Price cards and lines drawn by the gateway, with addresses to copy. */
 export default class Widgets {
   #session;
   #timer;
@@ -66,7 +66,7 @@ export default class Widgets {
       // Another market, range or page has been chosen meanwhile.
       if (turn !== this.#turn) return;
       URL.revokeObjectURL(image.src);
-      // What is of another market is no picture of this one.
+      // Another market's picture must not remain.
       if (picture === undefined) image.removeAttribute("src");
       else image.src = URL.createObjectURL(picture.blob);
       image.alt = picture?.words || `${name} of ${symbol}`;
@@ -80,7 +80,7 @@ export default class Widgets {
       await navigator.clipboard.writeText(text);
       toast("The address is copied.", "success");
     } catch {
-      toast("The browser does not let this page copy. Select the address and copy it yourself.", "error");
+      toast("This browser does not let the page copy. Select the address and copy it.", "error");
     }
   }
 }

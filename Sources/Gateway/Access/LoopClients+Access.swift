@@ -17,7 +17,7 @@ extension LoopClients {
       else {
         node.settings.admission.count(.connectionsPerKey, from: session.address)
         hub.refuse(
-          session.client, why: "this token's key has as many connections as it may", code: CloseCode.rateLimited,
+          session.client, why: "this token's key is at its limit of connections", code: CloseCode.rateLimited,
           now: now, into: &node.actions)
         return
       }
@@ -40,7 +40,7 @@ extension LoopClients {
     review(policy, now)
   }
 
-  /// Applies another policy to connected clients: gives each its new grant, and closes those whose key was removed.
+  /// Applies another policy to connected clients: gives each its new grant, and ends those whose key was removed.
   func review(_ policy: AccessPolicy, _ now: Timestamp) {
     for session in sessions {
       guard let session else { continue }

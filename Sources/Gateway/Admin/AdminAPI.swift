@@ -19,7 +19,7 @@ final class AdminAPI: @unchecked Sendable {
   private let control: AdminControl
   private let desk: StateDesk
   private let log: Logger
-  /// Refused tokens.
+  /// The log of refused tokens.
   private let refusals: FoldedLog
 
   init(node: LoopNode, token: AdminToken, control: AdminControl, desk: StateDesk) {
@@ -88,7 +88,7 @@ final class AdminAPI: @unchecked Sendable {
     case .live:
       reply(
         .error(
-          503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) are looking already",
+          503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) clients already watch the state",
           hint: "GET \(AdminRoute.state.path)", retryAfterMilliseconds: 5_000))
     case .clients: try clients(query, reply)
     case .client: try onClient(name, reply) { id, node in ClientReport.one(id.client, of: node).map { [$0] } ?? [] }
@@ -147,7 +147,7 @@ final class AdminAPI: @unchecked Sendable {
     gather([], from: start.loop, slot: start.slot, limit: limit, reply)
   }
 
-  /// One loop after the other, until the page is full.
+  /// Asks one loop after the other, until the page is full.
   private func gather(_ found: [ClientReport], from loop: Int, slot: Int, limit: Int, _ reply: @escaping Reply) {
     guard found.count < limit, loop < node.loopCount else {
       return reply(
@@ -246,7 +246,7 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  /// Does something on the loop of a connection's feed.
+  /// Calls `body` on every loop; it returns true on the loop of the connection's feed.
   private func onFeed(
     _ name: Substring, _ reply: @escaping Reply, _ body: @escaping @Sendable (LoopNode, String) -> Bool
   ) {
@@ -264,7 +264,7 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  /// Does something with one symbol, on the loop of its feed.
+  /// Performs an order about one symbol, on the loop of its feed.
   private func onSymbol(
     _ order: LoopFeeds.SymbolOrder, _ symbol: Substring, of name: Substring, _ reply: @escaping Reply
   ) {
@@ -282,12 +282,13 @@ final class AdminAPI: @unchecked Sendable {
         case .last:
           reply(
             .error(
-              409, code: "last_symbol", message: "nothing would be left of \(connection.prefix(40))",
+              409, code: "last_symbol", message: "it is the last symbol of \(connection.prefix(40))",
               hint: "POST /admin/feeds/{connection}/stop ends the feed"))
         case .unknown:
           reply(
             .error(
-              404, code: "unknown_symbol", message: "\(connection.prefix(40)) has no \(symbol.prefix(40)) for that",
+              404, code: "unknown_symbol",
+              message: "\(connection.prefix(40)) does not follow \(symbol.prefix(40)), or has not stopped it",
               hint: "symbols are BTC-USD, without the venue; GET /v1/instruments lists them"))
         case nil: reply(unknownFeed(name))
         }
@@ -336,7 +337,7 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  /// How far an upgrade is.
+  /// The progress of an upgrade.
   var upgradeReport: UpgradeReport { control.current?.upgrade?.report ?? UpgradeReport() }
 
   private func upgrade(_ reply: @escaping Reply) {

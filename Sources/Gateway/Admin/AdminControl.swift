@@ -1,17 +1,17 @@
 import Synchronization
 
-/// What operators may have a gateway do as a whole; the gateway fills it in when it starts.
+/// The operations of operators on the gateway as a whole; the gateway fills them in when it starts.
 final class AdminControl: Sendable {
   struct Operations: Sendable {
-    /// Reads everything again, away from the loops, and answers on any queue.
+    /// Reloads, off the loops, and answers on any queue.
     var reload: @Sendable (@escaping @Sendable (ReloadOutcome) -> Void) -> Void
-    /// Begins a feed that was stopped; false if it is not configured.
+    /// Starts a stopped feed; false if it is not configured.
     var start: @Sendable (_ connection: String) -> Bool
     /// Every setting with its value.
     var settings: @Sendable () -> [(key: String, value: String)]
     /// Ends the process as SIGTERM does; nil: not set.
     var drain: (@Sendable () -> Void)?
-    /// Replaces the process by another one; nil: it cannot be.
+    /// Replaces the process by another one; nil: the process cannot be replaced.
     var upgrade: UpgradeDesk?
   }
 

@@ -13,7 +13,7 @@ enum AdminRoute: CaseIterable, Sendable {
     }
   }
 
-  /// Those that its path may be asked with.
+  /// The methods of its path.
   var methods: [String] {
     let all = Self.allCases.filter { $0.path == path }.map(\.method)
     return all.contains("GET") ? all + ["HEAD"] : all
@@ -44,7 +44,7 @@ enum AdminRoute: CaseIterable, Sendable {
     }
   }
 
-  /// What it does, for the guide.
+  /// What the route does, for the guide.
   var purpose: String {
     switch self {
     case .state: "The state of the gateway in one document ([Operations](Operations.md)), at most a second old."
@@ -53,20 +53,20 @@ enum AdminRoute: CaseIterable, Sendable {
     case .client: "One client."
     case .subscriptions: "What a client is subscribed to, in pages: `after` (the last `stream`), `limit` (1 to 1000)."
     case .hold:
-      "Slows a client down: nothing but events more often than `interval_ms` (100, 250, 1000, 5000; 0 lets it go)."
+      "Slows a client: all but events at most every `interval_ms` (100, 250, 1000, 5000; 0 ends the hold)."
     case .disconnect: "Ends a client's connection with 4120; a client that behaves comes back after a while."
     case .feeds: "The connections to venues: state, reason, age, books."
-    case .reconnect: "Ends a connection to a venue and makes another; its books are out of sync meanwhile."
-    case .resync: "Has every book of a connection rebuilt from a snapshot."
-    case .stop: "Ends a feed until it is started again, or the process is; it is listed no more."
-    case .start: "Begins a feed that was stopped, as it is configured now."
-    case .resyncSymbol: "Has the book of one symbol, `BTC-USD`, rebuilt from a snapshot."
-    case .stopSymbol: "Ends one symbol; it is listed no more, and the others do not notice."
-    case .startSymbol: "Begins a symbol that was stopped."
-    case .reload: "Reads the configuration and all files again, like SIGHUP, and answers what has changed."
-    case .drain: "Sends the clients away and ends the gateway, like SIGTERM."
+    case .reconnect: "Ends a connection to a venue and opens another; its books are out of sync in the meantime."
+    case .resync: "Rebuilds every book of a connection from a snapshot."
+    case .stop: "Stops a feed until an operator starts it or the process restarts; its symbols are no longer listed."
+    case .start: "Starts a stopped feed, as it is configured now."
+    case .resyncSymbol: "Rebuilds the book of one symbol, `BTC-USD`, from a snapshot."
+    case .stopSymbol: "Stops one symbol, which is no longer listed; the books of the others stay live."
+    case .startSymbol: "Starts a stopped symbol."
+    case .reload: "Reads the configuration and all files again, like SIGHUP; the answer lists the changes."
+    case .drain: "Closes the clients over `drain.seconds` and ends the gateway, like SIGTERM."
     case .configuration: "Every setting with its value."
-    case .upgradeState: "How far an upgrade is, and why the last one failed ([Upgrading](Upgrading.md))."
+    case .upgradeState: "The progress of an upgrade, and why the last one failed ([Upgrading](Upgrading.md))."
     case .upgrade: "Replaces the process by another one without a gap, like SIGUSR2."
     }
   }
@@ -83,9 +83,9 @@ enum AdminRoute: CaseIterable, Sendable {
 
   static let prefix = "/admin/"
 
-  /// The route of a path, the client or connection in it, and the symbol; nil if there is none.
+  /// The route of a path, the client or connection in it, and the symbol; nil if no route has this path.
   ///
-  /// - Parameter method: decides between two of one path.
+  /// - Parameter method: decides between routes with the same path.
   static func find(_ path: String, method: String) -> (route: AdminRoute, name: Substring, symbol: Substring)? {
     var others: (route: AdminRoute, name: Substring, symbol: Substring)?
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)

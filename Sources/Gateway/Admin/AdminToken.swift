@@ -2,10 +2,10 @@ import Foundation
 import HTTP1
 import Synchronization
 
-/// The token that operators show on the internal port. It stands in a file of its own, which is read at the start and
-/// with every reload; without one, or while it cannot be used, every request is refused.
+/// The token that operators send on the internal port, from a file that the gateway reads at the start and at every
+/// reload. If a new token cannot be used, the old one stays. Without any token, every request is refused.
 final class AdminToken: Sendable {
-  /// Bytes of a token: less can be guessed, more is no token.
+  /// The allowed lengths of a token, bytes. A shorter one could be guessed.
   static let lengths = 16...512
 
   enum Verdict: Equatable { case good, closed, missing, wrong }
@@ -13,22 +13,23 @@ final class AdminToken: Sendable {
   private let path: String?
   private let token = Mutex<[UInt8]?>(nil)
 
-  /// - Parameter path: of the file; nil: the administration is closed.
+  /// - Parameter path: path of the file; nil: the administration is closed.
   init(path: String?) { self.path = path }
 
-  /// Reads the file. Returns what is wrong with it; the token in use stays then.
+  /// Reads the file. Returns what is wrong with it; then the token in use stays.
   func read() -> String? {
     guard let path else { return nil }
     guard let data = FileManager.default.contents(atPath: path) else { return "\(path) cannot be read" }
     let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     guard Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      return "\(path) holds no token: \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) letters without spaces"
+      let (least, most) = (Self.lengths.lowerBound, Self.lengths.upperBound)
+      return "\(path) contains no token: it must be \(least) to \(most) letters without spaces"
     }
     token.withLock { $0 = Array(text.utf8) }
     return nil
   }
 
-  /// Whether a request may continue. The time that it takes says nothing of the token but its length.
+  /// Whether a request may continue. The time that the check takes reveals nothing about the token but its length.
   func check(_ request: HTTPRequestHead) -> Verdict {
     guard let token = token.withLock({ $0 }) else { return .closed }
     let values = request.fields.values("Authorization")

@@ -4,8 +4,8 @@ import Transport
 
 /// A client on the stream, as operators see it.
 struct ClientReport: Sendable {
-  /// A client's name for operators, which is good as long as it is connected: `0.12.3` is its loop, its slot there, and
-  /// how often the slot was used.
+  /// A client's name for operators, valid while the client is connected: `0.12.3` is its loop, its slot there, and the
+  /// use count of the slot.
   struct ID: Sendable, Equatable, Comparable, CustomStringConvertible {
     let loop: Int
     let client: ClientID
@@ -32,10 +32,10 @@ struct ClientReport: Sendable {
   let peer: String
   let isTLS: Bool
   let encoding: ClientCounts.Encoding
-  /// How long it is connected, µs.
+  /// How long the client has been connected, µs.
   let connected: Int64
   let bytes: UInt64
-  /// Over the last seconds; nil: it has not been there for so long.
+  /// The rates of the last seconds; nil: the client has not been connected for long enough.
   let pace: ClientPace.Rates?
   let figures: ClientFigures
 

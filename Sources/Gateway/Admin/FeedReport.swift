@@ -17,7 +17,7 @@ struct FeedReport: Sendable {
   /// Symbols that are not live, each with its reason.
   let notLive: [(symbol: String, reason: String)]
 
-  /// Symbols that are named in one report.
+  /// The most symbols that one report names.
   private static let symbolLimit = 100
 
   /// All of a loop's feeds, those that were stopped included. On the loop. O(instruments).

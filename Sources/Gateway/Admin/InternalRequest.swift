@@ -3,18 +3,17 @@ import HTTP1
 import PubSub
 import Transport
 
-/// Asks a running gateway's internal port one thing: what `tidegate publish`, `status`, `admin` and `bundle` do. Owned
-/// by one loop.
+/// One request to a running gateway, for `tidegate publish`, `status`, `top` and `bundle`. Owned by one loop.
 package final class InternalRequest: ConnectionHandler {
   /// How long the gateway may take to answer.
   private static let timeout: Duration = .seconds(10)
-  /// Bytes of an answer.
+  /// The largest answer, bytes.
   private static let answerLimit = 64 << 20
 
-  /// What came of it.
+  /// The outcome of the request.
   package enum Outcome: Sendable, Equatable {
     case answered(status: Int, text: String)
-    /// There is none, for people.
+    /// There is no answer, for this reason, in words for people.
     case failed(String)
   }
 
@@ -28,9 +27,9 @@ package final class InternalRequest: ConnectionHandler {
 
   /// - Parameters:
   ///   - target: path and query.
-  ///   - token: an operator's, or that of a client; nil: none is needed.
+  ///   - token: an operator's or a client's token; nil: none is needed.
   ///   - body: JSON text; nil: none.
-  ///   - address: of the internal port.
+  ///   - address: the internal port's.
   package static func send(
     _ method: String, _ target: String, token: String? = nil, body: [UInt8]? = nil, at address: SocketAddress,
     loop: EventLoop
@@ -40,7 +39,7 @@ package final class InternalRequest: ConnectionHandler {
       loop: loop)
   }
 
-  /// The same at a port that has a name, and TLS perhaps.
+  /// Sends a request to a named host, with TLS if `tls` is set.
   /// - Parameter name: for `Host`.
   static func send(
     _ method: String, _ target: String, token: String?, body: [UInt8]?, host: String, port: UInt16, name: String,
@@ -62,7 +61,7 @@ package final class InternalRequest: ConnectionHandler {
     _ head: HTTPRequestHead, _ body: [UInt8]?, _ host: String, _ port: UInt16, _ tls: TLSClientContext?,
     _ loop: EventLoop
   ) {
-    timer = loop.schedule(after: Self.timeout) { self.finish(.failed("the gateway does not answer")) }
+    timer = loop.schedule(after: Self.timeout) { self.finish(.failed("the gateway did not answer in 10 s")) }
     attempt = Connector.connect(
       host: host, port: port, tls: tls, loop: loop, timeout: Self.timeout, handler: self
     ) { [self] result in

@@ -1,15 +1,15 @@
 import Access
 
-/// How many client connections the process has descriptors for.
+/// Computes how many client connections the process has descriptors for.
 package enum DescriptorPlan {
-  /// What is not for clients: standard streams, libraries, name resolution, files; refusals that are being answered,
-  /// the internal port; and what each loop and feed takes.
+  /// Descriptors that are not for clients: standard streams, libraries, name resolution, files, pending refusals, the
+  /// internal port, and those of each loop and feed.
   static func reserve(loops: Int, feeds: Int) -> Int {
     64 + Admission.refusingLimit + Admission.roomLimit + 256 + 4 * loops + 4 * feeds
   }
 
-  /// Lowers `limits.clients` to what `descriptors` suffice for, and says so; nil: they suffice. Half of the descriptors
-  /// are for clients in any case.
+  /// Lowers `limits.clients` if `descriptors` do not suffice, and returns a text that says so; nil: they suffice. Half
+  /// of the descriptors are for clients in any case.
   package static func fit(_ configuration: inout GatewayConfiguration, descriptors: Int) -> String? {
     let wanted = configuration.limits.clients
     let reserve = reserve(loops: configuration.loops, feeds: configuration.feeds.count)
@@ -23,17 +23,17 @@ package enum DescriptorPlan {
   }
 }
 
-/// Turns counts of connections that were shed for want of descriptors into log lines: one when it begins, one a period
-/// while it lasts, one when it is over. A plain value without a clock.
+/// Turns counts of connections that were shed for lack of descriptors into log lines: one at the start, one in each
+/// period, one at the end. A plain value without a clock.
 struct ShedReport: Sendable {
   enum News: Equatable {
-    /// So many were turned away since the last line.
+    /// So many connections were turned away since the last line.
     case exhausted(Int)
-    /// None has been for a whole period; so many were in all.
+    /// None was turned away for a whole period; so many were in all.
     case recovered(Int)
   }
 
-  /// Between two lines, µs.
+  /// The time between two lines, µs.
   static let period: Int64 = 10_000_000
 
   private var told = 0

@@ -2,15 +2,15 @@ import Bytes
 import HTTP1
 import Transport
 
-/// Refuses a connection: answers its first request, whatever it is, and closes.
+/// Refuses a connection: answers its first bytes, whatever they are, and closes.
 ///
-/// A peer over its limit is answered after a delay, and not read until then. So a peer that reconnects at once with 200
-/// connections connects 200 times a second. Without the delay it connected 4,000 times a second, and other clients
-/// waited for 17 ms.
+/// A peer over its limit gets its answer after a delay, and is not read until then. So a peer that always reconnects at
+/// once with 200 connections connects 200 times a second. Without the delay it connected 4,000 times a second, and
+/// other clients waited for 17 ms.
 final class RefusalSession: ConnectionHandler {
   /// A connection that sends nothing is answered after this long.
   private static let patience: Duration = .seconds(2)
-  /// A peer that does too much (429) waits so long for its answer, ns; no longer than `Retry-After` says.
+  /// How long a peer over its limit (429) waits for its answer; not longer than `Retry-After` says.
   static let pause: Duration = .seconds(1)
 
   private let response: HTTPResponse

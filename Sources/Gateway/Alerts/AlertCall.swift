@@ -6,7 +6,7 @@ import Transport
 
 /// An owner's request about its rules, parsed and checked as far as a loop can; the desk checks the rest.
 struct AlertCall: Sendable {
-  /// Letters of a rule's name.
+  /// The most letters of a rule's name.
   static let nameLimit = 100
 
   var owner: String
@@ -17,20 +17,20 @@ struct AlertCall: Sendable {
   var digest: [UInt8] = []
   var name: String?
   var rule: AlertRule?
-  /// Of `ack`: the last firing; nil: all.
+  /// For `ack`: the last firing to acknowledge; nil: all.
   var through: UInt32?
-  /// Of `snooze`.
+  /// For `snooze`.
   var seconds: UInt32?
 
   /// Reads a request.
   /// - Parameters:
-  ///   - grant: the requester's; it has an owner.
-  ///   - find: the refusal of a symbol; nil if it is there.
+  ///   - grant: the caller's grant; it has an owner.
+  ///   - find: why a symbol is refused; nil if it exists.
   init(
     _ request: ControlRequest, _ grant: Grant, find: (String) -> ProtocolError?
   ) throws(ProtocolError) {
     guard let owner = grant.owner else {
-      throw ControlRequest.refusal(for: grant) ?? ProtocolError(.forbidden, "nobody's alerts")
+      throw ControlRequest.refusal(for: grant) ?? ProtocolError(.forbidden, "alerts need an owner")
     }
     self.owner = owner
     action = request.action
@@ -80,8 +80,8 @@ struct AlertCall: Sendable {
         } else {
           let field = try json.decoded(key)
           throw ProtocolError(
-            .invalidAlert, "there is no field `\(field.prefix(40))`, or it has another type",
-            hint: "there are: name (a string), rule (an object)")
+            .invalidAlert, "`\(field.prefix(40))` is not a field, or has the wrong type",
+            hint: "fields: name (a string), rule (an object)")
         }
       }
       try json.end()
@@ -89,7 +89,7 @@ struct AlertCall: Sendable {
       throw Self.refusal(error)
     }
     if let name, !(1...Self.nameLimit).contains(name.count) || name.utf8.count > 4 * Self.nameLimit {
-      throw ProtocolError(.invalidAlert, "`name` has 1 to \(Self.nameLimit) letters")
+      throw ProtocolError(.invalidAlert, "`name` must have 1 to \(Self.nameLimit) letters")
     }
     guard action == .change ? name != nil || rule != nil : name != nil && rule != nil else {
       let hint = "{\"name\":\"BTC over 70k\",\"rule\":{\"condition\":{…}}}"
@@ -99,7 +99,7 @@ struct AlertCall: Sendable {
     }
   }
 
-  /// The one field that a body may have.
+  /// Reads the one field that the body may have.
   private func number(
     _ body: [UInt8], _ field: String, _ range: ClosedRange<Int64>
   ) throws(ProtocolError) -> UInt32? {
@@ -110,7 +110,7 @@ struct AlertCall: Sendable {
       try json.objectStart()
       while let key = try json.nextKey() {
         guard try json.decoded(key) == field else {
-          throw ProtocolError(.badRequest, "\(action.rawValue) takes `\(field)` alone")
+          throw ProtocolError(.badRequest, "\(action.rawValue) takes only `\(field)`")
         }
         value = try json.int64()
       }
@@ -125,7 +125,7 @@ struct AlertCall: Sendable {
     return UInt32(value)
   }
 
-  /// The refusal that an error of reading, or of the engine, stands for.
+  /// The refusal for an error of the reader or the engine.
   static func refusal(_ error: any Error) -> ProtocolError {
     switch error {
     case let error as ProtocolError: return error
@@ -138,10 +138,11 @@ struct AlertCall: Sendable {
       case .invalid(let field, let reason): return ProtocolError(.invalidAlert, "`\(field)`: \(reason)")
       case .unknownTimeZone(let name):
         return ProtocolError(
-          .invalidAlert, "there is no time zone `\(name.prefix(64))` here", hint: "IANA names, such as Europe/Berlin")
+          .invalidAlert, "the time zone `\(name.prefix(64))` is unknown", hint: "IANA names, such as Europe/Berlin")
       case .tooManyOfOwner(let limit):
-        return ProtocolError(.tooManyAlerts, "you have \(limit) alerts already", hint: "delete some first")
-      case .tooMany(let limit): return ProtocolError(.tooManyAlerts, "this gateway has \(limit) alerts already")
+        return ProtocolError(.tooManyAlerts, "you already have \(limit) alerts, the limit", hint: "delete some first")
+      case .tooMany(let limit):
+        return ProtocolError(.tooManyAlerts, "this gateway already has \(limit) alerts, its limit")
       case .unknownAlert: return ProtocolError(.unknownAlert, "you have no such alert")
       }
     default: return ProtocolError(.badRequest, "the request cannot be read")
@@ -149,7 +150,7 @@ struct AlertCall: Sendable {
   }
 }
 
-/// What came of it.
+/// The outcome of an owner's request.
 enum AlertOutcome: Sendable {
   case alert(AlertText, isNew: Bool)
   case removed(AlertID)

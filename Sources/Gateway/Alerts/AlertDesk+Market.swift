@@ -4,7 +4,7 @@ import MarketData
 import PubSub
 import Synchronization
 
-/// What the loops hand over.
+/// Takes what the loops hand over.
 extension AlertDesk {
   /// Takes a market's values; never waits. On any loop.
   func add(_ source: AlertSource, _ events: [AlertMarketEvent]) {
@@ -14,7 +14,7 @@ extension AlertDesk {
 
   private func takeMail() {
     let mail = mailbox.withLock { $0.take() }
-    // Nothing that fires now could be written: what the market does in the meantime is a gap.
+    // Nothing that fires now could be written: the time until then counts as a gap.
     let isStuck = draft.firings.count >= Self.firingLimit
     for (source, event, moment) in mail.events {
       switch event {
@@ -33,7 +33,7 @@ extension AlertDesk {
     settle()
   }
 
-  /// Values were left out: every live market has had a gap, and its next value says how long the gap may have been.
+  /// Records that values were left out: every live market has a gap, which its next value ends.
   private func breakOff() {
     sharedFigures.withLock { $0.overflows += 1 }
     let now = moment
@@ -52,7 +52,7 @@ extension AlertDesk {
       depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) })
   }
 
-  /// Counts the symbols of an added or removed rule, and notifies the loops.
+  /// Counts the symbols of an added or removed rule, and tells the loops which symbols to report.
   func use(_ rule: AlertRule, by step: Int) {
     for symbol in rule.symbols {
       let count = uses[symbol, default: 0] + step
@@ -70,7 +70,7 @@ extension AlertDesk {
 
   // MARK: Streams
 
-  /// A stream begins or ends to show an owner's rules. From loop 0.
+  /// A stream begins or stops showing an owner's rules. From loop 0.
   func demand(_ demand: StreamDocumentDemand) {
     queue.async { [self] in
       switch demand {
@@ -85,7 +85,7 @@ extension AlertDesk {
     }
   }
 
-  /// The owner of a subject, made if there is none; it is written with its first rule.
+  /// The owner of a subject, made if it does not exist; it is stored with its first rule.
   func owner(of subject: String) -> AlertOwner {
     if let owner = subjects[subject] { return owner }
     let owner = AlertOwner(rawValue: nextOwner)
@@ -104,7 +104,7 @@ extension AlertDesk {
 
   // MARK: Zones
 
-  /// Gives the engine a zone, if it has not got it and there is one of that name. Reads a file of 4 KB the first time.
+  /// Gives the engine a zone that it does not know yet, if the system has it. Reads a small file the first time.
   func loadZone(_ name: String, _ moment: AlertMoment) {
     guard !engine.hasZone(name), let zone = ZoneFiles.read(name) else { return }
     engine.setZone(name, zone, at: moment)

@@ -5,11 +5,11 @@ import History
 import MarketData
 import PubSub
 
-/// What owners ask.
+/// Requests of owners.
 extension AlertDesk {
   typealias Answer<Value> = Result<Value, ProtocolError>
 
-  /// Carries a request out, and answers when it is in the store. `reply` is called on a queue of the desk's.
+  /// Performs a request, and answers when it is in the store. Calls `reply` on the desk's queue.
   func perform(_ call: AlertCall, reply: @escaping @Sendable (Answer<AlertOutcome>) -> Void) {
     queue.async { [self] in
       do throws(ProtocolError) {
@@ -66,15 +66,14 @@ extension AlertDesk {
     }
   }
 
-  /// The last firings of a rule, newest first: `{"alert":…,"firings":[…]}`. Where nothing is kept there is the newest
-  /// alone.
+  /// The last firings of a rule, newest first: `{"alert":…,"firings":[…]}`. Without a store, only the newest.
   func firings(of text: String, subject: String, reply: @escaping @Sendable (Answer<[UInt8]>) -> Void) {
     queue.async { [self] in
       guard let id = AlertID(text: text), let entry = entry(id, of: subject), entry.shown != nil else {
         return reply(.failure(AlertCall.unknown(text)))
       }
       guard let store else { return reply(.success(Self.body(id, entry.newest.map { [$0] } ?? []))) }
-      // The file may be slow, and the desk has prices to look at.
+      // Reading the file may be slow, and the desk must process prices.
       DispatchQueue.global().async {
         do throws(DataFileError) {
           reply(.success(Self.body(id, try store.firings(of: id))))
@@ -113,7 +112,7 @@ extension AlertDesk {
     if let key = call.key, let known = keys[owner]?[key], moment.wall - known.time < StoredRequestKey.lifetime {
       guard known.digest == call.digest else {
         throw ProtocolError(
-          .keyReused, "this key came with another request before", hint: "give every new alert a key of its own")
+          .keyReused, "this key was used for another request", hint: "give every new alert a key of its own")
       }
       guard entries[known.alert] != nil else { throw AlertCall.unknown(known.alert.text) }
       return (known.alert, false)
@@ -151,6 +150,10 @@ extension AlertDesk {
         .changed, "the alert is at revision \(entry.revision) and not \(revision)",
         hint: "read it again, and change what is there now")
     }
+    if call.action == .change || call.action == .replace {
+      let (rule, name) = (call.rule ?? entry.rule, call.name ?? entry.name)
+      try checkRoom(entry.owner, for: rule, name, beside: entry.shown?.bytes.count ?? 0)
+    }
     let moment = moment
     do throws(AlertRuleError) {
       switch call.action {
@@ -181,11 +184,6 @@ extension AlertDesk {
     _ id: AlertID, _ entry: Entry, _ call: AlertCall, _ moment: AlertMoment
   ) throws(AlertRuleError) {
     let rule = call.rule ?? entry.rule
-    do throws(ProtocolError) {
-      try checkRoom(entry.owner, for: rule, call.name ?? entry.name, beside: entry.shown?.bytes.count ?? 0)
-    } catch {
-      throw .tooManyOfOwner(limit: engine.count(of: entry.owner))
-    }
     if let new = call.rule, new != entry.rule {
       loadZone(new.timeZone, moment)
       try engine.replace(id, by: new, at: moment)
@@ -198,12 +196,12 @@ extension AlertDesk {
     draft.written.insert(id)
   }
 
-  /// Refuses a rule that would make the owner's snapshot too large.
-  /// - Parameter old: bytes of the text that it takes the place of.
+  /// Refuses a rule with which the owner's snapshot would be too large.
+  /// - Parameter old: bytes of the text that it replaces.
   private func checkRoom(
     _ owner: AlertOwner, for rule: AlertRule, _ name: String, beside old: Int
   ) throws(ProtocolError) {
-    // The rule and name are what varies; the rest of a text has less than 512 bytes.
+    // Only the rule and the name vary in length; the rest of a text has less than 512 bytes.
     let bytes = rule.json.utf8.count + 6 * name.utf8.count + 512
     guard (owners[owner]?.bytes ?? 0) - old + bytes <= Self.ownerBytes else {
       throw ProtocolError(
@@ -211,7 +209,7 @@ extension AlertDesk {
     }
   }
 
-  /// The store forgets the same.
+  /// Forgets the oldest key beyond the limit, as the store does.
   private func forgetOldKeys(of owner: AlertOwner) {
     guard let all = keys[owner], all.count > StoredRequestKey.limitOfOwner,
       let oldest = all.values.min(by: { ($0.time, $0.key) < ($1.time, $1.key) })

@@ -24,21 +24,22 @@ package final class AlertDesk: @unchecked Sendable {
     package var rulesOfOwner = 200
     /// Webhooks of one owner.
     package var webhooksOfOwner = 5
-    /// The wait after the first failure of a delivery, µs; each is twice the one before, up to an hour.
+    /// The wait after the first failure of a delivery, µs; each wait is twice the one before, up to an hour.
     package var webhookWait = 5 * Microseconds.second
-    /// How long a receiver may take, its name, TLS and answer together.
+    /// How long a delivery may take: name resolution, TLS and answer together.
     package var webhookTimeout: Duration = .seconds(10)
 
     package init() {}
   }
 
-  /// Bytes of the texts of an owner's rules: what a snapshot of its stream has.
+  /// The most bytes of an owner's rules as text, which is the snapshot of its stream.
   static let ownerBytes = 512 << 10
-  /// Firings that may wait for the disk; beyond that the market is not looked at until they are written.
+  /// Firings that may wait for the disk. Beyond that, prices are ignored until they are written.
   static let firingLimit = 10_000
-  /// How often clocks are looked at, ms.
+  /// The interval between checks of the clocks, ms: with rules, and without.
   private static let tick = 100
-  /// How often the store notes which markets are live, µs.
+  private static let idleTick = 1_000
+  /// The interval at which the store records which markets are live, µs.
   private static let liveInterval = 5 * Microseconds.second
   /// How long to wait before a failed transaction is tried again, ms.
   private static let retryAfter = 1_000
@@ -61,13 +62,13 @@ package final class AlertDesk: @unchecked Sendable {
     var bytes = 0
     /// Whether a stream shows its rules.
     var isWatched = false
-    /// Whether it has, or had, a rule: then its number stays its own.
+    /// Whether the owner has, or had, a rule: then it keeps its number.
     var isStored = false
   }
 
   /// What happened since the last transaction began.
   struct Draft {
-    /// Rules whose text, name or revision changed, and those whose progress did.
+    /// Rules whose text, name or revision changed, and rules whose progress changed.
     var written: Set<AlertID> = []
     var touched: Set<AlertID> = []
     var removed: [AlertID: AlertOwner] = [:]
@@ -85,19 +86,19 @@ package final class AlertDesk: @unchecked Sendable {
     }
   }
 
-  /// For metrics.
+  /// The desk's counters, for metrics.
   package struct Figures: Sendable, Equatable {
     package var rules = 0
     package var owners = 0
     package var firings: UInt64 = 0
     package var late: UInt64 = 0
     package var commits: UInt64 = 0
-    /// Times that prices found no room and were left out, as a gap is.
+    /// How often prices were left out because the mailbox was full; each time counts as a gap.
     package var overflows: UInt64 = 0
-    /// Requests to webhooks that were taken, and that were not.
+    /// Requests that webhooks accepted, and requests that they did not.
     package var delivered: UInt64 = 0
     package var undelivered: UInt64 = 0
-    /// Why nothing can be written at present.
+    /// Why the store cannot be written at present; nil if it can.
     package var failure: String?
   }
 
@@ -117,27 +118,29 @@ package final class AlertDesk: @unchecked Sendable {
   var keys: [AlertOwner: [String: StoredRequestKey]] = [:]
   var outbox: WebhookOutbox
   var draft = Draft()
-  /// What is being written.
+  /// The draft that is being written.
   private var inFlight: (draft: Draft, shown: Shown)?
   /// Whether a transaction is under way.
   var isWriting: Bool { inFlight != nil }
   var failure: DataFileError?
-  /// Damaged files that were set aside when everything was last written.
+  /// How many damaged files had been set aside when everything was last written.
   private var filesSetAside = 0
-  /// The symbols that rules name, with how many do.
+  /// The symbols that rules name, each with the number of rules.
   var uses: [String: Int] = [:]
   /// Sources whose feed is live.
   var live: Set<String> = []
   private var liveTold = Timestamp.distantPast
-  /// When the outbox was last looked at, steady µs.
+  /// When the outbox was last checked, steady µs.
   private var lookedAt: Int64 = 0
   private var timer: (any DispatchSourceTimer)?
+  /// The present interval between checks of the clocks, ms; 0: the timer does not run.
+  private var pace = 0
   private(set) var hasEnded = false
   /// The receiver of wanted markets and of shown documents; set once, before `start`.
   var outlet: (any AlertOutlet)?
 
-  /// Takes up the rules of a file. One that cannot be read costs alerts alone: they are in memory then, and the log
-  /// says so.
+  /// Loads the rules of a file. If the file cannot be read, only alerts suffer: they are in memory for this run, and
+  /// the log says so.
   package static func open(
     _ file: DataFile?, limits: Limits = Limits(), log: Logger, kernel: any Kernel = SystemKernel.shared
   ) -> AlertDesk {
@@ -150,7 +153,7 @@ package final class AlertDesk: @unchecked Sendable {
     }
   }
 
-  /// - Parameter contents: of the store; nothing where there is none.
+  /// - Parameter contents: the store's contents; empty without a store.
   init(
     store: AlertStore?, _ contents: AlertStore.Contents, limits: Limits, log: Logger, kernel: any Kernel
   ) {
@@ -188,37 +191,45 @@ package final class AlertDesk: @unchecked Sendable {
       self.outlet = outlet
       for symbol in uses.keys.sorted() { outlet.watch(watch(of: symbol)) }
       let source = DispatchSource.makeTimerSource(queue: queue)
-      source.schedule(
-        deadline: .now() + .milliseconds(Self.tick), repeating: .milliseconds(Self.tick), leeway: .milliseconds(5))
       source.setEventHandler { @Sendable [weak self] in self?.everyTick() }
-      source.activate()
       timer = source
+      setPace()
+      source.activate()
       settle()
     }
   }
 
-  /// Writes what waits and ends; then calls `completion`.
+  /// Writes pending changes, ends, then calls `completion`.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     let end = DispatchWorkItem { [self] in
       hasEnded = true
       timer?.cancel()
       timer = nil
       outlet = nil
-      // Once more, whatever went wrong before.
+      // Try once more, even after a failure.
       failure = nil
       draft.isLiveDue = store != nil
-      // After the batches that the writer already has.
+      // It is called after the batches that the writer already has.
       draft.completions.append { _ in completion() }
       settle()
     }
-    // Without a file nothing is waited for, and a gateway on a simulated network ends in that network's time.
+    // Without a file there is nothing to wait for. A gateway on a simulated network must end in simulated time.
     if store == nil { queue.sync(execute: end) } else { queue.async(execute: end) }
+  }
+
+  /// Checks the clocks as often as the present rules need it.
+  private func setPace() {
+    let wanted = entries.isEmpty ? Self.idleTick : Self.tick
+    guard let timer, wanted != pace else { return }
+    pace = wanted
+    timer.schedule(
+      deadline: .now() + .milliseconds(wanted), repeating: .milliseconds(wanted), leeway: .milliseconds(5))
   }
 
   private func everyTick() {
     let now = moment
     engine.advance(to: now)
-    // A delivery that has waited 5 s can wait another.
+    // A delivery that has waited for 5 s can wait for another second.
     if now.steady - lookedAt >= Microseconds.second {
       lookedAt = now.steady
       sendDue()
@@ -274,6 +285,7 @@ package final class AlertDesk: @unchecked Sendable {
   }
 
   func count() {
+    setPace()
     sharedFigures.withLock { figures in
       figures.rules = entries.count
       figures.owners = owners.count
@@ -283,7 +295,7 @@ package final class AlertDesk: @unchecked Sendable {
 
   // MARK: The store
 
-  /// Takes the engine's output, and has it written.
+  /// Takes the engine's output and writes it.
   func settle() {
     assertOnQueue()
     if engine.hasOutput {
@@ -305,7 +317,7 @@ package final class AlertDesk: @unchecked Sendable {
     commit()
   }
 
-  /// Writes the draft, unless a transaction is under way: its end comes here again.
+  /// Writes the draft, unless a transaction is under way, whose end calls this again.
   private func commit() {
     if outbox.hasChanges { draft.webhooks = draft.webhooks.followed(by: outbox.takeChanges()) }
     guard inFlight == nil, failure == nil, !draft.isEmpty else { return }
@@ -343,7 +355,7 @@ package final class AlertDesk: @unchecked Sendable {
       guard entries[id] != nil, let progress = try? engine.progress(of: id) else { continue }
       batch.progress.append((id, progress))
     }
-    // A reminder rings under the name of a firing that is written already.
+    // A reminder repeats a firing that is written already.
     batch.firings = draft.firings.filter { !$0.isReminder && draft.removed[$0.firing.alert] == nil }.map(\.firing)
     batch.removed = draft.removed.keys.sorted()
     batch.keys = draft.keys
@@ -363,7 +375,7 @@ package final class AlertDesk: @unchecked Sendable {
       commit()
     case .failure(let error):
       log.error(
-        "alerts are not written; nobody hears of them until they are", metadata: ["reason": "\(error.description)"])
+        "alerts are not written; clients hear of them only when they are", metadata: ["reason": "\(error.description)"])
       failure = error
       count()
       for completion in current.completions { completion(.failure(Self.unavailable)) }
@@ -403,14 +415,14 @@ package final class AlertDesk: @unchecked Sendable {
 
   static var unavailable: ProtocolError {
     var error = ProtocolError(
-      .unavailable, "the store cannot be written, so it is not certain that this was done",
+      .unavailable, "the store could not be written, so it is not certain that this was done",
       hint: "ask again with the same key")
     error.retry = true
     error.retryAfterMilliseconds = 1_000
     return error
   }
 
-  /// Shows everybody the state that was written.
+  /// Shows owners and streams the state that was written.
   private func tell(_ current: Draft, _ shown: Shown) {
     for (id, owner, text) in shown.texts where entries[id] != nil {
       owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)
@@ -425,7 +437,7 @@ package final class AlertDesk: @unchecked Sendable {
 }
 
 extension AlertDesk.Draft {
-  /// What could not be written, and what came after it. No request waits for the former any longer.
+  /// Joins a draft that could not be written with the one after it. Requests of the first no longer wait.
   func followed(by next: AlertDesk.Draft) -> AlertDesk.Draft {
     var all = next
     all.written.formUnion(written)
@@ -440,14 +452,14 @@ extension AlertDesk.Draft {
   }
 }
 
-/// Where the desk's results go: the gateway's loops. Called on the desk's queue.
+/// The receiver of the desk's results: the gateway's loops. Called on the desk's queue.
 protocol AlertOutlet: Sendable {
-  /// Every loop: hand over this of the symbol, or nothing any longer.
+  /// Tells every loop which values of the symbol to hand over, or none.
   func watch(_ watch: AlertWatch)
-  /// To the streams of an owner.
+  /// Publishes to the streams of an owner.
   func publish(_ update: StreamDocumentUpdate, of owner: String)
   func show(_ document: StreamDocument, of owner: String)
-  /// Sends a delivery; `completion` is called once, with the reason if it has to be sent again.
+  /// Sends a delivery. Calls `completion` once, with the reason if it must be sent again.
   func send(
     _ delivery: StoredDelivery, to webhook: StoredWebhook, seconds: Int64,
     completion: @escaping @Sendable (String?) -> Void)

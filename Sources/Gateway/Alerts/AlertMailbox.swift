@@ -1,19 +1,19 @@
 import Alerts
 import MarketData
 
-/// What a loop hands over of a market that rules name.
+/// An event of a market that rules name, as a loop hands it over.
 enum AlertMarketEvent: Sendable {
   case scales(price: UInt8, size: UInt8)
-  /// - Parameter isFirst: it has been so before, without a request: no gap has ended.
+  /// - Parameter isFirst: the state was the same before the desk asked for it: no gap has ended.
   case feed(isLive: Bool, isFirst: Bool = false)
   case book(isLive: Bool, isFirst: Bool = false)
-  /// Of a live trade, at the market's scale.
+  /// The price of a live trade, at the market's scale.
   case price(Int64)
-  /// Of a live book or quote; a side without orders is 0.
+  /// The best prices of a live book or quote; a side without orders is 0.
   case quote(bid: Int64, ask: Int64)
   case depth(AlertThreshold.BookSideName, basisPoints: UInt16, size: Int64)
 
-  /// Whether it may be left out where there is no room: a gap then says so.
+  /// Whether the event may be left out if the mailbox is full; a gap then stands for it.
   var isFigure: Bool {
     switch self {
     case .scales, .feed, .book: false
@@ -22,7 +22,7 @@ enum AlertMarketEvent: Sendable {
   }
 }
 
-/// Which figures of a market rules ask for.
+/// The figures of a market that rules need.
 struct AlertWatch: Sendable, Equatable {
   struct Depth: Sendable, Hashable {
     var side: AlertThreshold.BookSideName
@@ -30,7 +30,7 @@ struct AlertWatch: Sendable, Equatable {
   }
 
   var symbol: String
-  /// The engine's number of it.
+  /// The engine's number of the symbol.
   var source: AlertSource
   /// False: no rule needs it any longer.
   var isWanted: Bool
@@ -43,7 +43,7 @@ struct AlertMailbox {
   static let limit = 65_536
 
   private(set) var events: [(source: AlertSource, event: AlertMarketEvent, moment: AlertMoment)] = []
-  /// Figures found no room.
+  /// Whether figures were left out because the mailbox was full.
   private(set) var hasOverflown = false
 
   /// Adds a market's values; returns whether the desk must be called.

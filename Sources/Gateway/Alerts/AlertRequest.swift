@@ -5,9 +5,9 @@ import MarketData
 import PubSub
 import Transport
 
-/// A request of `/v1/alerts…` as it came.
+/// A request to `/v1/alerts…`, unchecked.
 struct AlertRequest {
-  /// Fields that pages of other origins may send.
+  /// Header fields that pages of other origins may send.
   static let fields = "Content-Type, Idempotency-Key, If-Match"
 
   let head: HTTPRequestHead
@@ -56,7 +56,7 @@ struct AlertRequest {
         throw RequestProblem(
           response: .error(
             400, code: "bad_request",
-            message: "Idempotency-Key is of POST /v1/alerts, 1 to \(ControlRequest.keyLimit) bytes"
+            message: "Idempotency-Key belongs to POST /v1/alerts and has 1 to \(ControlRequest.keyLimit) bytes"
           ))
       }
       request.key = key
@@ -64,13 +64,14 @@ struct AlertRequest {
     return request
   }
 
-  /// The revision that `If-Match` names: what stands before the point of an entity tag.
+  /// The revision that `If-Match` names: the part of an entity tag before the point.
   private func revision() throws(RequestProblem) -> Int64? {
     guard let match = head.fields["If-Match"], match != "*" else { return nil }
     let text = match.dropFirst().prefix { $0 != "." && $0 != "\"" }
     guard match.hasPrefix("\""), match.hasSuffix("\""), !match.contains(","), let revision = Int64(text) else {
       throw RequestProblem(
-        response: .error(412, code: "changed", message: "If-Match is no entity tag of an alert", hint: "send one ETag"))
+        response: .error(
+          412, code: "changed", message: "If-Match is not the entity tag of an alert", hint: "send its ETag"))
     }
     return revision
   }
@@ -80,7 +81,7 @@ struct AlertRequest {
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
       throw RequestProblem(
         response: .error(
-          415, code: "unsupported_type", message: "a body is JSON", hint: "send Content-Type: application/json"))
+          415, code: "unsupported_type", message: "the body must be JSON", hint: "send Content-Type: application/json"))
     }
   }
 
@@ -88,7 +89,7 @@ struct AlertRequest {
     RequestProblem(
       response: .error(
         404, code: "not_found", message: "there is no \(head.path.prefix(80))",
-        hint: "there are GET …/firings, and POST …/ack, snooze, pause, resume, enable, disable"))
+        hint: "use GET …/firings, or POST …/ack, snooze, pause, resume, enable, disable"))
   }
 }
 
@@ -163,7 +164,7 @@ extension PublicAPI {
     let later = later(reply)
     guard let id = request.id else {
       return desk.list(owner) { body in
-        // A digest of the text: what an owner sees has no other number.
+        // A digest of the text: an owner's list as a whole has no revision.
         later(.success(.json(body, tag: AlertText.tag(of: body))))
       }
     }
@@ -173,7 +174,7 @@ extension PublicAPI {
     desk.read(id, of: owner) { later($0.map { .json(Array($0.bytes.unsafeBytes), tag: $0.tag) }) }
   }
 
-  /// Brings an answer of the desk's to the connection's loop.
+  /// Passes an answer of the desk to the connection's loop.
   private func later(
     _ reply: @escaping (HTTPResponse) -> Void
   ) -> @Sendable (Result<HTTPResponse, ProtocolError>) -> Void {

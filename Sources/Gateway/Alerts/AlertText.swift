@@ -9,14 +9,14 @@ extension AlertID {
   /// The id as clients see it.
   var text: String { String(rawValue, radix: 16) }
 
-  /// Reads what `text` wrote, and nothing else.
+  /// Reads exactly what `text` writes.
   init?(text: String) {
     guard let value = UInt64(text, radix: 16), String(value, radix: 16) == text else { return nil }
     self.init(rawValue: value)
   }
 }
 
-/// A rule as its owner sees it: JSON that is made once for all of the owner's devices, HTTP included.
+/// A rule as its owner sees it: JSON that is made once for all of the owner's devices, on streams and over HTTP.
 struct AlertText: Sendable {
   let id: AlertID
   let bytes: SharedBytes
@@ -91,7 +91,7 @@ extension StoredFiring {
 }
 
 extension AlertDesk {
-  /// What owners see once a draft is written: the state at the moment at which it was handed to the store.
+  /// What owners see once a draft is written: the state at the time of its submission to the store.
   struct Shown {
     var texts: [(id: AlertID, owner: AlertOwner, text: AlertText)] = []
 
@@ -103,7 +103,7 @@ extension AlertDesk {
     }
   }
 
-  /// What the streams of owners say of a draft that has been written.
+  /// The updates of owners' streams for a draft that has been written.
   func updates(of draft: Draft, _ shown: Shown) -> [(String, StreamDocumentUpdate)] {
     var byOwner: [AlertOwner: OwnerUpdate] = [:]
     for (id, owner, text) in shown.texts where owners[owner]?.isWatched == true && entries[id] != nil {
@@ -120,7 +120,7 @@ extension AlertDesk {
     }
   }
 
-  /// What one owner's streams say.
+  /// The update of one owner's streams.
   private struct OwnerUpdate {
     var changed: [StreamDocument.Entry] = []
     var removed: [AlertID] = []
@@ -156,7 +156,7 @@ extension AlertDesk {
     }
   }
 
-  /// An owner's rules as its stream begins with them.
+  /// An owner's rules, with which its stream begins.
   func document(of owner: AlertOwner?) -> StreamDocument {
     let ids = owner.map { engine.alerts(of: $0) } ?? []
     return StreamDocument(

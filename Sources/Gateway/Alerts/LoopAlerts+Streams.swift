@@ -4,12 +4,12 @@ import MarketData
 import PubSub
 import Transport
 
-/// The desk's way to the loops.
+/// Passes the desk's results to the loops.
 struct LoopOutlet: AlertOutlet {
   let nodes: [LoopNode]
   let addresses: WebhookAddresses
   let tls: TLSClientContext
-  /// Of a webhook.
+  /// The longest a webhook may take.
   let timeout: Duration
 
   func watch(_ watch: AlertWatch) {
@@ -41,9 +41,9 @@ struct LoopOutlet: AlertOutlet {
   }
 }
 
-/// Alerts and topics: what clients ask, and what streams show that no market makes.
+/// Requests about alerts, and the documents on streams that do not come from a market: alerts and topics.
 extension LoopAlerts {
-  /// Carries out the hub's `.control`.
+  /// Performs the hub's `.control`.
   func perform(_ request: ControlRequest, number: UInt32, _ grant: Grant, of client: ClientID, _ now: Timestamp) {
     let call: AlertCall
     do throws(ProtocolError) {
@@ -66,7 +66,7 @@ extension LoopAlerts {
     return node.hub.explainMissing(symbol, &lookup)
   }
 
-  /// Brings streams what they wait for. Loop 0 only; at the end of a turn.
+  /// Gives streams the documents that they wait for. Loop 0 only; at the end of a turn.
   func meetDemands() {
     for demand in node.publisher.takeDocumentDemands() {
       switch demand {
@@ -83,12 +83,12 @@ extension LoopAlerts {
     }
   }
 
-  /// Hands a whole document to the streams that wait for it. On loop 0.
+  /// Shows a whole document to the streams that wait for it. On loop 0.
   func show(_ document: StreamDocument, as name: StreamDocumentName) {
     node.publisher.show(document, as: name, now: node.clock.now(), into: &node.outgoing)
   }
 
-  /// Publishes what changed in a document. On loop 0.
+  /// Publishes a change of a document. On loop 0.
   func publish(_ update: StreamDocumentUpdate, to name: StreamDocumentName) {
     node.publisher.publish(update, to: name, now: node.clock.now(), into: &node.outgoing)
   }
@@ -99,7 +99,7 @@ extension LoopAlerts {
     first.loop.execute {
       let name = StreamDocumentName(.topic, topic)
       first.alerts.publish(published.update, to: name)
-      // Those that subscribed before anything was published begin with it.
+      // Clients that subscribed before the first document begin with it.
       if let document = first.settings.topics.document(topic) { first.alerts.show(document, as: name) }
     }
   }

@@ -7,9 +7,9 @@ import Venues
 
 /// Passes the values of one loop's markets that the desk needs to the desk. Owned by its node's loop.
 ///
-/// A batch of a feed that no rule names costs one look-up; of one that some do, one more for each change.
+/// A batch of a feed that no rule names costs one look-up; otherwise each change costs one more.
 final class LoopAlerts {
-  /// What is handed over of one instrument.
+  /// The state of one instrument as it was handed over.
   private struct Watched {
     var watch: AlertWatch
     var isFeedLive = false
@@ -26,8 +26,8 @@ final class LoopAlerts {
   private var wanted: [String: AlertWatch] = [:]
   /// By feed and instrument.
   private var watched: [Int: [Watched?]] = [:]
-  /// Symbols of `watched` that are followed no more: a reload or an operator ended that. They are not live, whatever
-  /// their feed is, until they are listed again.
+  /// Symbols of `watched` that a reload or an operator has ended. They are not live, even if their feed is, until they
+  /// are listed again.
   private var forgotten: Set<String> = []
   private var events: [AlertMarketEvent] = []
 
@@ -36,15 +36,15 @@ final class LoopAlerts {
     self.desk = desk
   }
 
-  /// The desk asks for something else of a symbol, or for nothing any longer.
+  /// The desk changes what it needs of a symbol, or no longer needs it.
   func watch(_ watch: AlertWatch) {
     wanted[watch.symbol] = watch.isWanted ? watch : nil
     guard let entry = node.hub.directory.entries[watch.symbol], entry.loop == node.loop.index else { return }
     follow(watch.symbol, entry.market, entry.instrument.id)
   }
 
-  /// An instrument of this loop is listed. The desk may have asked for it before that, and after its feed had named it:
-  /// a feed that was taken over names all of its instruments at once.
+  /// An instrument of this loop is listed. The desk may have asked for it earlier, and its feed may have named it even
+  /// before that: a feed that was taken over names all of its instruments at once.
   func listed(_ entry: DirectoryEntry) {
     let (symbol, id) = (entry.instrument.symbol, entry.instrument.id)
     guard !wanted.isEmpty, wanted[symbol] != nil, self.entry(entry.market, id) == nil else { return }
@@ -67,9 +67,9 @@ final class LoopAlerts {
     tellState(of: id, slot, isNew: old == nil)
   }
 
-  // MARK: What happened
+  // MARK: Events
 
-  /// Takes what a batch of changes means for rules.
+  /// Hands over what rules need of a batch of changes.
   func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
     guard !wanted.isEmpty else { return }
     for item in changes.items {
@@ -96,7 +96,7 @@ final class LoopAlerts {
     }
   }
 
-  /// Symbols are listed no more. O(watched instruments).
+  /// Symbols are no longer listed. O(watched instruments).
   func forget(_ symbols: [String]) {
     guard !watched.isEmpty else { return }
     let gone = Set(symbols)
@@ -109,7 +109,7 @@ final class LoopAlerts {
     }
   }
 
-  /// Whether a watched symbol is followed; takes it up again where it is listed again.
+  /// Whether a watched symbol is followed; a symbol that is listed again is followed again.
   private func isFollowed(_ symbol: String) -> Bool {
     guard forgotten.contains(symbol) else { return true }
     guard node.hub.directory.entries[symbol] != nil else { return false }
@@ -117,12 +117,12 @@ final class LoopAlerts {
     return true
   }
 
-  /// A feed may have left or entered its state. O(its watched instruments).
+  /// The state of a feed may have changed. O(its watched instruments).
   func feedChanged(_ slot: Int) {
     for index in (watched[slot] ?? []).indices { tellState(of: InstrumentID(index), slot) }
   }
 
-  /// Sums up what changed of the depths that rules ask for; about ten times a second. O(levels within).
+  /// Sums up the changed depths that rules need; about ten times a second. O(levels within).
   func everyTick() {
     for slot in watched.keys.sorted() {
       if !forgotten.isEmpty { feedChanged(slot) }
@@ -166,7 +166,7 @@ final class LoopAlerts {
       entry.isDirty = true
       events.append(.book(isLive: isBookLive, isFirst: isNew))
     }
-    // A new rule is looked at with the price that the live market has: a quiet one may trade in an hour.
+    // A new rule starts with the present price of a live market: a quiet market may not trade for an hour.
     if isNew, isFeedLive, let price = state.lastPrice { events.append(.price(price)) }
     if isNew, isBookLive, let quote = state.quote {
       events.append(.quote(bid: quote.bidSize > 0 ? quote.bid : 0, ask: quote.askSize > 0 ? quote.ask : 0))

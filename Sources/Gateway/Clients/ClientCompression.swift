@@ -2,8 +2,8 @@ import Bytes
 import PubSub
 import WebSocket
 
-/// The contexts of permessage-deflate that all clients of a loop share: one that compresses, a few that inflate for the
-/// time of a message. An idle client holds none. Confined to its loop.
+/// The contexts of permessage-deflate that all clients of a loop share: one that compresses, and a few that inflate a
+/// message each. An idle client holds none. Confined to its loop.
 final class ClientCompression {
   /// The parameters offered to clients: no context takeover, so that all clients get the same bytes.
   let policy: PerMessageDeflate.Policy?
@@ -21,13 +21,13 @@ final class ClientCompression {
 
   var counts: FrameCompressor.Counts { compressor?.counts ?? .init() }
 
-  /// The form of a frame that a client takes.
+  /// The form of a frame for a client, plain or compressed.
   @inline(__always)
   func form(_ frame: SharedBytes, for session: StreamSession) -> SharedBytes {
     session.deflates ? compressed(frame) : frame
   }
 
-  /// The form of a turn's frames for clients that take compressed ones; made once for all that get the same.
+  /// The compressed form of a turn's frames; made once for all clients that get the same frames.
   func form(_ turn: TurnBytes, of hub: SubscriberHub) -> SharedBytes {
     let form = hub.compressedBytes(of: turn) { compressed($0) }
     if !form.isFirst {

@@ -1,16 +1,16 @@
 import PubSub
 import WebSocket
 
-/// The clients of one loop by how they are connected, and how those that are gone went. Owned by the loop.
+/// The clients of one loop by transport and encoding, and the ended ones by reason. Owned by the loop.
 struct ClientCounts: Sendable, Equatable {
-  /// How a client's connection ended: a label in metrics, so that the list is short and fixed.
+  /// How a client's connection ended. It is a label in metrics, so the list is short and fixed.
   enum Ending: String, CaseIterable, Sendable {
-    /// The client went, or its network did.
+    /// The client closed the connection, or its network failed.
     case client
     case slow
     case noPong = "no_pong"
     case rateLimited = "rate_limited"
-    /// It sent requests that make no sense, or broke the WebSocket protocol.
+    /// The client sent invalid requests, or broke the WebSocket protocol.
     case protocolErrors = "protocol"
     case unauthorized
     case forbidden
@@ -38,9 +38,9 @@ struct ClientCounts: Sendable, Equatable {
     }
   }
 
-  /// By the place in `labels`.
+  /// By the index in `labels`.
   private(set) var present = [Int](repeating: 0, count: ClientCounts.labels.count)
-  /// By the place in `Ending.allCases`.
+  /// By the index in `Ending.allCases`.
   private(set) var ended = [UInt64](repeating: 0, count: Ending.allCases.count)
 
   /// How a client takes its messages.

@@ -2,18 +2,18 @@ import Bytes
 import PubSub
 import Transport
 
-/// Where each client's bytes go, by its slot in the hub: what the loop that writes out a turn looks at.
+/// Where each client's bytes go, by its slot in the hub: the table from which a turn is written out.
 struct ClientPorts: ~Copyable {
-  /// How a client takes what a turn has brought it.
+  /// How a client takes the frames of a turn.
   enum Way: UInt8 {
-    /// There is no client, or it has yet to show that it reads: by its session alone.
+    /// There is no client, or it has not shown yet that it reads: only its session writes.
     case bySession
     case plain
     case compressed
   }
 
   struct Port {
-    // Not held: the session in the slot holds it, and takes itself out of here when it ends.
+    // Unowned: the slot's session holds the connection, and clears this entry when it ends.
     fileprivate var connection: Unmanaged<Connection>?
     private(set) var way = Way.bySession
 
@@ -33,7 +33,7 @@ struct ClientPorts: ~Copyable {
 
   deinit { ports.deallocate() }
 
-  /// Opens the way of a client that has shown that it reads.
+  /// Opens direct writes to a client that has shown that it reads.
   mutating func open(_ slot: UInt32, _ connection: Connection, way: Way) {
     while Int(slot) >= count { grow() }
     ports[Int(slot)] = Port(Unmanaged.passUnretained(connection), way: way)
@@ -41,7 +41,7 @@ struct ClientPorts: ~Copyable {
 
   mutating func close(_ slot: UInt32) { if Int(slot) < count { ports[Int(slot)] = Port() } }
 
-  /// How a client takes a turn; nil: by its session, or its connection takes nothing now.
+  /// How a client takes a turn; nil: through its session, or its connection is not writable now.
   @inline(__always)
   func writableWay(_ slot: UInt32) -> Way? {
     guard Int(slot) < count, let connection = ports[Int(slot)].connection,
@@ -50,7 +50,7 @@ struct ClientPorts: ~Copyable {
     return ports[Int(slot)].way
   }
 
-  /// Sends bytes to a client whose connection is writable; returns how many it has taken.
+  /// Sends bytes to a client whose connection is writable; returns how many the kernel has taken.
   @inline(__always)
   func send(_ bytes: UnsafeRawBufferPointer, to slot: UInt32) -> Int {
     ports[Int(slot)].connection?._withUnsafeGuaranteedRef { $0.sendDirect(bytes) } ?? 0

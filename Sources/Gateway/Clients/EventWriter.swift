@@ -3,8 +3,8 @@ import PubSub
 import Transport
 import WebSocket
 
-/// Writes a client's messages as server-sent events: the bytes of the frames that WebSocket clients get, which are
-/// shared and not made again, with a few of its own around them. Owned by one loop.
+/// Writes a client's messages as server-sent events. It shares the bytes of the frames that WebSocket clients get, with
+/// a few bytes of its own around them. Owned by one loop.
 struct EventWriter {
   /// The interval between two ids, monotonic µs. An id has up to 2 KiB, and a client that resumes from an older id
   /// ignores known messages by `seq`.

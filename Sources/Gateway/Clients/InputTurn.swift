@@ -7,16 +7,16 @@ struct InputTurn<Session> {
   /// Work that the input of clients may cost in one turn, in the unit of `ClientAllowance`: 1 to 2 ms. Heartbeats,
   /// market data and probes are never further away than that and one request.
   static var workPerTurn: UInt64 { 512 << 10 }
-  /// The part of it after which clients that are ahead of their rates wait.
+  /// The part of that work after which clients that are ahead of their rates wait.
   static var workAhead: UInt64 { 128 << 10 }
 
   private var within: [Session] = []
   private var ahead: [Session] = []
-  /// The work that had been done for clients before this turn.
+  /// The work done for clients before this turn.
   private var workBefore: UInt64 = 0
-  /// The most that was done in one turn. For tests.
+  /// The most work of one turn. For tests.
   private(set) var mostWork: UInt64 = 0
-  /// Whether the owner has been asked to take what waits.
+  /// Whether the owner has scheduled the next turn.
   var isScheduled = false
 
   var isEmpty: Bool { within.isEmpty && ahead.isEmpty }
@@ -27,13 +27,13 @@ struct InputTurn<Session> {
     work &- workBefore < (isAhead ? Self.workAhead : Self.workPerTurn)
   }
 
-  /// Whether the input of a session that has not waited may be taken now, and not behind those that wait.
+  /// Whether the input of a session that has not waited may be taken now, ahead of those that wait.
   /// - Parameter work: that has been done for all clients so far.
   func mayTake(isAhead: Bool, work: UInt64) -> Bool {
     hasTime(isAhead: isAhead, work: work) && within.isEmpty && (!isAhead || ahead.isEmpty)
   }
 
-  /// Has a session wait behind those of its kind. Each waits once: the caller sees to that.
+  /// Appends a session to those of its kind. The caller ensures that each waits only once.
   mutating func wait(_ session: Session, isAhead: Bool) {
     if isAhead { ahead.append(session) } else { within.append(session) }
   }
@@ -44,12 +44,12 @@ struct InputTurn<Session> {
     return isAhead ? ahead : within
   }
 
-  /// Puts sessions for which there was no time before those that have come since.
+  /// Puts back sessions for which there was no time, ahead of those that arrived since.
   mutating func putBack(_ sessions: ArraySlice<Session>, isAhead: Bool) {
     if isAhead { ahead.insert(contentsOf: sessions, at: 0) } else { within.insert(contentsOf: sessions, at: 0) }
   }
 
-  /// A turn ends, by which so much had been done for clients.
+  /// Ends a turn, at this total of work done for clients.
   mutating func end(at work: UInt64) {
     mostWork = max(mostWork, work &- workBefore)
     workBefore = work

@@ -13,10 +13,10 @@ extension LoopClients {
       : inputTurn.mayTake(isAhead: isAhead, work: hub.workDone)
   }
 
-  /// How long a session's next bytes have to wait, µs; see `SubscriberHub.inputDelay`.
+  /// How long a session's next bytes must wait, µs; see `SubscriberHub.inputDelay`.
   func inputDelay(of session: StreamSession) -> Int64 { hub.inputDelay(of: session.client, now: node.clock.now()) }
 
-  /// Books what was read from a session's client.
+  /// Charges a client for what was read from it.
   func charge(bytes: Int, frames: Int, to session: StreamSession) {
     hub.charge(bytes: bytes, frames: frames, to: session.client, now: node.clock.now())
   }
@@ -33,7 +33,7 @@ extension LoopClients {
     hub.receiveControlFrame(from: session.client, now: node.clock.now(), into: &node.actions)
   }
 
-  /// Has the session take its input in the next turn, behind those of its kind that wait already.
+  /// Makes the session take its input in the next turn, behind those of its kind that wait already.
   func waitForTurn(_ session: StreamSession) {
     inputTurn.wait(session, isAhead: hub.isAheadOfRate(session.client, now: node.clock.now()))
     scheduleInput()

@@ -3,28 +3,28 @@ import Logging
 import PubSub
 import Transport
 
-/// What a loop remembers of those whom it ends for being slow or having too much waiting.
+/// What a loop remembers of the clients that it closes for being slow or having too many queued bytes.
 struct ExcessState {
-  /// Looks at HTTP clients that are due.
+  /// Checks of HTTP clients that are due.
   fileprivate var looksDue = 0
-  /// When the log was told last, monotonic µs, and how many were closed since.
+  /// When this was last logged, monotonic µs, and how many clients were closed since.
   fileprivate var noticeAt = Int64.min / 2
   fileprivate var closed = 0
 }
 
-/// Closes clients that are too slow or have too many queued bytes, a few at a time. Ten thousand connections that began
-/// together are overdue together; to look at them all in one turn, or to end them in one, kept everybody else waiting
+/// Closes clients that are too slow or have too many queued bytes, a few at a time. Ten thousand connections that
+/// opened together become overdue together. Checking or closing all of them in one turn kept all other clients waiting
 /// for 10 ms and more.
 extension LoopClients {
-  /// HTTP connections looked at, and ended, in one turn, and the time to the next such turn, ns. A look takes up to 1
-  /// µs, an end 40.
+  /// HTTP connections checked, and closed, in one turn, and the time to the next such turn. A check takes up to 1 µs,
+  /// a close 40 µs.
   private static let looksPerTurn = 256
   private static let endsPerTurn = 16
   private static let looksInterval: Duration = .milliseconds(5)
-  /// Clients closed in one turn for the budget of all; there are ten such turns a second.
+  /// Clients closed in one turn to keep the budget of all; there are ten such turns a second.
   private static let shedPerTurn = 256
 
-  /// Begins a tenth of a round of looks at the HTTP clients, to end those that are too slow; call ten times a second.
+  /// Begins to check a tenth of the HTTP clients, to close those that are too slow; call ten times a second.
   func watchRequests() {
     let isUnderWay = excess.looksDue > 0
     excess.looksDue = min(excess.looksDue + httpSessions.placeCount / 10 + 1, httpSessions.placeCount)
@@ -46,10 +46,10 @@ extension LoopClients {
     }
   }
 
-  /// A TLS handshake that is younger is not ended to make room: several turns of its client's are part of it, ns.
+  /// A younger TLS handshake is not ended to make room, ns: its client must answer several times.
   private static let handshakePatience: UInt64 = 1_000_000_000
 
-  /// Notes a connection that has just come. On the loop.
+  /// Remembers a new connection that is still silent. On the loop.
   func arrived(_ connection: Connection) {
     guard let permit = connection.permit as? AdmissionPermit, Self.isSilent(connection) else { return }
     newcomers.append(connection, at: permit.came, isOfInterest: Self.isSilent)
@@ -61,7 +61,7 @@ extension LoopClients {
     loop.assertOnLoop()
     let found = newcomers.popFirst(until: time) { connection, came in
       guard Self.isSilent(connection) else { return .forget }
-      // Not the one that the room is for.
+      // Keep the connection that the room is for.
       if (connection.permit as? AdmissionPermit)?.room == room { return .keep }
       return connection.isHandshaking && time < came + Self.handshakePatience ? .keep : .take
     }
@@ -79,7 +79,8 @@ extension LoopClients {
     return connection.isOpen || connection.isHandshaking
   }
 
-  /// Books what waits for this loop's clients; closes those with the most where all clients together have too much.
+  /// Reports the bytes that wait for this loop's clients. If all clients together exceed the budget, closes those with
+  /// the most.
   func keepWithinBudget() {
     let budget = node.settings.admission.budget
     let tooMuch = budget.book(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)

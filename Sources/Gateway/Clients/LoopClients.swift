@@ -5,10 +5,9 @@ import PubSub
 import Transport
 import WebSocket
 
-/// The clients of one loop: their sessions, those of HTTP included, what was read of them and waits its turn, and their
-/// ends.
+/// The clients of one loop: their sessions, including those of HTTP, and their input that waits for its turn.
 final class LoopClients: @unchecked Sendable {
-  // `@unchecked`: a part of its node, which alone holds it and is used on its own loop.
+  // `@unchecked`: a part of its node, which alone holds it and uses it on its own loop.
 
   unowned let node: LoopNode
   let loop: EventLoop
@@ -17,16 +16,16 @@ final class LoopClients: @unchecked Sendable {
 
   /// By the slot of the client in the hub.
   private(set) var sessions: [StreamSession?] = []
-  /// The connections of those about whom nothing is special; the turn writes to them past their sessions.
+  /// The connections of ordinary clients: a turn writes to these directly, past their sessions.
   var ports = ClientPorts()
   var httpSessions = HTTPSessionTable()
-  /// The ends of clients that are slow or have too much waiting (`LoopClients+Limits.swift`).
+  /// The closing of clients that are slow or have too many queued bytes (`LoopClients+Limits.swift`).
   var excess = ExcessState()
-  /// Connections that may not have asked for anything yet.
+  /// Connections that may not have sent anything yet.
   var newcomers = ArrivalQueue()
   /// Clients that have sent more than one turn reads (`LoopClients+Input.swift`).
   var inputTurn = InputTurn<StreamSession>()
-  /// Of one hand-over, kept for its room.
+  /// The frames of one hand-over; kept for their capacity.
   private var frames: [SharedBytes] = []
   private var watchCursor = 0
   private var advances: UInt = 0
@@ -36,7 +35,7 @@ final class LoopClients: @unchecked Sendable {
     (loop, hub, compression) = (node.loop, node.hub, node.compression)
   }
 
-  /// The session of a client; nil if that has gone.
+  /// The session of a client; nil if it has gone.
   func session(of client: ClientID) -> StreamSession? {
     guard Int(client.slot) < sessions.count, let session = sessions[Int(client.slot)], session.client == client else {
       return nil
@@ -46,10 +45,10 @@ final class LoopClients: @unchecked Sendable {
 
   var openCount: Int { sessions.reduce(0) { $0 + ($1 == nil ? 0 : 1) } }
 
-  // MARK: They come and go
+  // MARK: Arrival and departure
 
   /// Takes over a connection that has upgraded, or that reads events.
-  /// - Parameter events: writes its messages as server-sent events; nil: they are WebSocket's.
+  /// - Parameter events: writes its messages as server-sent events; nil: the client speaks WebSocket.
   @discardableResult
   func admit(
     _ connection: Connection, deflate: PerMessageDeflate?, events: EventWriter? = nil,
@@ -76,11 +75,11 @@ final class LoopClients: @unchecked Sendable {
     return session
   }
 
-  /// A connection that speaks HTTP.
+  /// Adds a connection that speaks HTTP.
   func add(_ session: HTTPSession, for connection: Connection) { httpSessions.add(session, for: connection) }
   func remove(_ connection: Connection) { httpSessions.remove(for: connection) }
 
-  /// The client has shown that it reads: it is given what turns bring it as it comes.
+  /// The client has shown that it reads: turns write to it directly from now on.
   func proved(_ session: StreamSession) {
     ports.open(session.client.slot, session.connection, way: session.deflates ? .compressed : .plain)
   }
@@ -104,7 +103,7 @@ final class LoopClients: @unchecked Sendable {
 
   // MARK: Ten times a second
 
-  /// Moves on what clients have waited for, and looks at a part of them.
+  /// Advances the hub's timers, and checks a part of the clients.
   func advance(_ now: Timestamp) {
     hub.advance(to: now, into: &node.actions)
     watchRequests()
@@ -142,10 +141,10 @@ final class LoopClients: @unchecked Sendable {
       }
       node.metrics.framesSent &+= UInt64(truncatingIfNeeded: frames.count)
       frames.removeAll(keepingCapacity: true)
-      // Less than asked for was all there was; it goes out with the turn's one send.
+      // There was no more; it goes out with the turn's one send.
       if bytes < portion { return }
       connection.flush()
-      // They are fresher than anything that waits, and would find no room behind it.
+      // Snapshots are fresher than anything that waits, and must not queue behind it.
       if connection.isWritable, hub.isAwaitingSnapshots(session.client) { return }
     }
     hub.setUnsent(connection.queuedBytes, for: session.client, now: now)
@@ -154,16 +153,16 @@ final class LoopClients: @unchecked Sendable {
   /// The session has sent its close frame: turns no longer write past it.
   func willClose(_ session: StreamSession) { ports.close(session.client.slot) }
 
-  /// Gives a connection that is about to be closed the replies and notices that it had no room for.
+  /// Writes the replies and notices that still wait to a connection that is about to be closed.
   func writeControl(to session: StreamSession) {
     hub.takeControl(from: session.client, into: &frames)
     for frame in frames { session.write(compression.form(frame, for: session), isLast: false) }
     frames.removeAll(keepingCapacity: true)
   }
 
-  /// Asks the kernel whether the peers of clients that seem to stall have taken something: below the mark at which a
-  /// socket counts as writable again, that is the only sign. About once a second for each: 10,000 at once kept the
-  /// others waiting for 5 ms.
+  /// Asks the kernel whether the peers of clients that seem to stall have taken something. Until a socket counts as
+  /// writable again, that is the only sign. About once a second for each: asking for 10,000 at once kept other clients
+  /// waiting for 5 ms.
   func noteKernelProgress(_ now: Timestamp, part: UInt, of parts: UInt) {
     for client in hub.stallingClients(now: now, part: part, of: parts) {
       guard let session = sessions[Int(client.slot)], session.client == client,

@@ -21,7 +21,7 @@ final class StreamSession: ConnectionHandler {
   /// Nil: it speaks WebSocket.
   private var events: EventWriter?
   var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
-  /// What the gateway closed it with; nil: it has not.
+  /// The code with which the gateway closed the connection; nil: it has not.
   private(set) var closeCode: UInt16?
   private unowned let clients: LoopClients
   /// The client's verified token; nil: none, or none is required.
@@ -34,18 +34,18 @@ final class StreamSession: ConnectionHandler {
   private var hold = Hold.none
   /// Frames taken since closing began.
   private var closingFrames = 0
-  /// The payload of the newest ping that came while the connection took nothing; pongs to the ones before may be left
-  /// out (RFC 6455 section 5.5.3), so that a client that pings and does not read costs no memory.
+  /// The payload of the newest ping that arrived while the connection took nothing. Pongs for earlier pings may be left
+  /// out (RFC 6455 section 5.5.3), so a client that pings and does not read costs no memory.
   private var owedPong: [UInt8]?
   /// Monotonic µs: the time of the last input, of the unanswered ping (0: none), and of the start of closing.
   private var heardAt: Int64
   let openedAt: Int64
   private(set) var pace: ClientPace
-  /// The client's, as far as a trusted proxy says.
+  /// The client's address, as a trusted proxy reports it.
   var address: IPAddress?
   private var pingedAt: Int64 = 0
   private var closingAt: Int64 = 0
-  /// What the peer had taken when the ping went out.
+  /// Bytes that the peer had taken when the ping went out.
   private var takenAtPing: Int64 = 0
   /// The kernel's unsent bytes for the peer at the last check.
   var kernelQueuedBytes = 0
@@ -53,35 +53,35 @@ final class StreamSession: ConnectionHandler {
   private var unprovenBytes = 0
   private var isProven = false
 
-  /// A quiet client is pinged after this long, and closed with 4110 if nothing comes for as long again, or twice as
-  /// long where something lies before the ping, µs.
+  /// A quiet client is pinged after this long, µs. It is closed with 4110 if nothing comes for as long again, or for
+  /// twice as long if bytes queue before the ping.
   static let pingAfter: Int64 = 30_000_000
   /// Why input is held.
   private enum Hold {
     case none
-    /// The client is over its rates.
+    /// The client exceeds its rates.
     case time
-    /// An answer is on its way to the client, or more of them than it has taken.
+    /// The client has not taken its earlier answers, or one is being made.
     case replies
-    /// Others are before it.
+    /// Other clients come first.
     case turn
   }
 
-  /// Frames in which a client's answer to a close frame is looked for.
+  /// The most frames in which the session looks for the client's close frame.
   private static let closingFrameLimit = 1_000
   /// A client that does not answer a close frame is cut off after this long, µs.
   private static let closeLimit: Int64 = 5_000_000
-  /// Bytes that a client is given before it has shown that it reads, by the pong to the ping that it is greeted with
-  /// (the message that goes over it goes whole): a kernel takes 200 KB for a peer that does not read, and ten thousand
-  /// such peers would be served at full rate until then. A client that reads answers before its first request goes out,
-  /// and waits for nothing.
+  /// The most bytes that a client gets before it has shown that it reads; a message that crosses the limit goes whole.
+  /// The client shows it by the pong to its greeting ping. A kernel takes 200 KB for a peer that does not read, so ten
+  /// thousand such peers would be served at full rate until then. A client that reads sends its pong before its first
+  /// request and waits for nothing.
   static let unprovenLimit = 4 << 10
   /// For clients behind a proxy that drops pongs: a message from the client this long after it connected counts as an
   /// answer, too, µs.
   private static let proofAfter: Int64 = 1_000_000
   /// Bytes passed to the socket at a time; frames after them can still be merged.
   static let handOverBytes = 32 << 10
-  /// The same for a client that has not taken the last ones at once.
+  /// The same for a client that did not take the last ones at once.
   static let slowHandOverBytes = 4 << 10
 
   init(
@@ -102,17 +102,17 @@ final class StreamSession: ConnectionHandler {
     self.pace = ClientPace(at: heardAt)
   }
 
-  /// Sends the ping with which a client shows that it reads. Once, right after the answer to its handshake.
+  /// Sends the ping whose pong shows that the client reads. Once, right after the answer to its handshake.
   func greet() { if events == nil { sendPing() } }
 
   private func sendPing() { send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes) }
 
-  /// Bytes that the client may be given, whatever its connection takes; none at 0 and below.
+  /// Bytes that the client may get, even if its connection takes more; none at 0 and below.
   var room: Int { isProven ? .max : StreamSession.unprovenLimit - unprovenBytes }
-  /// Whether the client may be given something now.
+  /// Whether the session may write to the client now.
   var mayTake: Bool { !isClosing && connection.isWritable && room > 0 }
 
-  /// - Parameter isLast: whether no other follows at once.
+  /// - Parameter isLast: whether no other frame follows at once.
   func write(_ frame: SharedBytes, isLast: Bool) {
     if events != nil {
       events?.write(frame, isLast: isLast, at: connection.loop.moment, to: connection)
@@ -145,17 +145,17 @@ final class StreamSession: ConnectionHandler {
     if input.count > 0 { held.append(UnsafeRawBufferPointer(input)) }
   }
 
-  /// Has what is held of the client's input taken in the next turn.
+  /// Takes the held input in the next turn.
   func waitForTurn() {
     guard hold != .turn else { return }
     hold = .turn
     clients.waitForTurn(self)
   }
 
-  /// Whether input is held until something of the client's is answered or written.
+  /// Whether input is held until an answer is made or written.
   var waitsForReplies: Bool { hold == .replies }
 
-  /// Goes on with what is held, when its time or turn has come.
+  /// Continues with the held input, when its time or turn has come.
   func takeHeldInput() {
     hold = .none
     guard connection.isOpen else { return held.release() }
@@ -171,8 +171,8 @@ final class StreamSession: ConnectionHandler {
     held.consume(held.count - input.count)
   }
 
-  /// Takes frames until there are no more, or the client has to wait: then nothing is read from it, so that its kernel
-  /// does.
+  /// Takes frames until there are no more or the client must wait. While it waits the session reads nothing, so the
+  /// kernel holds the client back.
   private func take(_ input: inout UnsafeMutableRawBufferPointer, isNext: Bool) {
     do throws(WebSocketError) {
       while connection.isOpen, input.count > 0 {
@@ -192,7 +192,7 @@ final class StreamSession: ConnectionHandler {
     if !connection.isOpen { input = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
   }
 
-  /// Whether another frame may be taken now. If not, reading rests until something brings it on.
+  /// Whether another frame may be taken now. If not, reading pauses until its reason ends.
   private func mayTake(isNext: Bool) -> Bool {
     if isClosing {
       // The peer's close frame is searched for in this many bytes; it may follow bytes that the peer had sent before.
@@ -258,7 +258,7 @@ final class StreamSession: ConnectionHandler {
     clients.closed(self)
   }
 
-  /// Begins the closing handshake; what is queued goes out before it.
+  /// Begins the closing handshake, after the queued bytes.
   func close(code: UInt16, reason: String) {
     guard !isClosing else { return }
     sendClose(WebSocketCloseCode(rawValue: code), reason)
@@ -272,7 +272,7 @@ final class StreamSession: ConnectionHandler {
   /// Ends the connection after the queued bytes, without waiting for the client's close frame.
   func endConnection() { connection.close() }
 
-  /// Pings a quiet client, gives up on one that does not answer. Called every few seconds.
+  /// Pings a quiet client and closes one that does not answer. Called every few seconds.
   func watch(at moment: Int64) {
     if pace.isDue(at: moment) {
       pace.look(messages: clients.hub.messagesSent(to: client), bytes: connection.bytesWritten, at: moment)
@@ -285,7 +285,7 @@ final class StreamSession: ConnectionHandler {
       let overdue = moment - pingedAt - StreamSession.pingAfter
       if overdue > 0 { pongIsOverdue(by: overdue, at: moment) }
     } else if hold != .none {
-      // Its pong may be in what is not read.
+      // Its pong may be in the unread input.
       heardAt = moment
     } else if moment - heardAt > StreamSession.pingAfter {
       pingedAt = moment
@@ -294,23 +294,23 @@ final class StreamSession: ConnectionHandler {
     }
   }
 
-  /// A reader of events is there as long as its kernel confirms what it is sent, heartbeats at least.
+  /// A reader of events is alive while its kernel confirms bytes; heartbeats at least are always sent.
   private func watchReader(at moment: Int64) {
     let taken = taken
     if taken > takenAtPing || taken == Int64(truncatingIfNeeded: connection.bytesWritten) {
       (takenAtPing, heardAt) = (taken, moment)
     } else if moment - heardAt > 2 * StreamSession.pingAfter {
-      close(code: 4110, reason: "nothing is taken")
+      close(code: 4110, reason: "the client takes no data")
     }
   }
 
-  /// Bytes that have left for the peer and that its kernel has confirmed.
+  /// Bytes that the peer's kernel has confirmed.
   private var taken: Int64 {
     Int64(truncatingIfNeeded: connection.bytesWritten) - Int64(connection.kernelQueuedBytes ?? 0)
   }
 
-  /// A client that reads 2 kB/s through a receive buffer of 128 KiB meets a ping after a minute, behind all that lies
-  /// in the buffers: while it takes anything it is alive, and the limits for slow clients are what ends it.
+  /// A client that reads 2 kB/s through a receive buffer of 128 KiB reaches a ping only after a minute, behind all
+  /// buffered bytes. While it takes anything it is alive, and only the limits for slow clients end it.
   private func pongIsOverdue(by time: Int64, at moment: Int64) {
     let taken = taken
     if taken < Int64(truncatingIfNeeded: connection.bytesWritten) || connection.queuedBytes > 0 {

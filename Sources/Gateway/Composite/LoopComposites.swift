@@ -6,23 +6,23 @@ import Transport
 ///
 /// Every loop passes the values of its member markets to loop 0. It passes markets whose book went in or out of sync at
 /// the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each composite
-/// once for all changes since its own last tick, and at once after a change of state. A market that is no member costs
-/// one look-up a batch.
+/// once for all changes since its own last tick, and at once after a change of state. A market that is not a member
+/// costs one look-up a batch.
 final class LoopComposites {
   /// The largest age of the table of conversions while a conversion has subscribers, µs.
   private static let ratePeriod = 250 * Microseconds.millisecond
-  /// What a part takes in a mailbox.
+  /// The bytes that a part takes in a mailbox.
   private static let partBytes = MemoryLayout<QuotePart>.stride + 128
 
   private unowned let node: LoopNode
 
-  // What every loop keeps of its own markets.
+  // What every loop keeps about its own markets.
 
   /// The symbols that loop 0 asks for, by feed and instrument.
   private var watched: [Int: [Int: String]] = [:]
-  /// Of those, what has changed since it was handed over.
+  /// The watched markets that have changed since they were handed over.
   private var dirty: Set<MarketPlace> = []
-  /// Whether a part of it must be passed on at the end of the turn.
+  /// Whether they must be passed on at the end of this turn.
   private var isUrgent = false
   private var ticks: UInt = 0
 
@@ -41,7 +41,7 @@ final class LoopComposites {
 
   // MARK: The owners of markets
 
-  /// Loop 0 asks for a market of this loop, or does so no longer.
+  /// Loop 0 needs a market of this loop, or no longer needs it.
   private func watch(_ place: CompositePlace, _ isWanted: Bool) {
     node.loop.assertOnLoop()
     guard isWanted else {
@@ -55,7 +55,7 @@ final class LoopComposites {
     isUrgent = true
   }
 
-  /// Takes what a batch of changes means for composites.
+  /// Marks the members that a batch of changes concerns.
   func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
     guard let members = watched[feed.slot] else { return }
     for item in changes.items {
@@ -76,7 +76,8 @@ final class LoopComposites {
     return true
   }
 
-  /// Hands over what has changed. What loop 0 does not take is handed over, as it is then, with the next tick.
+  /// Hands over the changed markets. If loop 0 cannot take them now, their values of the next tick are handed over
+  /// instead.
   private func handOver(_ now: Timestamp) {
     let isNews = isUrgent
     isUrgent = false
@@ -102,7 +103,7 @@ final class LoopComposites {
   func everyTick(_ now: Timestamp) {
     ticks &+= 1
     if ticks % 10 == 0 {
-      // The figures of 24 h move with the time.
+      // The 24 h figures change with time.
       for (slot, members) in watched {
         for index in members.keys { dirty.insert(MarketPlace(market: slot, instrument: InstrumentID(index))) }
       }
@@ -114,7 +115,7 @@ final class LoopComposites {
     advanceRates(now)
   }
 
-  /// At the end of a turn, before what it brought is delivered.
+  /// At the end of a turn, before its frames are delivered.
   func endTurn(_ now: Timestamp) {
     if isUrgent { handOver(now) }
     if isNews { show(now) }
@@ -127,14 +128,14 @@ final class LoopComposites {
     for (symbol, part) in found { board.take(part, of: symbol) }
   }
 
-  /// The state of a feed is another, so that its markets leave or enter composites.
+  /// The state of a feed has changed, so its markets leave or enter composites.
   func feedsChanged() {
     guard !board.isEmpty else { return }
     board.feedsChanged()
     isNews = true
   }
 
-  /// A composite or a conversion has its first subscriber, or none any longer.
+  /// A composite or a conversion got its first subscriber, or lost its last one.
   func demand(_ demand: StreamDocumentDemand) {
     switch demand {
     case .wanted(let name) where name.channel == .rate: rates.want(name.name)
@@ -144,7 +145,7 @@ final class LoopComposites {
       isNews = true
       follow(name.name)
       handOver(node.clock.now())
-      // What is known already is shown in a turn of its own.
+      // Starts a turn that shows the known values now.
       node.loop.execute {}
     case .unwanted(let name) where name.channel.isOfComposites:
       for place in board.release(name.channel, of: name.name) { tell(place, isWanted: false) }
@@ -152,7 +153,7 @@ final class LoopComposites {
     }
   }
 
-  /// Asks the owners of a composite's members, as the directory has them now.
+  /// Watches a composite's members, as the directory has them now.
   private func follow(_ symbol: String) {
     let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
     for place in change.removed { tell(place, isWanted: false) }

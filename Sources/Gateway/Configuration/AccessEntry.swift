@@ -1,10 +1,10 @@
 import MarketData
 
-/// An entry of `access`, as it was written: a key, an issuer of tokens, or anonymous clients.
+/// An unchecked entry of `access`: a key, an issuer of tokens, or anonymous clients.
 struct AccessEntry {
   enum Kind: String, CaseIterable { case key, jwt, anonymous }
 
-  /// How entries are written, and so what their parts are called in a problem.
+  /// How an entry is written, which decides the names of its parts in a problem.
   enum Style {
     /// `access.keys.desk-1.symbols` of a configuration.
     case tree
@@ -15,10 +15,10 @@ struct AccessEntry {
   let kind: Kind
   let name: String
   let style: Style
-  /// The file, and the line of it.
+  /// The file, and the line if it is known.
   let place: String
   private(set) var values: [String: String] = [:]
-  /// Fields that there are not, or twice.
+  /// Problems of fields: unknown, empty or repeated.
   private(set) var problems: [ConfigurationProblem] = []
 
   private static let ruleFields = ["channels", "symbols", "subscriptions", "requests-per-second", "connections"]
@@ -49,23 +49,23 @@ struct AccessEntry {
 
   func label(of field: String) -> String { style == .tree ? "\(label).\(field)" : "\(label) \(field)" }
 
-  /// Takes the value of a field; a list stands as one text with commas.
+  /// Sets a field. A list is one text with commas.
   mutating func set(_ field: String, _ value: String) {
     guard fields.contains(field) else {
-      // The word itself is not shown unless it could be a field: it may be a secret in the wrong place.
+      // A word that cannot be a field's name is not shown: it may be a secret in the wrong place.
       let word = Self.isName(field) ? "unknown field \(field)" : "a field has no name"
       return problem(
         label, word, allowed: fields.joined(separator: ", "),
         suggestion: NearNames.of(field, among: fields, limit: 1).first)
     }
     guard !value.isEmpty, values.updateValue(value, forKey: field) == nil else {
-      return problem(label(of: field), value.isEmpty ? "is empty" : "is there twice", allowed: "one value")
+      return problem(label(of: field), value.isEmpty ? "is empty" : "appears twice", allowed: "one value")
     }
   }
 
-  /// Notes a word that is no field.
+  /// Records a word that is not `field=value` as a problem.
   mutating func refuseWord() {
-    problem(label, "a word is no field=value", allowed: fields.joined(separator: ", "))
+    problem(label, "a word is not of the form field=value", allowed: fields.joined(separator: ", "))
   }
 
   private mutating func problem(_ name: String, _ message: String, allowed: String, suggestion: String? = nil) {

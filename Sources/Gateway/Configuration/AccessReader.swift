@@ -5,17 +5,17 @@ import MarketData
 import PubSub
 import Transport
 
-/// Checks the entries of admitted clients, and makes a policy of them. All problems are reported together, each with
-/// its place and what is allowed there.
+/// Checks the entries of admitted clients and makes an access policy of them. Reports all problems together, each with
+/// its place and the allowed values.
 struct AccessReader {
-  /// Bytes of a file that an entry names.
+  /// The largest file that an entry may name, bytes.
   static let sizeLimit = 1 << 20
   static let keyLimit = 10_000
   static let issuerLimit = 64
-  /// RFC 7518 section 3.2.
+  /// Bytes of a secret: RFC 7518 section 3.2 requires 32 or more.
   static let secretBytes = 32...1024
 
-  /// The folder that names of files are relative to; nil: that of the process.
+  /// The folder that file names are relative to; nil: the working directory of the process.
   private let folder: String?
   private let read: (String) -> [UInt8]?
   private(set) var policy = AccessPolicy()
@@ -24,7 +24,7 @@ struct AccessReader {
   private var entry = AccessEntry(kind: .anonymous, name: "", style: .line, place: "")
 
   /// - Parameters:
-  ///   - path: of the file that holds the entries; names of other files are relative to its folder.
+  ///   - path: the file that holds the entries; other file names are relative to its folder.
   ///   - read: the contents of a file; nil if it cannot be read.
   init(path: String, read: @escaping (String) -> [UInt8]?) {
     folder = path.contains("/") ? (path as NSString).deletingLastPathComponent : nil
@@ -39,7 +39,7 @@ struct AccessReader {
     guard AccessEntry.isName(entry.name) else {
       return problem(label, "has no name", allowed: "1 to 64 letters, digits, '-', '_' or '.' as its name")
     }
-    guard names.insert(entry.name).inserted else { return problem(label, "is there twice", allowed: "each name once") }
+    guard names.insert(entry.name).inserted else { return problem(label, "appears twice", allowed: "each name once") }
     let before = problems.count - entry.problems.count
     let rules = rules(label, values)
     switch entry.kind {
@@ -49,7 +49,7 @@ struct AccessReader {
     }
   }
 
-  /// Whether anybody may come in, as far as the entries are good.
+  /// Whether all entries are valid and together admit nobody.
   var letsNobodyIn: Bool {
     problems.isEmpty && policy.keys.isEmpty && policy.issuers.isEmpty && policy.anonymous == nil
   }
@@ -114,7 +114,7 @@ struct AccessReader {
     if let hash = values["sha256"].flatMap({ Self.hexadecimal($0) }), hash.count == Digest.count {
       key.hash = hash
       if policy.keys.contains(where: { $0.hash == hash }) {
-        problem(entry.label(of: "sha256"), "is that of another key", allowed: "each hash once")
+        problem(entry.label(of: "sha256"), "is the hash of another key, too", allowed: "each hash once")
       }
     } else {
       problem(
@@ -128,7 +128,7 @@ struct AccessReader {
       }
     }
     guard policy.keys.count < Self.keyLimit else {
-      return problem(label, "is one too many", allowed: "\(Self.keyLimit) keys")
+      return problem(label, "exceeds the limit", allowed: "at most \(Self.keyLimit) keys")
     }
     if problems.count == before { policy.keys.append(key) }
   }
@@ -153,7 +153,7 @@ struct AccessReader {
     else { return }
     let leeway = number(label, "leeway", values, 0...300)
     guard policy.issuers.count < Self.issuerLimit else {
-      return problem(label, "is one too many", allowed: "\(Self.issuerLimit) issuers")
+      return problem(label, "exceeds the limit", allowed: "at most \(Self.issuerLimit) issuers")
     }
     guard problems.count == before else { return }
     policy.issuers.append(

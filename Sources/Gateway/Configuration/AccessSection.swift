@@ -1,7 +1,7 @@
 import Access
 import MarketData
 
-/// The part `access` of a configuration, or of a file of its own:
+/// The section `access` of a configuration or of a key file:
 ///
 ///     access:
 ///       keys:
@@ -25,10 +25,10 @@ struct AccessSection {
 
   var isEmpty: Bool { places.isEmpty && problems.isEmpty }
 
-  /// Takes the value at a path below `access`.
+  /// Reads the value at a path below `access`.
   /// - Parameters:
-  ///   - key: the whole path, `access.keys.desk-1.connections`. A name may have dots: what a key may have has none.
-  ///   - values: nil if it is no text, number or list.
+  ///   - key: the whole path, `access.keys.desk-1.connections`. An entry's name may contain dots; a field's may not.
+  ///   - values: nil if the value is not a text, a number or a list.
   mutating func read(key: String, values: [String]?, place: String) {
     let path = key.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map(String.init)
     func problem(_ message: String, allowed: String, suggestion: String? = nil) {
@@ -43,7 +43,7 @@ struct AccessSection {
     let isAnonymous = part == "anonymous"
     guard path.count >= (isAnonymous ? 2 : 3), let field = path.last else {
       return problem(
-        "is no map", allowed: isAnonymous ? "fields: channels, symbols, …" : "a name, and below it its fields")
+        "is not a map", allowed: isAnonymous ? "fields: channels, symbols, …" : "a name, and below it its fields")
     }
     guard let values else { return problem("takes one value or a list", allowed: "a text, a number or a list of them") }
     let name = isAnonymous ? "anonymous" : path[1..<(path.count - 1)].joined(separator: ".")
@@ -62,7 +62,7 @@ struct AccessSection {
       let margin = kind == .anonymous ? "  " : "    "
       for entry in members {
         text += "\(margin)\(entry.name):\n"
-        // What may have everything has no field, and needs one to stand in a map.
+        // An entry without rules has no field, but YAML needs one to make it a map.
         let values = entry.values.isEmpty ? ["channels": "*"] : entry.values
         for field in entry.fields {
           guard let value = values[field] else { continue }

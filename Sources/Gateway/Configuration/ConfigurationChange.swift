@@ -1,30 +1,30 @@
 import Access
 import Venues
 
-/// What is different between two configurations, and what of it can take effect while the gateway runs.
+/// The differences between two configurations, and which of them take effect while the gateway runs.
 struct ConfigurationChange {
   struct Item: Equatable {
     let key: String
     let old: String
     let new: String
   }
-  /// What becomes of a connection to a venue.
+  /// What a reload does with a connection to a venue.
   enum FeedStep: Equatable {
     case begin(String)
     case end(String)
-    /// It follows other symbols, or another endpoint.
+    /// Follow other symbols, or use another endpoint.
     case change(String, added: [String], removed: [String])
   }
 
   /// Settings that take effect at once.
   private(set) var applied: [Item] = []
-  /// Settings that the process was started with.
+  /// Settings that take effect when the process starts.
   private(set) var needsRestart: [Item] = []
   private(set) var feeds: [FeedStep] = []
 
   var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty && feeds.isEmpty }
 
-  /// Settings that may change while the gateway runs. All others are used when it starts.
+  /// Settings that take effect while the gateway runs. All others take effect when it starts.
   static let liveKeys: Set<String> = [
     "decks.directory", "topics.schemas", "log-level", "log.format", "log.levels", "log.access", "log.access-per-second",
     "origins",
@@ -44,7 +44,7 @@ struct ConfigurationChange {
       guard item.old != item.new else { continue }
       if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
     }
-    // The gateway would have to close clients without a token, or the reverse.
+    // Taking this over now would close every client without a token.
     if (old.access == nil) != (new.access == nil) {
       needsRestart.append(
         Item(key: "access", old: old.access?.summary ?? "anybody", new: new.access?.summary ?? "anybody"))
@@ -56,7 +56,7 @@ struct ConfigurationChange {
   private mutating func compareFeeds(_ old: GatewayConfiguration, _ new: GatewayConfiguration) {
     let before = old.feedConnections
     let after = new.feedConnections
-    // The symbols of a venue that needs several connections of a kind are split again with every change.
+    // A venue with several connections of a kind splits its symbols anew at every change, so all of them would change.
     let shared = Set((before + after).filter { $0.venue.number > 1 }.map(\.venue.name))
     for venue in shared.sorted() {
       let (was, becomes) = (old.feeds.first { $0.venue == venue }, new.feeds.first { $0.venue == venue })

@@ -3,13 +3,13 @@ import MarketData
 import Transport
 import Venues
 
-/// Feeds, whose keys hold the name of a venue, and the checks across settings.
+/// Reads feeds, whose keys contain the name of a venue, and checks settings against each other.
 extension ConfigurationLoader {
   static let feedFields = ["symbols", "endpoint", "rest-endpoint"]
   static let symbolRule =
     "symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, or selections like *-USD or *-USD:top20, each once"
 
-  /// `feeds.VENUE` (a list of symbols) or `feeds.VENUE.FIELD` of a file.
+  /// Reads `feeds.VENUE` (a list of symbols) or `feeds.VENUE.FIELD` of a file.
   mutating func read(feedKey key: String, values: [String]?, place: String) {
     let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     let field = path.count == 2 ? "symbols" : path[2...].joined(separator: ".")
@@ -28,7 +28,7 @@ extension ConfigurationLoader {
     }
   }
 
-  /// `VENUE=SYM,SYM` of a flag or the environment.
+  /// Reads `VENUE=SYM,SYM` of a flag or the environment.
   mutating func read(feed text: String, name: String, place: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
@@ -43,7 +43,7 @@ extension ConfigurationLoader {
     setSymbols(Self.items([String(parts[1])], separator: ","), of: venue, name: name, place: place)
   }
 
-  /// `VENUE=URL` or `VENUE.rest=URL` of a flag or the environment.
+  /// Reads `VENUE=URL` or `VENUE.rest=URL` of a flag or the environment.
   mutating func read(endpoint text: String, name: String, place: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
@@ -97,7 +97,7 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: name, place: place, message: objection,
-          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway carry the rest"))
+          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway follow the rest"))
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
@@ -120,12 +120,12 @@ extension ConfigurationLoader {
     origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = place
   }
 
-  /// Why a text cannot stand as a selection; nil if it can.
+  /// Why a text is not a valid selection; nil if it is one.
   static func objection(to text: String, limit: Int) -> String? {
     do throws(MarketSelectionError) {
       let selection = try MarketSelection(text)
       guard let rank = selection.rank, rank > limit else { return nil }
-      return "at most \(limit) symbols are carried: write \(selection.narrowed(to: limit))"
+      return "a feed of this venue follows at most \(limit) symbols: write \(selection.narrowed(to: limit))"
     } catch {
       return error.description
     }
@@ -144,7 +144,7 @@ extension ConfigurationLoader {
       || (parts[2].utf8.count == 8 && parts[2].utf8.allSatisfy { (0x30...0x39).contains($0) })
   }
 
-  /// The admitted clients, if the configuration itself names them.
+  /// Checks the admitted clients, if the configuration itself names them.
   private mutating func checkAccess() {
     guard !access.isEmpty else { return }
     if configuration.keysFile != nil {
@@ -165,7 +165,7 @@ extension ConfigurationLoader {
     }
   }
 
-  /// What only shows when everything is read.
+  /// Makes the checks that need the whole configuration.
   mutating func check(needsData: Bool) {
     func place(_ key: String) -> String { origins[key] ?? "default" }
     configuration.feeds = feeds.values.sorted { $0.venue < $1.venue }
@@ -174,7 +174,7 @@ extension ConfigurationLoader {
       if feed.symbols.isEmpty {
         let given = feed.endpoint == nil ? "rest-endpoint" : "endpoint"
         let at = place("feeds.\(feed.venue).\(given)")
-        // The symbols were given and refused: that is reported already.
+        // A problem reported above may be that the symbols were given and rejected.
         if !problems.contains(where: { $0.name == "feeds.\(feed.venue).symbols" || $0.name == "feeds.\(feed.venue)" }) {
           problems.append(
             ConfigurationProblem(
@@ -192,7 +192,7 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: "ready-feeds", place: place("ready-feeds"),
-          message: "\(configuration.readyFeeds) is more than there are feeds, so the gateway would never be ready",
+          message: "\(configuration.readyFeeds) is more than the number of feeds: the gateway would never be ready",
           allowed: "0…\(count)"))
     }
     var named: [(key: String, path: String)] = []
@@ -212,7 +212,7 @@ extension ConfigurationLoader {
       problems.append(
         ConfigurationProblem(
           name: "record", place: place("record"), message: "\"\(path)\" cannot be written: \(reason)",
-          allowed: "a file in a folder that is there, or a folder with / at its end"))
+          allowed: "a file in an existing folder, or a folder with / at its end"))
     }
     checkAccess()
     checkTLS()
@@ -230,7 +230,7 @@ extension ConfigurationLoader {
         ConfigurationProblem(
           name: "demo", place: place("demo"),
           message:
-            "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would stand in their place",
+            "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would replace theirs",
           allowed: "one of them"))
     }
     if configuration.listen == configuration.internalListen, configuration.listen.port != 0 {

@@ -1,6 +1,6 @@
 import Transport
 
-/// Certificates: whether the settings fit each other and the files can be used.
+/// Checks that the certificate settings fit each other and that their files can be used.
 extension ConfigurationLoader {
   /// The files of the `tls` settings, by key.
   var tlsFiles: [(key: String, path: String)] {
@@ -18,9 +18,9 @@ extension ConfigurationLoader {
       problems.append(ConfigurationProblem(name: name, place: place(key), message: message, allowed: allowed))
     }
     if tls.keys.isEmpty, !tls.certificates.isEmpty {
-      add("tls.key", at: "tls.certificate", "is missing beside tls.certificate", allowed: "both or none")
+      add("tls.key", at: "tls.certificate", "is missing beside tls.certificate", allowed: "both or neither")
     } else if tls.certificates.isEmpty, !tls.keys.isEmpty {
-      add("tls.certificate", at: "tls.key", "is missing beside tls.key", allowed: "both or none")
+      add("tls.certificate", at: "tls.key", "is missing beside tls.key", allowed: "both or neither")
     } else if tls.certificates.count != tls.keys.count {
       add(
         "tls.key", at: "tls.key", "names \(tls.keys.count) files for \(tls.certificates.count) certificates",

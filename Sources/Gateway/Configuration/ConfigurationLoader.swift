@@ -8,11 +8,11 @@ import Synchronization
 import Transport
 import Venues
 
-/// A flag of the command line that sets something.
+/// A command-line flag that sets a setting.
 package struct ConfigurationFlag: Sendable, Equatable {
   /// As it was typed: `--listen`.
   package let name: String
-  /// The key that it sets: `listen`; `feeds` and `endpoints` for the two that name a venue.
+  /// The key that it sets: `listen`. Two name a venue: `feeds` and `endpoints`.
   package let key: String
   package let values: [String]
 
@@ -45,14 +45,14 @@ package struct LoadedConfiguration: Sendable {
   }
 }
 
-/// Reads and checks a configuration: file, then environment, then flags; the later wins. Every value of every layer is
-/// checked, also one that a later layer replaces, and all problems are reported together.
+/// Reads and checks a configuration: file, then environment, then flags; the later one wins. Checks every value of
+/// every layer, even one that a later layer replaces, and reports all problems together.
 package struct ConfigurationLoader: Sendable {
-  /// A venue, as the loader knows it: its name and the largest number of symbols of one feed.
+  /// What the loader knows of a venue: its name, and which symbols one feed of it can follow.
   package struct VenueRule: Sendable {
     package let name: String
     package let symbolLimit: Int
-    /// Why symbols within that limit still cannot be followed.
+    /// Why the venue cannot follow these symbols although they are within the limit; nil if it can.
     package let objection: @Sendable (_ symbols: [String]) -> String?
     package init(
       name: String, symbolLimit: Int, objection: @escaping @Sendable (_ symbols: [String]) -> String? = { _ in nil }
@@ -66,9 +66,9 @@ package struct ConfigurationLoader: Sendable {
     }
   }
 
-  /// Bytes of a configuration file.
+  /// The largest configuration file, bytes.
   package static let fileLimit = 1 << 20
-  /// Variables with the prefix that are read elsewhere.
+  /// Variables with the prefix `TIDEGATE_` that other parts read.
   static let otherVariables: Set<String> = [
     "TIDEGATE_BENCHMARKS", "TIDEGATE_RECORDINGS", "TIDEGATE_CONFIG", "TIDEGATE_TOKEN",
   ]
@@ -82,9 +82,9 @@ package struct ConfigurationLoader: Sendable {
   var origins: [String: String] = [:]
   var feeds: [String: GatewayConfiguration.Feed] = [:]
   var access = AccessSection()
-  /// Of the file that `access` stands in.
+  /// The file that contains `access`.
   var accessPath = ""
-  /// Whether nothing else than `access` may stand in the file: it is a key file.
+  /// Whether the file is a key file, which may contain `access` and nothing else.
   var readsAccessAlone = false
 
   /// - Parameters:
@@ -93,7 +93,7 @@ package struct ConfigurationLoader: Sendable {
   ///   - needsData: whether a configuration without feeds, demo and replay is a problem.
   ///   - venues: what `feeds` may name.
   ///   - isReadable: whether a file named in the configuration can be read.
-  ///   - tlsProblems: what is wrong with the certificates, keys and roots that are named.
+  ///   - tlsProblems: finds what is wrong with the named certificates, keys and roots.
   package static func load(
     file: String?, environment: [String: String] = [:], flags: [ConfigurationFlag] = [], needsData: Bool = true,
     venues: [VenueRule] = VenueRegistry.venues.map { VenueRule($0) },
@@ -111,9 +111,9 @@ package struct ConfigurationLoader: Sendable {
     return LoadedConfiguration(configuration: loader.configuration, entries: loader.entries())
   }
 
-  /// What is wrong with paths, in words.
+  /// Checks of paths and folders, whose answers are texts for people.
   struct FileChecks: Sendable {
-    /// Why a file cannot be read, if that can be said.
+    /// Why a file cannot be read; nil if the reason is unknown.
     var reading: @Sendable (String) -> String? = { _ in nil }
     /// Why nothing can be recorded at a path; nil if it can.
     var recording: @Sendable (String) -> String? = { _ in nil }
@@ -147,7 +147,7 @@ package struct ConfigurationLoader: Sendable {
     }
     let suffix = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
     guard ["yaml", "yml", "json"].contains(suffix) else {
-      problems.append(problem("cannot tell the format", allowed: "a file that ends in .yaml, .yml or .json"))
+      problems.append(problem("its name does not say its format", allowed: "a file that ends in .yaml, .yml or .json"))
       return
     }
     guard let data = FileManager.default.contents(atPath: path) else {
@@ -162,7 +162,7 @@ package struct ConfigurationLoader: Sendable {
     read(contents: [UInt8](data), isJSON: suffix == "json", name: path)
   }
 
-  /// Reads the text of a file. The parsers show every key to their secrets specifier; that is how unknown ones are
+  /// Reads the text of a file. The parsers pass every key to their secrets specifier, which is how unknown keys are
   /// found.
   mutating func read(contents: [UInt8], isJSON: Bool, name: String) {
     if findMistakes(in: contents, isJSON: isJSON, name: name) { return }
@@ -201,7 +201,7 @@ package struct ConfigurationLoader: Sendable {
       } else if readsAccessAlone {
         problems.append(
           ConfigurationProblem(
-            name: key, place: place, message: "does not belong into a key file", allowed: "the map access"))
+            name: key, place: place, message: "does not belong in a key file", allowed: "the map access"))
       } else if key.hasPrefix("feeds.") {
         read(feedKey: key, values: values, place: place)
       } else if let setting = Setting.byKey[key] {
@@ -215,7 +215,7 @@ package struct ConfigurationLoader: Sendable {
     }
   }
 
-  /// Reports what is known to go wrong in YAML; true if there is any, then a parser has nothing to add.
+  /// Reports mistakes that a parser would accept or explain badly. True if there are any: then the parser is not asked.
   private mutating func findMistakes(in contents: [UInt8], isJSON: Bool, name: String) -> Bool {
     let mistakes =
       isJSON ? JSONMistakes(contents).found : YAMLMistakes(String(decoding: contents, as: UTF8.self)).found
@@ -275,7 +275,7 @@ package struct ConfigurationLoader: Sendable {
     }
   }
 
-  /// The value at a path as texts: one, or the elements of a list. Nil if it is neither.
+  /// The value at a path as texts: one for a scalar, one for each element of a list. Nil for anything else.
   static func values(of path: [String], in snapshot: any ConfigSnapshot, isBool: Bool = false) -> [String]? {
     let key = AbsoluteConfigKey(path)
     let scalars: [ConfigType] = isBool ? [.string, .bool, .int, .double] : [.string, .int, .double, .bool]
@@ -296,7 +296,7 @@ package struct ConfigurationLoader: Sendable {
     return nil
   }
 
-  /// What stands between separators, trimmed, without empty pieces.
+  /// The texts between separators, trimmed, without empty ones.
   static func items(_ values: [String]?, separator: Character) -> [String] {
     (values ?? []).flatMap { $0.split(separator: separator) }.map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty }
@@ -340,7 +340,7 @@ package struct ConfigurationLoader: Sendable {
   }
 }
 
-/// The keys that a parser came across.
+/// The keys that a parser has found.
 private final class SeenKeys: Sendable {
   private let names = Mutex<Set<String>>([])
   func insert(_ key: String) { names.withLock { _ = $0.insert(key) } }

@@ -9,7 +9,7 @@ package struct EndpointURL: Sendable, Equatable {
   /// Path and query, at least `/`.
   package var target: String
 
-  /// Whether the connection is under TLS.
+  /// Whether the connection uses TLS.
   package var isSecure: Bool { scheme == .wss || scheme == .https }
 
   /// The value of a `Host` field: the host, IPv6 in brackets, and the port unless it is the scheme's own.

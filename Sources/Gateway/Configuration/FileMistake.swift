@@ -1,4 +1,4 @@
-/// A mistake in the text of a configuration file that its parser does not report, or reports in its own terms.
+/// A mistake in the text of a configuration file that its parser accepts, or reports in terms that do not help.
 struct FileMistake: Equatable {
   /// The key, or the text that is wrong.
   let name: String
@@ -9,6 +9,6 @@ struct FileMistake: Equatable {
 
   /// A key that one map has twice: parsers take the last value and say nothing.
   static func repeated(_ key: String, lines: [Int]) -> FileMistake {
-    FileMistake(name: key, lines: lines, message: "is there twice", allowed: "once: put both values in one place")
+    FileMistake(name: key, lines: lines, message: "appears twice", allowed: "once: put both values in one place")
   }
 }

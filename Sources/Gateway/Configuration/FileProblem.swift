@@ -1,17 +1,16 @@
 import Foundation
 
-/// What is wrong with a path of the configuration, in words.
+/// Says in words what is wrong with a path of the configuration.
 enum FileProblem {
-  /// Why a file cannot be read: which of its folders is not there, for one; nil if nothing is wrong with the path
-  /// itself.
+  /// Why a file cannot be read, for example because its folder does not exist; nil if nothing is wrong with the path.
   static func reading(_ path: String) -> String? {
     if let reason = missingFolder(of: path) { return reason }
-    guard FileManager.default.fileExists(atPath: path) else { return "there is no such file" }
+    guard FileManager.default.fileExists(atPath: path) else { return "the file does not exist" }
     return FileManager.default.isReadableFile(atPath: path) ? nil : "this user may not read it"
   }
 
-  /// Why nothing can be recorded there; nil if it can. A folder (its path ends in `/`) is made with all that are above
-  /// it.
+  /// Why the gateway cannot record there; nil if it can. It creates a folder (a path that ends in `/`) with its
+  /// parents.
   static func recording(_ path: String) -> String? {
     if !path.hasSuffix("/") {
       if let reason = missingFolder(of: path) { return reason }
@@ -28,25 +27,24 @@ enum FileProblem {
     return writing(into: ancestor.isEmpty ? "/" : ancestor)
   }
 
-  /// Whether others than its owner and group may write a file, or what a link points to: links themselves are open to
-  /// all.
+  /// Whether anyone may write the file. Follows a link: the mode of the link itself lets everybody write.
   static func isWritableByAll(_ path: String) -> Bool {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
     return mode.map { $0.intValue & 0o002 != 0 } ?? false
   }
 
-  /// The problem of such a file if it decides about access.
+  /// The problem to report if such a file decides about access.
   static func writableByAll(_ path: String, name: String) -> ConfigurationProblem {
     ConfigurationProblem(
-      name: name, place: "file \(path)", message: "can be written by everybody on this machine",
+      name: name, place: "file \(path)", message: "can be written by every user of this machine",
       allowed: "a file that its owner alone may write: chmod go-w \(path)")
   }
 
   private static func writing(into folder: String) -> String? {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      return "\(folder) is no folder"
+      return "\(folder) is not a folder"
     }
     return FileManager.default.isWritableFile(atPath: folder)
       ? nil : "this user may not write into the folder \(folder)"
@@ -56,7 +54,7 @@ enum FileProblem {
     let folder = folder(of: path)
     var isFolder: ObjCBool = false
     let exists = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder)
-    return exists && isFolder.boolValue ? nil : "there is no folder \(folder)"
+    return exists && isFolder.boolValue ? nil : "the folder \(folder) does not exist"
   }
 
   /// The folder that a path is in; `.` for a bare name.

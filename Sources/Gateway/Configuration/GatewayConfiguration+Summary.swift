@@ -1,13 +1,14 @@
 import Transport
 
 extension GatewayConfiguration {
-  /// Every setting with its value, then every feed's symbols. Secrets are in files; this has only the paths.
+  /// Every setting with its value, then every feed's symbols. Contains no secrets, only the paths of their files.
   var shown: [(key: String, value: String)] {
     Setting.all.map { ($0.key, $0.show(self)) }
       + feeds.map { ("feeds.\($0.venue).symbols", $0.symbols.joined(separator: ",")) }
   }
 
-  /// What it serves, and where, in one line: `2 symbols of kraken, 1 of coinbase, for clients on 127.0.0.1:8080`.
+  /// What the gateway serves, and where, in one line: `2 symbols of kraken, 1 of coinbase, for clients on
+  /// 127.0.0.1:8080`.
   package var summary: String {
     var data = feeds.map { feed in
       let count = feed.symbols.count

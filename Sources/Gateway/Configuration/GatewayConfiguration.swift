@@ -34,13 +34,13 @@ package struct GatewayConfiguration: Sendable, Equatable {
       self.restEndpoint = restEndpoint
     }
 
-    /// The same in the words of a feed handler.
+    /// The same as the feed engine's value.
     package var feedConfiguration: FeedConfiguration {
       FeedConfiguration(symbols: symbols, endpoint: endpoint, restEndpoint: restEndpoint)
     }
   }
 
-  /// The connections of all feeds, in order: one each, or one for each of a venue's parts that a feed has symbols of.
+  /// The connections of all feeds, in order: one for each feed, or one for each part of a venue that has symbols of it.
   package var feedConnections: [(venue: Venue, configuration: FeedConfiguration)] {
     feeds.flatMap { feed in
       VenueRegistry.venue(named: feed.venue)?.connections(for: feed.feedConfiguration) ?? []
@@ -49,7 +49,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
 
   /// The TLS settings of `wss` and `https`; without a certificate the port serves without TLS.
   package struct TLSSettings: Sendable, Equatable {
-    /// PEM files of chains, leaf first. The name that a client asks for decides (SNI); the first serves all others.
+    /// PEM files of chains, leaf first. The gateway picks one by the name that the client asks for (SNI); the first one
+    /// serves all other names.
     package var certificates: [String] = []
     /// The keys of these, in the same order, without passphrases.
     package var keys: [String] = []
@@ -58,16 +59,17 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var clientAuthentication = TLSClientAuthentication.none
     /// The longest a handshake may take, s, 1…60.
     package var handshakeSeconds = 10
-    /// Handshakes under way at a time, 1…100,000; while it is reached, connections wait to be accepted.
+    /// Handshakes under way at a time, 1…100,000. At the limit, new connections wait to be accepted.
     package var handshakes = 1_000
     /// Tickets to resume with after a full handshake, 0…2.
     package var tickets = 1
-    /// How long a key seals tickets, s, 60…302,400; it opens them as long again (RFC 8446 §4.6.1: a week at most).
+    /// How long a key encrypts new tickets, s, 60…302,400. It decrypts them as long again (RFC 8446 §4.6.1: a week
+    /// at most).
     package var ticketKeySeconds = 43_200
     package init() {}
   }
 
-  /// What all clients together, or one of them, may use.
+  /// The limits of one client, of one address, and of all clients together.
   package struct Limits: Sendable, Equatable {
     /// Client connections at a time, 1…1,000,000.
     package var clients = 10_000
@@ -77,11 +79,11 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var connectionsPerSecondPerAddress = 100
     /// WebSocket handshakes of all clients per second, and the burst, 1…100,000.
     package var handshakesPerSecond = 2_000
-    /// Those of one address, 1…100,000.
+    /// WebSocket handshakes of one address per second, and the burst, 1…100,000.
     package var handshakesPerSecondPerAddress = 50
     /// HTTP requests of one connection per second, and the burst, 1…100,000.
     package var httpRequestsPerSecond = 100
-    /// Those of one address, 1…100,000.
+    /// HTTP requests of one address per second, and the burst, 1…100,000.
     package var httpRequestsPerSecondPerAddress = 500
     /// Subscriptions of one client, 1…100,000.
     package var subscriptions = 1_000
@@ -93,12 +95,12 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var queuedBytes = 1 << 20
     /// Time without progress after which a client with queued bytes is closed with 4108, 1…600 s.
     package var stallSeconds = 60
-    /// Unsent bytes of all clients together above which those with the most are closed with 4108 and new ones refused,
-    /// 1 MiB…64 GiB.
+    /// Unsent bytes of all clients together, 1 MiB…64 GiB. Above it, the gateway closes the clients with the most
+    /// with 4108 and refuses new ones.
     package var totalQueuedBytes = 256 << 20
     package init() {}
 
-    /// Those of each client, in the hub's words.
+    /// The limits of each client, as the hub takes them.
     var ofClients: ClientLimits {
       var limits = ClientLimits()
       limits.clients = clients
@@ -126,9 +128,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
 
   /// permessage-deflate on the client port (RFC 7692).
   package struct Compression: Sendable, Equatable {
-    /// Whether it is agreed on with clients that offer it.
+    /// Whether the gateway accepts it from clients that offer it.
     package var enabled = true
-    /// Bytes of payload from which a message is compressed, 64…1,048,576. A message is compressed once for all its
+    /// The smallest payload that is compressed, bytes, 64…1,048,576. A message is compressed once for all its
     /// clients.
     package var thresholdBytes = 512
     /// 1 (fast)…9 (small).
@@ -139,10 +141,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package init() {}
   }
 
-  /// The log, beside its level.
+  /// The settings of the log, except its level.
   package struct LogSettings: Sendable, Equatable {
     package var format = LogFormat.logfmt
-    /// Levels of parts that have another one than the rest.
+    /// Levels of the parts that differ from `logLevel`.
     package var levels: [LogComponent: Logger.Level] = [:]
     var access = AccessLog.Settings()
     package init() {}
@@ -151,27 +153,27 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// The levels of all parts of the log.
   package var logLevels: LogLevels { LogLevels(standard: logLevel, byComponent: logs.levels) }
 
-  /// What is kept for charts and the next start.
+  /// What the gateway stores for charts and for its next start.
   package struct DataSettings: Sendable, Equatable {
     /// The folder; nil: nothing is kept.
     package var directory: String?
-    /// Days that candles are kept, 1…36,500, by their length; 0: for ever.
+    /// Days that candles of each length are kept, 1…36,500; 0: for ever.
     package var keepMinutes = 30
     package var keepQuarters = 366
     package var keepHours = 0
     package var keepDays = 0
-    /// Whether venues are asked for candles that are missing.
+    /// Whether the gateway requests missing candles from venues.
     package var backfill = true
     package init() {}
 
-    /// The same in the store's words.
+    /// The same, as the store takes it.
     package var retention: Retention {
       func span(_ days: Int) -> Int64? { days == 0 ? nil : Int64(days) * Microseconds.day }
       return Retention(
         minute: span(keepMinutes), quarter: span(keepQuarters), hour: span(keepHours), day: span(keepDays))
     }
 
-    /// Where services and people keep such data: `STATE_DIRECTORY` (systemd), `XDG_STATE_HOME`, `~/.local/state`.
+    /// The default folder: `STATE_DIRECTORY` (systemd), `XDG_STATE_HOME`, `~/.local/state`.
     package static func usualDirectory(_ environment: [String: String]) -> String? {
       func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
       if let folders = value("STATE_DIRECTORY") { return folders.split(separator: ":").first.map(String.init) }
@@ -180,15 +182,15 @@ package struct GatewayConfiguration: Sendable, Equatable {
     }
   }
 
-  /// Where clients connect.
+  /// The address that clients connect to.
   package var listen = SocketAddress(host: "127.0.0.1", port: 8080)
-  /// Where metrics and health are served.
+  /// The address of metrics and health.
   package var internalListen = SocketAddress(host: "127.0.0.1", port: 9090)
-  /// Names that the internal port is called by, beside its addresses and localhost; `*` for any.
+  /// Host names that the internal port answers to, beside its addresses and localhost; `*` for any.
   package var internalHosts: [String] = []
-  /// Whether another gateway of the same user may have the same two addresses, too.
+  /// Whether another gateway of the same user may listen on the same two addresses.
   package var reusePort = false
-  /// Whether the client port has the console's pages at `/`; `tidegate.js` is there in any case.
+  /// Whether the client port serves the console at `/`. It serves `tidegate.js` in any case.
   package var console = true
   /// Event loops, 1…64; the number of cores by default.
   package var loops = min(64, max(1, ProcessInfo.processInfo.activeProcessorCount))
@@ -197,13 +199,14 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// PEM file of the roots to trust for `wss` and `https` endpoints instead of the system's.
   package var caFile: String?
   package var tlsSettings = TLSSettings()
-  /// The key file with the admitted clients; nil: every client.
+  /// The key file with the admitted clients; nil: `access` decides.
   package var keysFile: String?
-  /// The admitted clients, if the configuration itself names them; nil: every client, or those of the key file.
+  /// The admitted clients, if the configuration itself names them; nil: those of the key file, or every client without
+  /// one.
   package var access: AccessPolicy?
-  /// A file with the token that operators show on the internal port; the administration is closed if nil.
+  /// A file with the token that operators send on the internal port; nil: the administration is closed.
   package var adminTokenFile: String?
-  /// Follow simulated venues inside this process.
+  /// Whether to follow simulated venues inside this process.
   package var demo = false
   /// Seed of the demo's market.
   package var seed: UInt64 = 1
@@ -213,19 +216,19 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var replay: [String] = []
   package var speed = ReplaySpeed.recorded
   package var limits = Limits()
-  /// The pace that HTTP clients must keep.
+  /// The limits of an HTTP connection: times, pace and number of requests.
   package var http = HTTPConnectionLimits()
   package var compression = Compression()
   package var data = DataSettings()
-  /// How many rules there may be.
+  /// How many rules and webhooks clients may create.
   package var alerts = AlertDesk.Limits()
-  /// How many portfolios there may be.
+  /// How many portfolios clients may create.
   package var portfolios = PortfolioDesk.Limits()
   /// The decks of cards.
   package var decks = DeckSettings()
-  /// What documents of topics must be.
+  /// The schemas that documents of topics must satisfy.
   package var topics = TopicSettings()
-  /// What webhooks may be sent to beside the public Internet.
+  /// Networks that webhooks may be sent to, beside the public Internet.
   package var webhookNetworks: [IPNetwork] = []
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.
   package var readyFeeds = 1
@@ -236,18 +239,18 @@ package struct GatewayConfiguration: Sendable, Equatable {
   /// The longest wait between attempts to reach a venue, s, 1…600; each wait is drawn from 0 to a ceiling that doubles
   /// up to it.
   package var reconnectLimitSeconds = 30
-  /// How long clients are sent away before the gateway ends, s, 0…3600; 0: all at once.
+  /// Over how long the gateway closes its clients before it ends, s, 0…3600; 0: all at once.
   package var drainSeconds = 15
   /// How long the next process of an upgrade waits for its feeds, s, 1…600.
   package var upgradeWarmSeconds = 30
-  /// Over how long clients are sent to it, s, 0…3600; longer where that would be more than half of the handshakes that
-  /// a second allows.
+  /// Over how long an upgrade sends the clients to the next process, s, 0…3600. It takes longer if the clients would
+  /// use more than half of `limits.handshakes-per-second`.
   package var upgradeDrainSeconds = 3
-  /// `Origin` values that browsers may come from, compared exactly; any if empty.
+  /// `Origin` values of pages that may connect, compared exactly; empty: any.
   package var origins: [String] = []
   /// Proxies whose reports of client addresses are trusted.
   package var trustedProxies: [IPNetwork] = []
-  /// The header that they write it in.
+  /// The header field that they report it in.
   var proxyHeader = TrustedProxies.Header.xForwardedFor
   /// This gateway's name in `welcome` and metrics; the host's name by default.
   package var node = GatewayConfiguration.hostName
@@ -255,7 +258,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var logs = LogSettings()
   /// A folder (ends in `/`) or file that every received message is recorded to.
   package var record: String?
-  /// How the files of recordings are dealt with.
+  /// When recordings are rotated, synced and deleted.
   package var recording = RecordingPolicy()
 
   package init() {}

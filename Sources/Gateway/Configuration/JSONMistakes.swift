@@ -1,9 +1,9 @@
 import Bytes
 
-/// Keys that a JSON file has twice, which RFC 8259 section 4 leaves to the reader: a parser takes the last value and
-/// says nothing.
+/// Finds keys that a JSON file has twice. RFC 8259 section 4 leaves their meaning open: a parser takes the last value
+/// and says nothing.
 ///
-/// A text that is not JSON has no mistakes here: the parser reports it.
+/// It reports nothing for a text that is not JSON: the parser reports that.
 struct JSONMistakes {
   private(set) var found: [FileMistake] = []
   private let contents: [UInt8]

@@ -3,26 +3,26 @@ import Configuration
 import Foundation
 import MarketData
 
-/// A file of the admitted clients, separate from the configuration, so that hashes and secrets may have other owners.
-/// Its part `access` is that of a configuration (`AccessSection`).
+/// A file of the admitted clients, separate from the configuration, so that hashes and secrets may belong to another
+/// owner. It contains the section `access` (`AccessSection`).
 ///
-/// Files of other names have lines. This is the older form, which this version still reads: words with spaces between,
-/// `#` before a comment.
+/// A file that does not end in `.yaml`, `.yml` or `.json` has the older form, which this version still reads: lines of
+/// words between spaces, and comments after `#`.
 ///
 ///     key desk-1 sha256=9f86d0…0a08 channels=trades,book symbols=kraken:*,*:BTC-USD connections=5 expires=2027-01-01
 ///     jwt auth-a alg=ES256 public-key=auth-a.pem kid=2026-07 iss=https://auth.example aud=tidegate symbols=kraken:*
 ///     jwt local alg=HS256 secret-file=local.secret
 ///     anonymous channels=status,pulse symbols=*:BTC-USD
 package struct KeyFile {
-  /// Bytes of a key file.
+  /// The largest key file, bytes.
   static let sizeLimit = 1 << 20
 
-  /// Whether the file at a path is one of lines, by its name.
+  /// Whether a file has the older form, by its name.
   package static func hasLines(_ path: String) -> Bool {
     !["yaml", "yml", "json"].contains((path as NSString).pathExtension.lowercased())
   }
 
-  /// Reads the file and those that it names.
+  /// Reads the key file and the files that it names.
   static func load(_ path: String) throws(ConfigurationProblems) -> AccessPolicy {
     var exposed: [String] = []
     let read: (String) -> [UInt8]? = { path in
@@ -67,7 +67,7 @@ package struct KeyFile {
     guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     guard !reader.letsNobodyIn else {
       throw problem(
-        path, "lets nobody in",
+        path, "admits nobody",
         allowed: "at least one of access.keys, access.issuers and access.anonymous; "
           + "`tidegate key` makes a key")
     }
@@ -79,7 +79,7 @@ package struct KeyFile {
       problems: [ConfigurationProblem(name: "keys-file", place: "file \(path)", message: message, allowed: allowed)])
   }
 
-  /// A key file of lines, as YAML.
+  /// Converts a key file of the older form to YAML.
   package static func converted(_ path: String) throws(ConfigurationProblems) -> String {
     _ = try load(path)
     var entries: [AccessEntry] = []
@@ -93,7 +93,7 @@ package struct KeyFile {
 
   // MARK: Lines
 
-  /// The words of each line that has any.
+  /// The words of each line that is not empty.
   private static func words(_ text: String) -> [(number: Int, words: [String])] {
     // By bytes: to Swift, a carriage return and a line feed are one character.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated().compactMap { index, bytes in
@@ -103,7 +103,7 @@ package struct KeyFile {
     }
   }
 
-  /// The entry of a line; nil, with a problem, if it begins with no word that a line may begin with.
+  /// The entry of a line; nil, with a problem, if its first word is unknown.
   private static func entry(
     _ words: [String], _ place: String, _ problems: inout [ConfigurationProblem]
   ) -> AccessEntry? {
@@ -116,7 +116,7 @@ package struct KeyFile {
     return nil
   }
 
-  /// An entry of words: a name, and fields with their values.
+  /// Makes an entry of words: a name, and fields with their values.
   static func entry(_ kind: AccessEntry.Kind, _ words: ArraySlice<String>, _ place: String) -> AccessEntry {
     var words = words
     let name = kind == .anonymous ? kind.rawValue : words.popFirst() ?? ""

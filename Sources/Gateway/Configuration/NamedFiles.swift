@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a folder of which each file `NAME.json` is something of that name.
+/// Reads a folder in which each file `NAME.json` defines the item of that name.
 struct NamedFiles {
   /// What is wrong in a file.
   struct Mistake: Error {
@@ -16,14 +16,14 @@ struct NamedFiles {
 
   /// The setting that names the folder.
   let setting: String
-  /// For people: `a deck`.
+  /// What a file defines, for messages: `a deck`.
   let what: String
-  /// Files of a folder, and bytes of each.
+  /// The most files in the folder, and the most bytes of each.
   let count: Int
   let bytes: Int
   let isName: (String) -> Bool
 
-  /// All of a folder, by name. Blocks on the disk.
+  /// Reads all files of a folder, by name. Blocks on the disk.
   /// - Throws: every problem of every file, each with its place.
   func load<Value>(
     _ folder: String, _ read: (_ name: String, _ bytes: [UInt8]) throws(Mistakes) -> Value
@@ -69,13 +69,13 @@ struct NamedFiles {
     }
     guard isName(name) else {
       throw mistake(
-        "\"\(name)\" is no name of \(what)", allowed: "1 to 64 letters of a-z 0-9 . _ - before .json")
+        "\"\(name)\" is not a valid name of \(what)", allowed: "1 to 64 letters of a-z 0-9 . _ - before .json")
     }
     // A file over the limit is not read at all; a pipe would never end.
     let attributes = try? FileManager.default.attributesOfItem(
       atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
     guard attributes?[.type] as? FileAttributeType == .typeRegular else {
-      throw mistake("is no file", allowed: "a readable file")
+      throw mistake("is not a regular file", allowed: "a readable file")
     }
     if let size = attributes?[.size] as? NSNumber, size.intValue > bytes {
       throw mistake("has \(size.intValue) bytes", allowed: "at most \(bytes)")

@@ -1,13 +1,13 @@
 import Access
 import Transport
 
-/// A new API key: 256 random bits after a prefix, by which scanners for leaked secrets can recognise it.
+/// A new API key: 256 random bits after a prefix by which scanners for leaked secrets recognise it.
 package struct NewKey: Sendable {
   /// What the client sends: `tg_` and 43 characters.
   package let text: String
   private let entry: AccessEntry
 
-  /// - Parameter fields: its rules: `symbols=kraken:*`.
+  /// - Parameter fields: the key's rules: `symbols=kraken:*`.
   /// - Throws: the mistake in the name or the fields.
   package init(name: String, fields: [String] = []) throws(ConfigurationProblems) {
     text = "tg_" + Base64URL.encode(SystemRandom.bytes(32))
@@ -21,6 +21,6 @@ package struct NewKey: Sendable {
     self.entry = entry
   }
 
-  /// What lets keys in: the part `access` of a configuration, or of a key file, in YAML.
+  /// The section `access` that admits the keys, for a configuration or a key file, in YAML.
   package static func section(of keys: [NewKey]) -> String { AccessSection.text(of: keys.map(\.entry)) }
 }

@@ -3,18 +3,17 @@ import Logging
 import Recordings
 import Transport
 
-/// One key of the configuration: how it is named, checked, set and shown. The table of them is the reference of what
-/// exists.
+/// One key of the configuration: its name, its check, how it is set and shown. `all` is the reference of the keys.
 struct Setting: Sendable {
   /// Its path in a file: `limits.requests-per-second`.
   let key: String
-  /// What may be given, for errors.
+  /// The allowed values, for error messages.
   let allowed: String
   /// Whether it takes a list (in a file) or values between commas (in the environment).
   var isList = false
   /// Whether it is true or false; on some platforms a JSON parser reads `true` as the number 1, too.
   var isBool = false
-  /// Sets it; false if the value is refused.
+  /// Sets the value; false if it is not allowed.
   let set: @Sendable (inout GatewayConfiguration, [String]) -> Bool
   /// The effective value as text.
   let show: @Sendable (GatewayConfiguration) -> String

@@ -1,8 +1,8 @@
-/// Mistakes of a YAML file that a parser reports in its own terms, or not at all, found in the text: keys that are
-/// there twice, a `*` without quotation marks, which YAML takes for a reference, and tabs as indentation.
+/// Finds mistakes in the text of a YAML file that a parser accepts or reports in terms that do not help: keys that
+/// appear twice, a `*` without quotation marks, which YAML takes for a reference, and tabs as indentation.
 ///
-/// It reads lines, for the files that a configuration is: maps in block style with plain values and lists. What it does
-/// not know it leaves to the parser.
+/// It reads the lines of a usual configuration: maps in block style with plain values and lists. It leaves everything
+/// else to the parser.
 struct YAMLMistakes {
   private(set) var found: [FileMistake] = []
 
@@ -12,11 +12,11 @@ struct YAMLMistakes {
     let path: String
     /// Keys so far, and their lines.
     var keys: [String: Int] = [:]
-    /// The last of them: the map below it is its.
+    /// The last key: a deeper map belongs to it.
     var last = ""
   }
   private var levels: [Level] = []
-  /// Lines that are indented more belong to a block of text.
+  /// The indentation of a block of text: lines that are indented more belong to it.
   private var textIndentation: Int?
   private let anchors: Set<Substring>
 
@@ -119,8 +119,7 @@ struct YAMLMistakes {
     return (String(key), rest.drop { $0 == " " })
   }
 
-  /// The first word of each value, where it has no quotation marks: of the text, and of each element in brackets or
-  /// braces.
+  /// The first word of each value without quotation marks: of the text, and of each element in brackets or braces.
   private static func unquotedWords(_ text: Substring) -> [Substring] {
     var words: [Substring] = []
     var start: Substring.Index?
@@ -150,7 +149,7 @@ struct YAMLMistakes {
     return words
   }
 
-  /// Without what follows a ` #` outside of quotation marks.
+  /// The line without what follows a ` #` outside of quotation marks.
   private static func withoutComment(_ line: Substring) -> Substring {
     var quote: Character?
     var previous: Character = " "

@@ -6,7 +6,7 @@ import PubSub
 /// The documents of decks with subscribers: one for each deck and zone a day, and another if a reload changes it. Each
 /// call passes the time.
 struct DeckBoard {
-  /// The card of a deck in a zone at a moment; nil where the deck is gone.
+  /// The card of a deck in a zone at a moment; nil if the deck no longer exists.
   typealias Reading = (_ deck: String, _ zone: String, _ now: Timestamp) -> DeckDay?
 
   private struct Shown {
@@ -17,7 +17,7 @@ struct DeckBoard {
   }
 
   private var shown: [StreamDocumentName: Shown] = [:]
-  /// The span in which none of them turns.
+  /// The span in which no document changes its card.
   private var quiet = (from: Timestamp.distantPast, until: Timestamp.distantFuture)
 
   /// Adds a subscribed document; the next `advance` shows it.
@@ -32,7 +32,7 @@ struct DeckBoard {
     findQuiet()
   }
 
-  /// The decks are others now, or have other cards: all are looked at with the next `advance`.
+  /// Call when decks were added, removed or changed: the next `advance` checks all documents.
   mutating func decksChanged() { quiet.from = .distantFuture }
 
   /// Publishes new documents: those with new subscribers, those whose day has ended, and those whose deck has changed.

@@ -40,7 +40,7 @@ final class DeckDesk: Sendable {
     Dictionary(decks.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  /// What a deck shows in a zone at a moment.
+  /// The card that a deck shows in a zone at a moment.
   func today(_ name: String, zone: String, now: Timestamp) -> Result<DeckDay, ProtocolError> {
     guard let deck = decks.withLock({ $0[name] }) else { return .failure(unknown(name)) }
     guard let rules = zones.rules(zone) else { return .failure(unknownZone(zone)) }
@@ -72,7 +72,7 @@ final class DeckDesk: Sendable {
 
   private func unknownZone(_ zone: String) -> ProtocolError {
     ProtocolError(
-      .outOfRange, "`zone` is none that is known: `\(zone.prefix(64))`",
+      .outOfRange, "`zone` does not name a known time zone: `\(zone.prefix(64))`",
       hint: "a name of the IANA database: Europe/Berlin, America/New_York, UTC")
   }
 }

@@ -2,19 +2,19 @@ import Decks
 import Logging
 import Transport
 
-/// Where decks are, and those that were read there with the rest of the configuration.
+/// The folder of decks, and the decks that were read from it with the configuration.
 package struct DeckSettings: Sendable, Equatable {
   /// A folder with files `NAME.json`.
   package var directory: String?
-  /// What it held.
+  /// The decks of that folder.
   package var loaded: [Deck] = []
 
   package init() {}
 
-  /// The decks that clients see: a demo without a folder has one of its own.
+  /// The decks that clients see. A demo without a folder shows a deck of its own.
   func shown(isDemo: Bool) -> [Deck] { directory == nil && isDemo ? [.demo] : loaded }
 
-  /// Reads the decks, so that a configuration with one that cannot be used is refused as a whole.
+  /// Reads the decks. A deck that cannot be used is a problem of the configuration, which is then refused as a whole.
   mutating func read(
     _ load: (String) throws(ConfigurationProblems) -> [Deck], _ problems: inout [ConfigurationProblem]
   ) {
@@ -22,8 +22,8 @@ package struct DeckSettings: Sendable, Equatable {
     do throws(ConfigurationProblems) { loaded = try load(directory) } catch { problems += error.problems }
   }
 
-  /// Has a gateway take the decks of `next`; where no configuration is read again, those that its folder has now. If
-  /// they cannot be used, the old ones stay.
+  /// Replaces the gateway's decks by those of `next`. If no configuration was read again, it reads the folder anew. If
+  /// a deck cannot be used, all old decks stay.
   static func reload(
     _ gateway: Gateway, _ next: GatewayConfiguration?
   ) -> (isThere: Bool, changed: [String], problems: [String]) {

@@ -10,20 +10,20 @@ final class LoopDecks {
 
   init(node: LoopNode) { self.node = node }
 
-  /// A deck in a zone has its first subscriber, or none any longer.
+  /// A deck in a zone got its first subscriber, or lost its last one.
   func demand(_ demand: StreamDocumentDemand) {
     node.loop.assertOnLoop()
     switch demand {
     case .wanted(let name):
       board.want(name)
       advance()
-      // In a turn of its own, which may be the next tick's else.
+      // Starts a turn now: otherwise the frames would wait for the next tick.
       node.loop.execute {}
     case .unwanted(let name): board.release(name)
     }
   }
 
-  /// The decks are others now, or have other cards. On loop 0.
+  /// Call when decks were added, removed or changed. On loop 0.
   func changed() {
     board.decksChanged()
     advance()
@@ -42,6 +42,6 @@ final class LoopDecks {
 }
 
 extension EventLoop {
-  /// The wall clock, as people read it on theirs: a card turns at its midnight, also after somebody set it back.
+  /// The wall clock. It may go back: a card changes at midnight of this clock, even after somebody set it back.
   var wallTime: Timestamp { Timestamp(microseconds: kernel.wallMicroseconds()) }
 }

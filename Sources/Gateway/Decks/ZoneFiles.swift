@@ -8,9 +8,9 @@ import Synchronization
 final class ZoneFiles: Sendable {
   /// Where the system keeps the IANA database.
   private static let folder = "/usr/share/zoneinfo/"
-  /// Folders with the same zones once more, in other ways of counting seconds.
+  /// Folders that contain the same zones again, with leap seconds counted differently.
   private static let copies = ["posix/", "right/"]
-  /// Names that are listed at most; the database of 2026 has 600.
+  /// The most names that are listed; the database of 2026 has 600.
   private static let limit = 5_000
 
   private struct State {
@@ -19,7 +19,7 @@ final class ZoneFiles: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Lists the names again, and forgets what was read: the database may be another. Blocks on the disk.
+  /// Lists the names again and forgets all rules: the database may have changed. Blocks on the disk.
   func refresh() {
     let paths = (try? FileManager.default.subpathsOfDirectory(atPath: Self.folder)) ?? []
     let names = paths.lazy.filter { path in
@@ -29,7 +29,7 @@ final class ZoneFiles: Sendable {
     state.withLock { $0 = fresh }
   }
 
-  /// The rules of a zone; nil if there is none of that name. Reads a file of 4 KB the first time.
+  /// The rules of a zone; nil if no zone has that name. Reads a small file on the first use.
   func rules(_ name: String) -> TimeZoneRules? {
     state.withLock { state in
       if let rules = state.rules[name] { return rules }
@@ -45,7 +45,7 @@ final class ZoneFiles: Sendable {
 
   var names: [String] { state.withLock { $0.names.union(["UTC"]) }.sorted() }
 
-  /// Reads a zone's file; nil if there is none of that name.
+  /// Reads a zone's file; nil if no zone has that name.
   static func read(_ name: String) -> TimeZoneRules? {
     guard isName(name), let data = FileManager.default.contents(atPath: folder + name),
       data.count <= TimeZoneRules.fileLimit

@@ -1,21 +1,22 @@
 import MarketData
 
-/// When a connection is replaced because the venue ends connections at an age: before that, with time to spare, and at
-/// a time by chance, so that connections that were made together are not replaced together.
+/// When the gateway replaces a connection because the venue closes connections of a certain age. It does so some time
+/// before that age. The moment is random, so that connections opened together are not replaced together.
 struct ConnectionAge: Equatable {
-  /// How old the venue lets a connection get, µs.
+  /// The age at which the venue closes a connection, µs.
   let lifetime: Int64
 
-  /// How long before its end a connection is replaced at the earliest, µs: 10 minutes, or a quarter of a short life.
+  /// How long before its end a connection is replaced at the earliest, µs: 10 minutes, or a quarter of a shorter life.
   var lead: Int64 { min(10 * Microseconds.minute, lifetime / 4) }
 
-  /// When the replacement begins: in the first half of the lead.
-  /// - Parameter random: from outside.
+  /// When the replacement begins: at a random time in the first half of the lead.
+  /// - Parameter random: a random number.
   func renewal(of openedAt: Timestamp, random: UInt32) -> Timestamp {
     openedAt + (lifetime - lead + Int64(random) % (lead / 2 + 1))
   }
 
-  /// When the old connection is given up whatever there is instead: a minute before its end, or a tenth of the lead.
+  /// When the gateway gives the old connection up even if the new one is not ready: a minute before its end, or a tenth
+  /// of a shorter lead.
   func deadline(of openedAt: Timestamp) -> Timestamp {
     openedAt + (lifetime - min(Microseconds.minute, lead / 10))
   }

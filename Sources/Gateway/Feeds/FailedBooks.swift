@@ -2,19 +2,19 @@ import MarketData
 import PubSub
 import Venues
 
-/// Tells clients of books that have failed too often and are left alone for a while: their symbols count as failed,
-/// with the reason and the time of the next attempt, until their books are live again.
+/// Reports books that failed so often that the feed pauses them. Their symbols count as failed, with the reason and the
+/// time of the next attempt, until their books are live again.
 struct FailedBooks {
   private var told: [String: BookTrouble] = [:]
 
-  /// Brings `status.failed` up to date; true if that changed it. O(instruments), a few times a second.
+  /// Updates `status.failed`; true if that changed it. O(instruments), a few times a second.
   mutating func update(_ pipeline: FeedPipeline, _ status: inout FeedStatus) -> Bool {
     var isChanged = false
     for state in pipeline.market.instruments {
       let symbol = state.instrument.symbol
       let trouble = state.bookState == .live ? nil : pipeline.trouble(of: state.instrument.id)
       guard trouble != told[symbol] else { continue }
-      // What the venue refused stays refused.
+      // A symbol that the venue refused keeps that reason.
       guard told[symbol] != nil || status.failed[symbol] == nil else { continue }
       isChanged = true
       told[symbol] = trouble
@@ -26,8 +26,8 @@ struct FailedBooks {
   private static func words(_ trouble: BookTrouble, _ state: BookState) -> String {
     var reason = "no snapshot"
     if case .syncing(let why?) = state { reason = why.description }
-    return
-      "its book has failed \(trouble.failures) times, last by: \(reason); the next attempt is at \(clock(trouble.nextAttempt)) UTC"
+    return "its book failed \(trouble.failures) times, the last time by: \(reason); "
+      + "the next attempt is at \(clock(trouble.nextAttempt)) UTC"
   }
 
   /// `14:03:05`

@@ -8,36 +8,34 @@ import Transport
 import Venues
 import WebSocket
 
-/// What a line tells its feed. The line has done its own part already; the feed may end it or make it another's inside
-/// each call.
+/// What a connection reports to its feed. Inside each call the feed may end the connection or replace it.
 protocol FeedLineOwner: AnyObject {
-  /// The pipeline took something: there may be changes to publish and actions to carry out.
+  /// The pipeline took input: there may be changes to publish and actions to perform.
   func lineAdvanced(_ line: FeedLine, _ now: Timestamp)
-  /// The WebSocket is open; `connected` of the pipeline comes next.
+  /// The WebSocket is open; the pipeline's `connected` is called next.
   func lineOpened(_ line: FeedLine, _ now: Timestamp)
-  /// Something of a market came, or a heartbeat that the venue sends by itself.
+  /// Market data arrived, or a heartbeat that the venue sends by itself.
   func lineHeardMarket(_ line: FeedLine, _ now: Timestamp)
-  /// It is of no more use, or could not be had. It has not been torn down yet.
+  /// The connection was lost or could not be made. It is not torn down yet.
   func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp)
 }
 
-/// One connection of a feed from the instrument list to its end: prepares, connects, shakes hands, moves bytes and time
-/// between the transport and a `FeedPipeline`. What becomes of it is the feed's to decide. Owned by one loop.
+/// One connection of a feed: fetches the instrument list, connects, shakes hands, and moves bytes and time between the
+/// transport and a `FeedPipeline`. The feed decides when to end or replace it. Owned by one loop.
 final class FeedLine: ConnectionHandler {
-  /// Preparation (instrument lists) that takes longer has failed, µs.
+  /// The longest time for preparation (instrument lists), µs.
   private static let prepareLimit = 30 * Microseconds.second
-  /// A WebSocket handshake that is not answered for this long has failed, ns: a connection may be dead before it is
-  /// open.
+  /// The longest time for a WebSocket handshake: a connection may be dead before it is open.
   private static let handshakeLimit: Duration = .seconds(10)
 
   private enum Phase {
     case idle, preparing(since: Timestamp), queued, connecting, handshaking, open(since: Timestamp)
   }
 
-  /// The feed's own, once the line is the feed's only one.
+  /// The feed's own pipeline, once this is the feed's only connection.
   var pipeline: FeedPipeline
   var recorder: (any FeedRecorder)?
-  /// What it has taken from its connections so far.
+  /// Bytes received on all of its connections so far.
   private(set) var bytesReceived: UInt64 = 0
   private(set) var connects = 0
 
@@ -55,21 +53,21 @@ final class FeedLine: ConnectionHandler {
   private var response = HTTPResponseParser(limits: HTTPLimits())
   private var webSocket = WebSocketConnection(role: .client)
   private var handshakeKey: [UInt8] = []
-  /// Whether the exchange said in its handshake that it is a simulated one. The address says nothing: behind a loopback
-  /// port may be a tunnel to the venue, and a simulator may run on another machine.
+  /// Whether the exchange said in its handshake that it is simulated. The address does not say it: a loopback port may
+  /// be a tunnel to the venue, and a simulator may run on another machine.
   private(set) var isSimulated = false
   private var requests: [Int: RESTRequest] = [:]
-  /// Answers that are being read away from the loop, by request.
+  /// Requests whose answers are being parsed on `lists`.
   private var reading: Set<Int> = []
-  /// Reads the lists of all feeds, one after the other.
+  /// Parses large instrument lists of all feeds, one after the other, off the loops.
   private static let lists = DispatchQueue(label: "tidegate.lists")
   private var scratch = ByteBuffer()
-  /// Tells quiet from dead; of the connection that is open, or was last.
+  /// Tells a quiet connection from a dead one; it belongs to the open or last connection.
   private var watch: ConnectionWatch
 
   /// - Parameters:
-  ///   - clock: whose time it goes by; outlives it, or is replaced by one that does.
-  ///   - schedule: when the venue may be connected to; nil: at once.
+  ///   - clock: the source of time; it must outlive the connection, or be replaced in time.
+  ///   - schedule: when the gateway may connect to the venue; nil: at once.
   init(
     pipeline: FeedPipeline, owner: any FeedLineOwner, clock: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
     schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, log: Logger
@@ -85,21 +83,21 @@ final class FeedLine: ConnectionHandler {
     watch = ConnectionWatch(staleAfter: pipeline.venue.staleAfter, now: .distantPast)
   }
 
-  /// Since when it is open; nil if it is not.
+  /// When the connection opened; nil if it is not open.
   var openedAt: Timestamp? { if case .open(let since) = phase { since } else { nil } }
-  /// Whether anything of a market has come on the connection that is open.
+  /// Whether market data has arrived on the open connection.
   var hasHeardMarket: Bool { openedAt != nil && watch.hasHeardMarket }
-  /// Whether there is nothing under way.
+  /// Whether nothing is under way.
   var isIdle: Bool { if case .idle = phase { true } else { false } }
 
   private var venue: Venue { pipeline.venue }
-  /// Requests to venues are small and go out as they are; what is wanted is their side of it.
+  /// The gateway offers compression for the venue's messages; its own requests are small and are sent uncompressed.
   private var offers: [PerMessageDeflate.Offer] { venue.offersCompression ? [PerMessageDeflate.Offer()] : [] }
   private var now: Timestamp { clock.clock.now() }
 
   // MARK: Life
 
-  /// Begins from the instrument list. Only where it is idle.
+  /// Begins with the instrument list. Call it only if `isIdle`.
   func begin(_ now: Timestamp) {
     phase = .preparing(since: now)
     pipeline.prepare(now: now)
@@ -107,10 +105,10 @@ final class FeedLine: ConnectionHandler {
     connectIfPrepared(now)
   }
 
-  /// Drops the connection and what is under way; the pipeline is not told.
+  /// Drops the connection and everything under way, without a call to the pipeline.
   ///
-  /// - Parameter isRecorded: false where the recording ends, too, so that what is replayed from it ends with whole
-  ///   books.
+  /// - Parameter isRecorded: false if the recording ends, too: a `closed` record at its end would clear the books of a
+  ///   replay.
   func end(isRecorded: Bool = true) {
     if isRecorded, case .open = phase { recorder?.closed(at: now) }
     phase = .idle
@@ -129,7 +127,7 @@ final class FeedLine: ConnectionHandler {
     }
   }
 
-  /// Says goodbye and ends: another line carries the feed now.
+  /// Sends a close frame and ends: another connection serves the feed now.
   func leave() {
     if case .open = phase {
       send(close: .normal, reason: "")
@@ -218,12 +216,12 @@ final class FeedLine: ConnectionHandler {
       webSocket = WebSocketConnection(
         role: .client, limits: WebSocketLimits(messageBytes: venue.messageLimit), deflate: accepted.deflate)
     } catch {
-      // An alert where an answer was to come (RFC 8446 section 5.1: type 21, version 3.x).
+      // A TLS alert instead of an HTTP answer (RFC 8446 section 5.1: type 21, version 3.x).
       let isAlert = input.count >= 2 && input[0] == 21 && input[1] == 3
       owner.lineLost(
         self,
         isAlert
-          ? "the venue speaks TLS on this port: its endpoint is wss://"
+          ? "the venue speaks TLS on this port: its endpoint must be wss://"
           : "the venue refused the WebSocket handshake: \(error.reason)", now)
       return false
     }
@@ -270,7 +268,7 @@ final class FeedLine: ConnectionHandler {
     owner.lineAdvanced(self, now)
   }
 
-  /// What broke the protocol is counted and told, though nothing of it can be shown.
+  /// Counts and reports a violation of the WebSocket protocol. There is no message to show.
   private func note(_ error: WebSocketError, _ now: Timestamp) {
     let kind: FeedError.Kind = error.code == .messageTooBig ? .oversized : .frame
     pipeline.note(FeedError(kind, error.reason), UnsafeRawBufferPointer(start: nil, count: 0).bytes, now: now)
@@ -332,7 +330,7 @@ final class FeedLine: ConnectionHandler {
     }
   }
 
-  /// Has a large list read elsewhere, and goes on with it here, unless the attempt that it belongs to has ended.
+  /// Parses a large list off the loop and continues with it here, unless the attempt that it belongs to has ended.
   private func readAhead(_ answer: RESTAnswer, _ reader: ListReader) {
     reading.insert(answer.request)
     let line = UncheckedTransfer(value: self)
@@ -354,7 +352,7 @@ final class FeedLine: ConnectionHandler {
       to: answer.request, status: answer.status, body: answer.body.span.bytes, now: now, path: answer.path,
       retryAfter: wait.map { $0 * Microseconds.second }, readAhead: readAhead)
     owner.lineAdvanced(self, now)
-    // Where the attempt has failed with it, its owner has said so.
+    // If the failure ended the attempt, the owner has logged it.
     if answer.status != 200, !isIdle {
       // Without an answer, the body is the reason.
       let reason = answer.status == 0 ? String(decoding: answer.body, as: UTF8.self) : "status \(answer.status)"
@@ -365,14 +363,14 @@ final class FeedLine: ConnectionHandler {
 
   // MARK: Time
 
-  /// How the connection stands.
+  /// The state of a connection, as its silence shows it.
   enum Health: Equatable {
-    /// Not open, or nothing is known against it.
+    /// Not open, or open without a sign of failure.
     case fine
     case stale(String)
   }
 
-  /// Watches silence and the handler's own timers; call about four times a second.
+  /// Checks for silence and runs the handler's timers; call about four times a second.
   func tick(_ now: Timestamp) -> Health {
     switch phase {
     case .idle, .queued, .connecting, .handshaking: return .fine
@@ -381,7 +379,7 @@ final class FeedLine: ConnectionHandler {
       owner.lineAdvanced(self, now)
       connectIfPrepared(now)
       if now - since > FeedLine.prepareLimit, case .preparing = phase {
-        owner.lineLost(self, "the venue's instruments could not be had", now)
+        owner.lineLost(self, "the venue's instrument list did not arrive in 30 s", now)
       }
     case .open:
       pipeline.tick(now: now)
@@ -411,7 +409,7 @@ final class FeedLine: ConnectionHandler {
   }
 }
 
-/// What came of a request.
+/// The outcome of a REST request.
 private struct RESTAnswer: Sendable {
   var request: Int
   var base: String

@@ -5,18 +5,18 @@ import PubSub
 import Transport
 import Venues
 
-/// A planned change of line that is under way.
+/// A planned change of connection that is under way.
 struct LineHandover {
   var core: FeedHandover
   var line: FeedLine
-  /// What the line receives meanwhile, where the feed is recorded.
+  /// What the next connection receives before it takes over, if the feed is recorded.
   var recording: HeldRecording?
   let reason: String
   let began: Timestamp
-  /// When the old line ends, or has to be given up.
+  /// When the old connection ends, or must be given up.
   var deadline: Timestamp
   var backoff = FeedSession.backoff(limit: 10)
-  /// When another attempt is made; nil while one is under way.
+  /// When the next attempt is made; nil while one is under way.
   var retryAt: Timestamp?
 
   mutating func timeJumped(by jump: Int64) {
@@ -26,23 +26,24 @@ struct LineHandover {
   }
 }
 
-/// Make before break: where the end of a connection is known beforehand, the next one is made, subscribed and its books
-/// built while the present one goes on, and takes its place in one turn of the loop. The feed is `live` throughout.
+/// Make before break. If the end of a connection is known beforehand, the feed opens the next one, subscribes on it and
+/// builds its books while the present one continues. Then it changes over in one turn of the loop. The feed is `live`
+/// throughout.
 ///
-/// - The venue ends the present one before the next has everything: the next takes over with what it has.
-/// - The next one fails: another is tried, until the deadline.
-/// - The deadline comes: the next takes over with what it has; if it has nothing, the feed begins again as after any
-///   loss.
+/// - The present connection ends before the next one has everything: the next one takes over with what it has.
+/// - The next one fails: the feed tries another, until the deadline.
+/// - The deadline comes: the next one takes over with what it has. If it has nothing, the feed starts again as after
+///   any loss.
 extension FeedSession {
   private var age: ConnectionAge? { pipeline.venue.connectionLifetime.map { ConnectionAge(lifetime: $0) } }
 
-  /// Plans the change that the venue's limit on the age of connections asks for.
+  /// Plans the change that the venue's limit on the age of connections requires.
   func planRenewal() {
     guard let age, let opened = line.openedAt else { return }
     renewalDue = age.renewal(of: opened, random: loop.kernel.randomUInt32())
   }
 
-  /// Follows other symbols, or another endpoint, from the next connection on, which is made at once. The books of
+  /// Follows other symbols, or uses another endpoint, from the next connection on, which it opens at once. Books of
   /// symbols that stay are live throughout.
   func follow(_ configuration: FeedConfiguration) {
     (configured, stopped) = (configuration, [])
@@ -54,16 +55,16 @@ extension FeedSession {
     wanted = configured.without(stopped)
   }
 
-  /// What came of an order about one symbol.
+  /// The outcome of an order about one symbol.
   enum SymbolOutcome: Sendable {
     case done
-    /// The feed does not carry it, or did not.
+    /// The feed does not follow the symbol, or had not stopped it.
     case unknown
-    /// Nothing would be left of the feed.
+    /// It is the feed's last symbol.
     case last
   }
 
-  /// Ends one symbol, `BTC-USD`, until an operator begins it again, or the feed's configuration changes. The books of
+  /// Stops one symbol, `BTC-USD`, until an operator starts it again or the feed's configuration changes. The books of
   /// the others are live throughout.
   func stop(symbol: String) -> SymbolOutcome {
     let name = "\(pipeline.venue.name):\(symbol)"
@@ -80,14 +81,14 @@ extension FeedSession {
     return .done
   }
 
-  /// Begins a symbol again that was ended.
+  /// Starts a stopped symbol again.
   func start(symbol: String) -> SymbolOutcome {
     guard stopped.remove(symbol) != nil else { return .unknown }
     followWanted()
     return .done
   }
 
-  /// Has the book of one symbol rebuilt.
+  /// Rebuilds the book of one symbol.
   func resync(symbol: String, _ now: Timestamp) -> SymbolOutcome {
     let name = "\(pipeline.venue.name):\(symbol)"
     guard !leftOut.contains(name), pipeline.lostTrack(of: name, now: now) else { return .unknown }
@@ -95,10 +96,10 @@ extension FeedSession {
     return .done
   }
 
-  /// The longest that the connection with the former symbols goes on while the next one is made, µs.
+  /// How long the connection with the former symbols continues at most while the next one is made, µs.
   static var changeLimit: Int64 { 5 * Microseconds.minute }
 
-  /// Begins a change, unless one is under way already, or there is nothing to be continued.
+  /// Begins a change, unless one is under way or no connection is open.
   func beginHandover(_ reason: String, deadline: Timestamp, _ now: Timestamp) {
     if let present = handover {
       handover?.deadline = min(present.deadline, deadline)
@@ -121,7 +122,7 @@ extension FeedSession {
     return (core, makeLine(core.successor, recorder: recording), recording)
   }
 
-  /// Ends a change that is under way without making it.
+  /// Cancels a change that is under way.
   func endHandover() {
     guard let ended = handover else { return }
     handover = nil
@@ -130,7 +131,7 @@ extension FeedSession {
     status.reason = nil
   }
 
-  /// Ends a line; what it counted goes on counting.
+  /// Ends a connection and adds its counts to the feed's.
   private func retire(_ line: FeedLine) {
     line.end()
     retiredBytes += line.bytesReceived
@@ -156,7 +157,7 @@ extension FeedSession {
     }
   }
 
-  /// The next connection could not be had or is gone: another is tried, if there is time.
+  /// The next connection failed or was lost: tries another, if there is time.
   func successorLost(_ line: FeedLine, _ reason: String, _ now: Timestamp) {
     guard handover?.line === line, handover?.retryAt == nil else { return }
     handover?.core.cancel()
@@ -180,7 +181,7 @@ extension FeedSession {
 
   // MARK: Time
 
-  /// Moves a change on; begins the one that the age of the connection asks for. About four times a second.
+  /// Advances a change under way, and begins one that is due. Called about four times a second.
   func tickHandover(_ now: Timestamp) {
     if handover == nil, let renewalDue, now >= renewalDue, let age, let opened = line.openedAt {
       self.renewalDue = nil
@@ -203,11 +204,11 @@ extension FeedSession {
       }
       if handover?.line.openedAt != nil, handover?.core.standing(now: now) == .ready {
         if takeOver(now) { return }
-        return lost("\(current.reason); what the next connection sends does not fit", now)
+        return lost("\(current.reason); the next connection's data does not continue this one's", now)
       }
     }
     guard let late = handover, now >= late.deadline else { return }
-    if takeOverEarly("its time is up", now) { return }
+    if takeOverEarly("the deadline has come", now) { return }
     handoversFailed += 1
     lost("\(late.reason); no other connection could be made in time", now)
   }
@@ -218,7 +219,7 @@ extension FeedSession {
 
   // MARK: The change
 
-  /// The next line takes over with what it has, as the present one has ended. False if it has nothing.
+  /// The next connection takes over with what it has. False if it has nothing.
   func takeOverEarly(_ reason: String, _ now: Timestamp) -> Bool {
     guard let current = handover, current.retryAt == nil, current.line.openedAt != nil, current.core.booksInSync > 0
     else { return false }
@@ -264,7 +265,7 @@ extension FeedSession {
     return true
   }
 
-  /// The connection follows what is wanted: forgets the symbols that are not any more, and has them listed nowhere.
+  /// The connection follows the wanted symbols now: forgets all others and removes them from every list.
   private func noteLeftOut(_ symbols: [String]) {
     wanted = nil
     let configured = pipeline.handler.configuration.symbols.map { "\(pipeline.venue.name):\($0)" }
@@ -278,7 +279,7 @@ extension FeedSession {
 }
 
 extension FeedConfiguration {
-  /// The same for all symbols but some: neither named, nor taken by a selection.
+  /// The same without some symbols: they are neither named nor part of a selection.
   fileprivate func without(_ stopped: Set<String>) -> FeedConfiguration {
     var rest = self
     rest.symbols.removeAll { stopped.contains($0) }

@@ -6,30 +6,30 @@ import PubSub
 import Transport
 import Venues
 
-/// One connection of a venue, for the life of the gateway: connects, subscribes, watches, and begins again, without
-/// end. Owned by one loop.
+/// A feed of one venue for the life of the gateway: connects, subscribes, watches, and connects again after every loss.
+/// Owned by one loop.
 ///
-/// A `FeedLine` moves the bytes and a `FeedPipeline` knows what they mean; the session alone decides the feed's state,
-/// gives the reason of each change, and decides when a line is given up, or replaced by another that is made before it
-/// is left.
+/// A `FeedLine` moves the bytes and a `FeedPipeline` knows what they mean. The session alone decides the feed's state
+/// and gives the reason for each change. It also decides when to give a connection up, and when to replace one by
+/// another that is opened first.
 final class FeedSession: Feed, FeedLineOwner {
-  /// After this long in `live` the back-off starts over, µs.
+  /// After this long in `live` the back-off starts again from its first step, µs.
   private static let steadyAfter = 60 * Microseconds.second
-  /// After this long the feed counts as live even if some book is still on its way, µs.
+  /// After this long the feed counts as live even if some books are still incomplete, µs.
   private static let syncLimit = 10 * Microseconds.second
 
   let pipeline: FeedPipeline
   /// The slot of its market in the publisher of its node.
   private(set) var slot: Int
   var status: FeedStatus
-  /// What the feed has taken from its connections so far.
+  /// Bytes received on all of the feed's connections so far.
   var bytesReceived: UInt64 { retiredBytes + line.bytesReceived + (handover?.line.bytesReceived ?? 0) }
   var connects: Int { retiredConnects + line.connects + (handover?.line.connects ?? 0) }
-  /// Lines that were replaced by another before they were left.
+  /// Connections that were replaced without a gap.
   var linesReplaced = 0
-  /// Handovers after which the feed had to begin again all the same.
+  /// Handovers that failed, so that the feed had to start again.
   var handoversFailed = 0
-  /// Times that a book in sync left it, by reason; those of a lost connection are not counted.
+  /// How often a book lost sync, by reason; a lost connection does not count.
   private(set) var resyncs: [ResyncReason: Int] = [:]
 
   private(set) unowned var owner: any FeedOwner
@@ -38,14 +38,14 @@ final class FeedSession: Feed, FeedLineOwner {
   let log: Logger
   var line: FeedLine!
   var handover: LineHandover?
-  /// When the venue's limit on the age of connections asks for another one; nil where there is none.
+  /// When the venue's limit on the age of connections requires another one; nil if nothing is planned.
   var renewalDue: Timestamp?
-  /// What it is to follow from the next connection on; nil: what it follows.
+  /// What the next connection must follow; nil: the same as this one.
   var wanted: FeedConfiguration?
-  /// What it is configured to follow, and what of that an operator has ended.
+  /// What the feed is configured to follow, and the symbols of it that an operator has stopped.
   var configured: FeedConfiguration
   var stopped: Set<String> = []
-  /// Symbols that it followed and does not any more.
+  /// Symbols that the feed no longer follows.
   var leftOut: Set<String> = []
   var retiredBytes: UInt64 = 0
   var retiredConnects = 0
@@ -55,7 +55,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private var failedBooks = FailedBooks()
   private var isRunning = false
   private var isSourceLogged = false
-  /// What the other loops have not been told of. Bounded by the instruments.
+  /// Changed instruments that were not announced yet. Bounded by the number of instruments.
   private var changedInstruments: Set<InstrumentID> = []
 
   init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
@@ -85,7 +85,7 @@ final class FeedSession: Feed, FeedLineOwner {
 
   // MARK: Life
 
-  /// Does nothing where it runs already.
+  /// Starts the feed; does nothing if it runs already.
   func start() {
     loop.assertOnLoop()
     guard !isRunning else { return }
@@ -93,9 +93,9 @@ final class FeedSession: Feed, FeedLineOwner {
     line.begin(now)
   }
 
-  /// Goes on with another owner, as it is.
-  /// - Parameter recorder: records from the next connection on, which is made at once: a recording begins with a
-  ///   connection's first message. Nil: nothing is recorded.
+  /// Continues with another owner, in its present state.
+  /// - Parameter recorder: records from the next connection on, which is opened at once, since a recording begins with
+  ///   a connection's first message. Nil: nothing is recorded.
   func move(to owner: any FeedOwner, slot: Int, recorder: (any FeedRecorder)?) {
     loop.assertOnLoop()
     (self.owner, self.slot) = (owner, slot)
@@ -112,8 +112,8 @@ final class FeedSession: Feed, FeedLineOwner {
 
   /// Ends the feed for good.
   /// - Parameters:
-  ///   - state: that clients are shown from then on.
-  ///   - reason: likewise.
+  ///   - state: the state that clients see from then on.
+  ///   - reason: the reason that clients see.
   func stop(_ state: FeedState, reason: String) {
     guard isRunning else { return }
     let now = now
@@ -124,12 +124,13 @@ final class FeedSession: Feed, FeedLineOwner {
     set(state, reason: reason, now)
   }
 
-  /// Waits between attempts to connect: many gateways may follow one venue. At least a second at last, µs.
+  /// The waits between attempts to connect, µs. They are random, since many gateways may follow one venue, with a last
+  /// ceiling of at least 1 s.
   static func backoff(limit seconds: Int) -> Backoff {
     Backoff(first: 250 * Microseconds.millisecond, limit: Int64(max(1, seconds)) * Microseconds.second)
   }
 
-  /// The connection is of no more use, or could not be had: say so, wait, begin again.
+  /// The connection was lost or could not be made: reports it, waits, starts again.
   func lost(_ reason: String, _ now: Timestamp) {
     guard isRunning, wait == nil else { return }
     if let liveSince, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
@@ -160,7 +161,7 @@ final class FeedSession: Feed, FeedLineOwner {
     settle(now)
   }
 
-  // MARK: What the lines tell
+  // MARK: What the connections report
 
   func lineOpened(_ line: FeedLine, _ now: Timestamp) {
     guard line === self.line else { return }
@@ -170,7 +171,7 @@ final class FeedSession: Feed, FeedLineOwner {
     set(.syncing, reason: nil, now)
   }
 
-  /// Marks the feed as simulated or not, as the exchange at the other end says it is.
+  /// Marks the feed as simulated if the exchange at the other end says so.
   func noteSource() {
     let source = line.isSimulated ? .simulated : parts.source
     if source != .live, !isSourceLogged {
@@ -195,13 +196,13 @@ final class FeedSession: Feed, FeedLineOwner {
 
   func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp) {
     guard line === self.line else { return successorLost(line, reason, now) }
-    // What the next connection has by now is more than what a new beginning would have for a while.
+    // A next connection that is under way has more by now than a new start would have for a while.
     if !takeOverEarly(reason, now) { lost(reason, now) }
   }
 
-  // MARK: What the pipeline answered
+  // MARK: What the pipeline asks for
 
-  /// Publishes what moved, then does what the handler asked for.
+  /// Publishes the changes, then performs the handler's actions.
   func settle(_ now: Timestamp) {
     if !pipeline.changes.items.isEmpty {
       let touched = noteBookStates(now)
@@ -264,14 +265,14 @@ final class FeedSession: Feed, FeedLineOwner {
     }
   }
 
-  /// A symbol was refused: says why, and when it is asked for again.
+  /// Reports that the venue refused a symbol, why, and when the gateway requests it again.
   func refused(_ symbol: String, _ reason: String, _ now: Timestamp) {
     let next = pipeline.refused(symbol, now: now)
-    let words = next.map { "again at \(HTTPDate.format(secondsSince1970: $0.microseconds / Microseconds.second))" }
+    let time = next.map { "at \(HTTPDate.format(secondsSince1970: $0.microseconds / Microseconds.second))" }
+    let again = "again \(time ?? "with the next connection")"
     log.warning(
-      "symbol refused",
-      metadata: ["symbol": "\(symbol)", "reason": "\(reason)", "asked": "\(words ?? "with the next connection")"])
-    status.failed["\(pipeline.venue.name):\(symbol)"] = "\(reason); asked for \(words ?? "with the next connection")"
+      "symbol refused", metadata: ["symbol": "\(symbol)", "reason": "\(reason)", "asked": "\(again)"])
+    status.failed["\(pipeline.venue.name):\(symbol)"] = "\(reason); requested \(again)"
     status.syncing["\(pipeline.venue.name):\(symbol)"] = nil
   }
 
@@ -283,14 +284,15 @@ final class FeedSession: Feed, FeedLineOwner {
 
   // MARK: Time and state
 
-  /// Watches silence, back-off and the handler's own timers; call about four times a second.
+  /// Checks for silence, resets the back-off and runs the handler's timers; call about four times a second.
   func tick(_ now: Timestamp) {
     let health = line.tick(now)
     if case .stale(let reason) = health {
-      // A venue that has said so is not quiet for any other reason; it gets another connection all the same, in time.
+      // A venue that announced its maintenance is silent because of that. The gateway connects anew all the same, in
+      // time.
       if status.state != .maintenance { set(.stale, reason: reason, now) }
     } else if let since = line.openedAt {
-      // The ping was answered after all.
+      // The venue answered the ping after all.
       if status.state == .stale { set(.syncing, reason: "the venue answers again", now) }
       if failedBooks.update(pipeline, &status) { statusChanged(now) }
       updateLiveness(since, now)
@@ -306,7 +308,7 @@ final class FeedSession: Feed, FeedLineOwner {
     handover?.timeJumped(by: jump)
   }
 
-  /// Moves trailing pulses and windows on; call when `nextDeadline` has come.
+  /// Advances trailing pulses and windows; call when `nextDeadline` has come.
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
     settle(now)
@@ -314,7 +316,7 @@ final class FeedSession: Feed, FeedLineOwner {
 
   private func updateLiveness(_ since: Timestamp, _ now: Timestamp) {
     guard status.state == .syncing || status.state == .live, !pipeline.market.instruments.isEmpty else { return }
-    // An acknowledgement and a snapshot by REST make a book; that the venue speaks on this connection has to show.
+    // A REST snapshot and an acknowledgement alone can make a book, so wait until the venue sends market data here.
     guard line.hasHeardMarket else { return }
     let waiting = pipeline.market.instruments.contains {
       $0.bookState != .live && status.failed[$0.instrument.symbol] == nil && !leftOut.contains($0.instrument.symbol)
@@ -326,7 +328,7 @@ final class FeedSession: Feed, FeedLineOwner {
     }
   }
 
-  /// - Parameter isLogged: false where the caller says more in a line of its own.
+  /// - Parameter isLogged: false if the caller logs a line with more details.
   func set(_ state: FeedState, reason: String?, _ now: Timestamp, force: Bool = false, isLogged: Bool = true) {
     guard status.state != state || force else { return }
     if status.state != state { status.since = now }
@@ -346,15 +348,15 @@ final class FeedSession: Feed, FeedLineOwner {
   }
 }
 
-/// What a feed is made with.
+/// The parts that a feed is made with.
 struct FeedParts {
   var tls: TLSClientContext?
-  /// When the venue may be connected to, for all of its connections; nil: at any time.
+  /// When the gateway may connect to the venue; nil: at any time.
   var schedule: ConnectSchedule?
   var recorder: (any FeedRecorder)?
   /// The last ceiling of the back-off, s.
   var reconnectLimitSeconds = 30
-  /// Where prices come from, unless the exchange says that it is a simulated one.
+  /// Where prices come from, unless the exchange says that it is simulated.
   var source = DataSource.live
   var log: Logger
 }

@@ -2,11 +2,11 @@ import MarketData
 import PubSub
 
 extension FeedStatus {
-  /// One status for each venue, in the order of the first connection of each: clients know venues, and nothing of the
-  /// connections that a venue may need several of.
+  /// One status for each venue, in the order of each venue's first connection. Clients see venues; they do not see that
+  /// a venue may need several connections.
   ///
-  /// Of several connections it reports the worst state, with its reason; the time of the last message is that of the
-  /// one that has been quiet longest; symbols are those of all.
+  /// Of several connections it reports the worst state with its reason, the last message of the connection that has
+  /// been quiet longest, and the symbols of all.
   static func byVenue(_ connections: [FeedStatus]) -> [FeedStatus] {
     var venues: [FeedStatus] = []
     for status in connections {
@@ -34,7 +34,7 @@ extension FeedStatus {
 }
 
 extension FeedState {
-  /// How much of a feed is missing in this state; the larger one is reported.
+  /// How bad a state is; the worst one is reported.
   fileprivate var badness: Int {
     switch self {
     case .live: 0

@@ -1,11 +1,10 @@
 import MarketData
 
-/// What a line received and sent before it became its feed's: recorded when it does, behind what the line before it
+/// Holds what a connection receives and sends before it takes over. It is recorded then, after what the old connection
 /// received.
 ///
-/// A recording is of one connection after the other, so that replaying it finds after each `open` all that a handler
-/// needs. Trades of the time in which there were two are then in it twice. Bounded: of more than `limit` bytes only the
-/// opening is kept.
+/// A recording contains one connection after the other, so that a replay finds after each `open` all that a handler
+/// needs. It contains trades of the overlap twice. Bounded: of more than `limit` bytes only the opening is kept.
 final class HeldRecording: FeedRecorder {
   static let limit = 32 << 20
 
@@ -49,7 +48,7 @@ final class HeldRecording: FeedRecorder {
     }
   }
 
-  /// Hands everything over, at the time of the newest.
+  /// Records all items, with the time of the newest one.
   func release(into recorder: (any FeedRecorder)?) {
     guard let recorder else { return }
     for item in items {

@@ -21,19 +21,19 @@ extension LoopFeeds {
     slot(of: connection).flatMap { self[$0] as? FeedSession }
   }
 
-  /// Has a feed follow other symbols, or another endpoint. On the loop.
+  /// Makes a feed follow other symbols, or use another endpoint. On the loop.
   func change(_ connection: String, to configuration: FeedConfiguration) {
     session(of: connection)?.follow(configuration)
   }
 
-  /// Ends a feed's connection and makes another; false if it is not here. On the loop.
+  /// Ends a feed's connection and opens another; false if the feed is not on this loop. On the loop.
   func reconnect(_ connection: String) -> Bool {
     guard let session = session(of: connection) else { return false }
     session.lost("an operator asked for another connection", node.clock.now())
     return true
   }
 
-  /// Has every book of a feed rebuilt; false if it is not here. On the loop.
+  /// Rebuilds every book of a feed; false if the feed is not on this loop. On the loop.
   func resync(_ connection: String) -> Bool {
     guard let session = session(of: connection) else { return false }
     session.pipeline.lostTrack(now: node.clock.now())
@@ -41,10 +41,10 @@ extension LoopFeeds {
     return true
   }
 
-  /// What may be asked of a single symbol.
+  /// An order about a single symbol.
   enum SymbolOrder: Sendable { case stop, start, resync }
 
-  /// Does something with one symbol of a feed; nil if the feed is not here. On the loop.
+  /// Performs an order about one symbol; nil if the feed is not on this loop. On the loop.
   func order(_ order: SymbolOrder, symbol: String, of connection: String) -> FeedSession.SymbolOutcome? {
     guard let session = session(of: connection) else { return nil }
     switch order {

@@ -4,23 +4,22 @@ import Recordings
 import Transport
 import Venues
 
-/// The feeds of one loop, each with its place, and what it says of them to every loop: their states, and instruments
-/// that came or changed.
+/// The feeds of one loop. It announces their states, and new and changed instruments, to every loop.
 final class LoopFeeds: @unchecked Sendable {
-  // `@unchecked`: a part of its node, which alone holds it and is used on its own loop.
+  // `@unchecked`: a part of its node, which alone holds it and uses it on its own loop.
 
   unowned let node: LoopNode
-  /// By slot: a feed's place here is that of its market in the publisher. Those that have ended keep theirs.
+  /// By slot: a feed has the same index here as its market has in the publisher. Ended feeds keep theirs.
   private(set) var all: [any Feed] = []
-  /// By slot: the feed's number among all of the gateway's.
+  /// By slot: the feed's number among all feeds of the gateway.
   private var numbers: [Int] = []
-  /// By slot.
+  /// By slot: when the feed started.
   private(set) var starts: [Timestamp] = []
-  /// Slots of feeds that a change of the configuration, or an operator, has ended.
+  /// Slots of feeds that a reload or an operator has ended.
   private(set) var ended: Set<Int> = []
-  /// Slots of feeds of which the loops are to be told.
+  /// Slots of feeds with changes to announce.
   private var dirty: Set<Int> = []
-  /// Slots of feeds of which some loop could not be told: all of their instruments are announced again.
+  /// Slots of feeds whose last announcement some loop could not take: all of their instruments are announced again.
   private var untold: Set<Int> = []
   /// The present state of every feed of the gateway, by its number.
   private var statuses: [Int: FeedStatus] = [:]
@@ -29,12 +28,12 @@ final class LoopFeeds: @unchecked Sendable {
 
   subscript(slot: Int) -> any Feed { all[slot] }
 
-  /// Those that run.
+  /// The feeds that have not ended.
   var running: [any Feed] { all.filter { !ended.contains($0.slot) } }
 
-  // MARK: Their beginning
+  // MARK: Start
 
-  /// Adds a feed of this loop; `number` is its place among all feeds of the gateway. On the loop.
+  /// Adds a feed to this loop; `number` is its index among all feeds of the gateway. On the loop.
   /// - Parameter share: connections to the venue, this one included.
   func add(
     _ venue: Venue, configuration: FeedConfiguration, number: Int, tls: TLSClientContext?,
@@ -53,8 +52,8 @@ final class LoopFeeds: @unchecked Sendable {
     begin(session, number: number)
   }
 
-  /// Goes on with a feed that ran before its node was there; `number` is its place among all feeds of the gateway. On
-  /// the loop. O(instruments).
+  /// Takes over a feed that ran before its node existed; `number` is its index among all feeds of the gateway. On the
+  /// loop. O(instruments).
   /// - Parameter share: connections to the venue, this one included.
   func adopt(
     _ session: FeedSession, number: Int, tls: TLSClientContext?, recorder: (any FeedRecorder)?, share: Int
@@ -73,14 +72,14 @@ final class LoopFeeds: @unchecked Sendable {
     node.feed(session, changed: changes, at: node.clock.now())
   }
 
-  /// Has history kept of a feed, and its venue asked what its assets are called.
+  /// Starts the history of a feed, and requests the names of its assets from its venue.
   private func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
     node.history?.add(session, configuration: configuration, tls: tls, share: share)
     let (first, venue) = (node.nodes[0], session.pipeline.venue)
     first.loop.execute { first.names?.add(venue, configuration: configuration, tls: tls) }
   }
 
-  /// Adds a recording as a feed of this loop, which begins with `origin`. On the loop.
+  /// Adds a recording as a feed of this loop; it plays the record time `origin` first. On the loop.
   func add(replay replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, number: Int) {
     let slot = node.publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
@@ -101,15 +100,15 @@ final class LoopFeeds: @unchecked Sendable {
     feed.start()
   }
 
-  // MARK: To the loops
+  // MARK: Announcements to the loops
 
-  /// Has the loops told of a feed at the end of the turn.
+  /// Announces a feed to the loops at the end of the turn.
   func changed(_ feed: any Feed) {
     dirty.insert(feed.slot)
     node.alerts.feedChanged(feed.slot)
   }
 
-  /// Tells every loop when its feeds last heard something, so that heartbeats have their ages; within 100 ms.
+  /// Tells every loop when each feed last received a message, within 100 ms: heartbeats report these ages.
   func announceAges() {
     guard !all.isEmpty else { return }
     let heard = zip(numbers, all).map { ($0, $1.status.lastMessage) }
@@ -117,7 +116,7 @@ final class LoopFeeds: @unchecked Sendable {
       if other === node {
         update(ages: heard)
       } else {
-        // Those that find no room are followed by newer ones.
+        // If a loop has no room for them, newer ones follow.
         _ = other.loop.offer(bytes: heard.count * MemoryLayout<(Int, Timestamp?)>.stride) {
           other.feeds.update(ages: heard)
         }
@@ -130,7 +129,7 @@ final class LoopFeeds: @unchecked Sendable {
   func announceChanges() {
     guard !dirty.isEmpty else { return }
     let now = node.clock.now()
-    // In their order, so that a seed makes the same world each time.
+    // Sorted, so that a seed makes the same world each time.
     let slots = dirty.subtracting(ended).sorted()
     dirty.removeAll(keepingCapacity: true)
     for slot in slots {
@@ -150,7 +149,7 @@ final class LoopFeeds: @unchecked Sendable {
     }
   }
 
-  /// All of a feed's instruments are announced with its next state.
+  /// Announces all of a feed's instruments with its next state.
   private func announceAll(of slot: Int) {
     untold.insert(slot)
     dirty.insert(slot)
@@ -161,7 +160,7 @@ final class LoopFeeds: @unchecked Sendable {
     let changed = feed.takeChangedInstruments()
     let ids: [InstrumentID]
     if node.history?.isHolding(slot) ?? false {
-      // Clients hear of an instrument when its past is there.
+      // Clients see an instrument only when its past is loaded.
       untold.insert(slot)
       ids = []
     } else if untold.remove(slot) == nil {
@@ -176,7 +175,7 @@ final class LoopFeeds: @unchecked Sendable {
     }
   }
 
-  // MARK: From the loops
+  // MARK: Announcements from the loops
 
   private func update(ages: [(Int, Timestamp?)]) {
     for (number, heard) in ages { statuses[number]?.lastMessage = heard }
@@ -195,7 +194,7 @@ final class LoopFeeds: @unchecked Sendable {
     node.composites.feedsChanged()
   }
 
-  /// Lists symbols no more, and a feed's state, where it has ended.
+  /// Removes symbols from the directory, and the state of a feed that has ended.
   private func forget(_ symbols: [String], feed number: Int? = nil) {
     for symbol in symbols { node.hub.directory.entries[symbol] = nil }
     node.alerts.forget(symbols)
@@ -217,10 +216,10 @@ final class LoopFeeds: @unchecked Sendable {
   /// About four times a second.
   func tick(_ now: Timestamp) { for feed in all { feed.tick(now) } }
 
-  /// The clock has jumped forward by `jump` µs: no venue has been silent for that long.
+  /// The clock jumped forward by `jump` µs, but no venue was silent for that long: moves time-outs by as much.
   func timeJumped(by jump: Int64) { for feed in all { feed.timeJumped(by: jump) } }
 
-  /// Moves on what is due by the clock.
+  /// Advances the feeds whose deadline has come.
   func advance(_ now: Timestamp) { for feed in all where feed.nextDeadline <= now { feed.advance(now) } }
 
   var nextDeadline: Timestamp {
@@ -229,20 +228,20 @@ final class LoopFeeds: @unchecked Sendable {
     return next
   }
 
-  // MARK: Their end
+  // MARK: End
 
-  /// Ends all of them for good. On the loop.
+  /// Ends all feeds for good. On the loop.
   func stop() { for feed in all { feed.stop() } }
 
-  /// The same, where another process goes on with them.
+  /// Ends all feeds because another process continues with them.
   func handOver() {
     for case let session as FeedSession in all {
       session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
     }
   }
 
-  /// Ends a feed: its venue, where it has no other connection, and its instruments are listed no more. On the loop.
-  /// Returns false if it is not here.
+  /// Ends a feed and removes its instruments from every list, and its venue if it has no other connection. False if the
+  /// feed is not on this loop. On the loop.
   @discardableResult
   func end(_ connection: String) -> Bool {
     guard let slot = slot(of: connection) else { return false }
@@ -253,7 +252,7 @@ final class LoopFeeds: @unchecked Sendable {
     return true
   }
 
-  /// Begins a feed again that was ended, with what it is to follow now; false if there is none. On the loop.
+  /// Starts an ended feed again with a new configuration; false if the feed never ran on this loop. On the loop.
   func begin(again connection: String, _ configuration: FeedConfiguration) -> Bool {
     node.loop.assertOnLoop()
     guard let slot = all.indices.first(where: { all[$0].pipeline.venue.label == connection }),
@@ -266,12 +265,12 @@ final class LoopFeeds: @unchecked Sendable {
     return true
   }
 
-  /// Has every loop list these symbols no more, and the feed of this number.
+  /// Makes every loop forget these symbols, and the feed of this number.
   func forgetEverywhere(_ symbols: [String], feed number: Int? = nil) {
     for other in node.nodes { other.loop.execute { other.feeds.forget(symbols, feed: number) } }
   }
 
-  /// The slot of the feed of a connection; nil if it is not on this loop, or was ended.
+  /// The slot of a connection's feed; nil if it is not on this loop, or has ended.
   func slot(of connection: String) -> Int? {
     node.loop.assertOnLoop()
     return all.indices.first { all[$0].pipeline.venue.label == connection && !ended.contains($0) }

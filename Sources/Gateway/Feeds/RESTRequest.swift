@@ -2,21 +2,20 @@ import Bytes
 import HTTP1
 import Transport
 
-/// One request on a connection of its own: instrument lists, book snapshots and candles, a few a minute. Owned by one
-/// loop.
+/// One HTTP request to a venue on a connection of its own: for instrument lists, book snapshots and candles, a few a
+/// minute. Owned by one loop.
 ///
-/// The connection is not kept: venues hand out snapshots seconds apart at the least, and a fresh connection has no
-/// stale state.
+/// The connection is not reused: requests are seconds apart, and a fresh connection has no stale state.
 final class RESTRequest: ConnectionHandler {
-  /// Status and body; status 0 with the reason as text when there was no answer. `retryAfter` is what the answer's
-  /// field of that name says, if it has one.
+  /// Status and body; without an answer, status 0 and the reason as text. `retryAfter` is the answer's field
+  /// `Retry-After`, if it has one.
   typealias Completion = (_ status: Int, _ body: [UInt8], _ retryAfter: String?) -> Void
 
-  /// Bytes of a response's head that are accepted.
+  /// The largest accepted response head, bytes.
   private static let headLimit = 32 << 10
 
   private let target: String
-  /// A JSON text that is sent with POST; nil: it is a GET.
+  /// A JSON text to send with POST; nil: the request is a GET.
   private let body: String?
   private let endpoint: EndpointURL
   private var parser: HTTPResponseParser
@@ -25,8 +24,9 @@ final class RESTRequest: ConnectionHandler {
   private var connection: Connection?
   private var timer: LoopTimer?
 
-  /// Asks for `path` under `endpoint` within `timeout` ns and calls `completion` once, on `loop`, unless cancelled.
-  /// - Parameter body: a JSON text that is sent with POST; nil: it is a GET.
+  /// Requests `path` under `endpoint` and calls `completion` once, on `loop`, after `timeout` at the latest, unless it
+  /// is cancelled.
+  /// - Parameter body: a JSON text to send with POST; nil: the request is a GET.
   static func get(
     _ path: String, body: String? = nil, from endpoint: EndpointURL, bodyLimit: Int, tls: TLSClientContext?,
     loop: EventLoop,
@@ -49,7 +49,7 @@ final class RESTRequest: ConnectionHandler {
     self.completion = completion
   }
 
-  /// Forgets the request; its completion is not called.
+  /// Cancels the request; its completion is not called.
   func cancel() {
     completion = nil
     tearDown()
@@ -92,7 +92,7 @@ final class RESTRequest: ConnectionHandler {
   func connectionDidDrain(_ connection: Connection) {}
 
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
-    // A body that ends with its connection is complete only where the end is certain (RFC 9112 section 9.8).
+    // A body that ends with its connection is complete only if the connection ended properly (RFC 9112 section 9.8).
     if case .failed(let error) = reason { return finish(0, error.description) }
     do throws(HTTPError) {
       if let (head, body) = try parser.finish() { return finish(head.status, body, head.fields["Retry-After"]) }

@@ -5,12 +5,12 @@ import Recordings
 import Transport
 import Venues
 
-/// A recording served as if its venue were sending it now. Owned by one loop.
+/// A recording that the gateway serves as if its venue sent it now. Owned by one loop.
 ///
-/// Messages are taken at the gateway's present time, so that windows, pulses and heartbeats run as they do with a live
-/// feed; the times that the venue wrote into them stay what they are.
+/// The gateway takes messages at its present time, so that windows, pulses and heartbeats run as with a live feed.
+/// Times that the venue wrote into the messages stay unchanged.
 final class ReplaySession: Feed {
-  /// Records played before the loop gets its turn again.
+  /// Records to play before the loop turns again.
   private static let batch = 64
 
   let pipeline: FeedPipeline
@@ -18,7 +18,7 @@ final class ReplaySession: Feed {
   private(set) var status: FeedStatus
   var bytesReceived: UInt64 { UInt64(replayer.bytesPlayed) }
   private(set) var connects = 0
-  /// The market is moved on with the recording and between its records.
+  /// The market advances with the records and between them.
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
 
   private let replayer: Replayer
@@ -32,7 +32,7 @@ final class ReplaySession: Feed {
   private let origin: Timestamp
   private var startedAt = Timestamp.distantPast
 
-  /// - Parameter origin: the record time to begin at; the same for recordings that keep their distance.
+  /// - Parameter origin: the record time to begin at; recordings with the same origin keep their distance in time.
   init(
     replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, slot: Int, owner: any FeedOwner,
     loop: EventLoop,
@@ -69,7 +69,7 @@ final class ReplaySession: Feed {
 
   func tick(_ now: Timestamp) {}
 
-  /// Its records come as far apart as ever.
+  /// Keeps the records as far apart as they are.
   func timeJumped(by jump: Int64) { startedAt = startedAt + jump }
 
   func advance(_ now: Timestamp) {

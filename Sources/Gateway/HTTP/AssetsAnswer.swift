@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 import PubSub
 
-/// `/v1/assets`: what assets are called, a page at a time.
+/// Answers `/v1/assets`: the names of assets, a page at a time.
 struct AssetsAnswer {
-  /// Assets of one page at most, and of one where nothing is said.
+  /// The most assets of a page, and those of a page without `limit`.
   static let pageLimit = 1_000
   static let pageUsual = 100
-  /// Assets that are looked through for what one point of a sparkline costs.
+  /// Assets that can be searched at the cost of one point of a sparkline.
   private static let assetsPerPoint = 8
 
   let api: PublicAPI
@@ -34,7 +34,7 @@ struct AssetsAnswer {
   }
 
   /// `{"assets":[{"code":"ZEC","name":"Zcash","venues":["coinbase"],"others":[{"venue":…,"name":…}]}],"next":"ZEC"}`.
-  /// O(assets) where something is looked for, else O(limit).
+  /// O(assets) for a search, else O(limit).
   static func body(_ names: AssetNames, containing text: String, after: String, limit: Int) -> [UInt8] {
     let wanted = Array(text.utf8)
     var out = ByteBuffer(capacity: 4096)

@@ -2,8 +2,8 @@ import Bytes
 import HTTP1
 import PubSub
 
-/// `/asyncapi.json`: the stream as AsyncAPI 3.0, made from the tables that requests are read by and messages are tested
-/// against.
+/// `/asyncapi.json`: describes the stream as AsyncAPI 3.0. It is made from the tables with which requests are parsed
+/// and messages are tested.
 enum AsyncAPIDocument {
   /// The document, and its entity tag; the same for the life of the process.
   static let body: (bytes: [UInt8], tag: String) = {
@@ -21,7 +21,7 @@ enum AsyncAPIDocument {
     return .json(bytes, tag: tag)
   }
 
-  /// The names of messages: what comes in by op, what goes out by type, and the two of each channel.
+  /// The names of messages: incoming ones by `op`, outgoing ones by `type`, and the two of each channel.
   private static var incoming: [String] { WireDescription.requests.map { "request.\($0.op)" } }
   private static var outgoing: [String] { WireDescription.messages.keys.sorted() + channelMessages }
   private static var channelMessages: [String] {

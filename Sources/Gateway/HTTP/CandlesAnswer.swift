@@ -7,7 +7,7 @@ import PubSub
 struct CandlesAnswer {
   let api: PublicAPI
 
-  /// What a candle costs to show, in points of a sparkline: eleven numbers.
+  /// The cost of a candle, in points of a sparkline: it has eleven numbers.
   private static let candleCost = 16
 
   func answer(
@@ -31,7 +31,7 @@ struct CandlesAnswer {
       if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
       return
     }
-    // Rings walk through a day of minutes, a store through as many candles as it shows, or five times that.
+    // Rings scan a day of minutes; the store scans up to five times as many candles as it returns.
     if let refusal = charge(128 + Self.candleCost * limit) { return reply(refusal) }
     let head = item.head
     ChartPageGathering(node: api.node, request: request).gather(loop, place) { outcome in
@@ -43,8 +43,8 @@ struct CandlesAnswer {
       case .busy:
         reply(
           .error(
-            503, code: "not_ready", message: "too many requests wait for what is kept",
-            hint: "ask again, or for fewer pages at a time", retryAfterMilliseconds: 1_000))
+            503, code: "not_ready", message: "too many requests wait for stored candles",
+            hint: "try again, or request fewer pages at a time", retryAfterMilliseconds: 1_000))
       }
     }
   }
@@ -54,7 +54,7 @@ struct CandlesAnswer {
     venue: String, _ symbol: String
   ) -> HTTPResponse {
     let body = CandlesBody(instrument, interval, page.candles, gaps: page.gaps, next: page.next)
-    // Of content alone: what is past keeps its tag when the gateway starts again.
+    // The tag depends on content alone: pages of the past keep it when the gateway restarts.
     var tag = ContentTag(run: TidegateVersion.current)
     tag.add(head)
     body.add(to: &tag)

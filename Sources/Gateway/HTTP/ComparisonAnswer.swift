@@ -2,12 +2,12 @@ import Access
 import MarketData
 import PubSub
 
-/// What venues say together: `/v1/quote` of a symbol or a composite, and `/v1/rates` between two assets.
+/// Answers that combine venues: `/v1/quotes/{symbol}` of a market or a composite, and `/v1/rates` between two assets.
 struct ComparisonAnswer {
   let api: PublicAPI
   let grant: Grant
 
-  /// The quote of a symbol, or of all venues together (`composite:BTC-USD`).
+  /// Answers with the quote of a symbol, or of all venues together (`composite:BTC-USD`).
   func quote(
     _ symbol: String, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
@@ -45,7 +45,7 @@ struct ComparisonAnswer {
     }
   }
 
-  /// The rate between two assets, through live markets.
+  /// Answers with the rate between two assets, through live markets.
   func rate(
     _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
@@ -56,7 +56,7 @@ struct ComparisonAnswer {
     guard let base = query.text("base"), let quote = query.text("quote") else {
       throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
     }
-    // A table takes a few ns a market to search; one of a token's own must be made.
+    // The common table takes a few ns a market to search. A token with limited symbols needs a table of its own.
     let markets = api.node.hub.directory.entries.count
     if let refusal = charge(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets) { return reply(refusal) }
     api.rateBook.table(now: api.node.clock.now()) { table, parts in
@@ -74,7 +74,7 @@ struct ComparisonAnswer {
         return reply(
           .error(
             503, code: "not_ready",
-            message: "at most \(ConversionTable.longest) live markets do not lead from \(base) to \(quote)",
+            message: "no chain of at most \(ConversionTable.longest) live markets leads from \(base) to \(quote)",
             retry: true, retryAfterMilliseconds: 1_000))
       }
       let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }

@@ -11,7 +11,7 @@ struct ConsoleFiles: Sendable {
     form-action 'none'; frame-ancestors 'none'
     """
 
-  /// Those of the client port.
+  /// The files of the client port.
   static let embedded = ConsoleFiles { $0.hasPrefix(operationsPrefix) ? nil : $0 }
   /// The files of the internal port: the page `/ops` and its parts. They contain no data; the page requests its data
   /// from the administration.
@@ -20,7 +20,7 @@ struct ConsoleFiles: Sendable {
       ? "/ops" : path.hasPrefix(operationsPrefix) || operationsShare.contains(path) ? path : nil
   }
   private static let operationsPrefix = "/console/ops/"
-  /// What `/ops` has in common with the console.
+  /// Files that `/ops` shares with the console.
   private static let operationsShare: Set<String> = [
     "/console/dom.js", "/console/theme.js", "/console/icon.svg", "/console/styles/console.css",
     "/console/styles/tokens.css",
@@ -31,7 +31,7 @@ struct ConsoleFiles: Sendable {
   /// The paths that are served, in no order.
   var paths: some Collection<String> { responses.keys }
 
-  /// - Parameter path: that a file is served at; nil: it is not.
+  /// - Parameter path: the path that a file is served at; nil: it is not served.
   private init(_ path: (String) -> String?) {
     var responses: [String: HTTPResponse] = [:]
     var index = 0
@@ -54,6 +54,6 @@ struct ConsoleFiles: Sendable {
     self.responses = responses
   }
 
-  /// The answer to a GET of `path`; nil where there is no such file. O(1).
+  /// The answer to a GET of `path`; nil if no file is served there. O(1).
   subscript(path: String) -> HTTPResponse? { responses[path] }
 }

@@ -4,10 +4,10 @@ import PubSub
 import Transport
 import Venues
 
-/// What one connection of a feed got and could not use.
+/// The rejected messages of one connection of a feed.
 struct FeedErrorReport: Sendable {
   var venue: String
-  /// What tells the connection apart: `binance-usdm`.
+  /// The connection's name: `binance-usdm`.
   var connection: String
   var counts: [(kind: FeedError.Kind, count: Int)]
   /// Newest first; empty if the request does not include this connection.
@@ -28,7 +28,7 @@ enum FeedErrorsBody {
     return name.contains("/") ? nil : String(name)
   }
 
-  /// The answer for the venue or connection called `name`; 404 with similar names if there is none.
+  /// The answer for the venue or connection called `name`; 404 with similar names if no feed has this name.
   static func response(_ name: String, _ reports: [FeedErrorReport], now: Timestamp) -> HTTPResponse {
     let asked = reports.filter { $0.venue == name || $0.connection == name }
     guard !asked.isEmpty else {

@@ -4,9 +4,9 @@ import CZlib
 final class GzipEncoder {
   /// Bytes of a body that are compressed in one turn: about a quarter of a millisecond.
   static let pieceBytes = 16 << 10
-  /// Smaller bodies gain nothing: a packet is a packet.
+  /// Smaller bodies gain nothing: they fit in one packet anyway.
   static let leastBytes = 1 << 10
-  /// Encoders of one loop at a time, some 270 KB each; beyond, bodies go as they are.
+  /// The most encoders of one loop at a time, some 270 KB each. At the limit, bodies are sent uncompressed.
   static let limit = 8
 
   private let body: [UInt8]
@@ -37,7 +37,7 @@ final class GzipEncoder {
     stream.deallocate()
   }
 
-  /// Compresses the next piece; the whole once that was the last, nil before.
+  /// Compresses the next piece; returns the whole after the last piece, nil before.
   func advance() -> [UInt8]? {
     let end = min(body.count, offset + Self.pieceBytes)
     let isLast = end == body.count

@@ -1,17 +1,18 @@
 import Bytes
 import HTTP1
+import PubSub
 
-/// A whole answer to a request.
+/// A complete answer to a request.
 struct HTTPResponse: Sendable {
   var status: Int
   var contentType: String
   var body: [UInt8]
   var fields: [HTTPField] = []
-  /// The origin whose pages may read it (Fetch standard, CORS protocol); nil: none but its own.
+  /// The origin whose pages may read the answer (Fetch standard, CORS protocol); nil: only the port's own.
   var allowedOrigin: String? = "*"
-  /// A strong validator of the body, quotes included; nil: none is sent.
+  /// A strong validator of the body, quotes included; nil: the answer has no `ETag`.
   var entityTag: String?
-  /// Whether the body of a `GET` has no end: then the answer has no length, and `HEAD` is answered without one.
+  /// Whether the body of a `GET` has no end: then neither `GET` nor `HEAD` gets a length.
   var isEndless = false
   /// For a repeated request; nil: the answer is computed each time.
   var memo: AnswerMemo?
@@ -21,7 +22,7 @@ struct HTTPResponse: Sendable {
 
   /// - Parameters:
   ///   - body: ends with a newline, or gets one.
-  ///   - tag: the entity tag. Without one the answer is not to be stored.
+  ///   - tag: the entity tag. An answer without one must not be stored.
   static func json(_ body: [UInt8], status: Int = 200, tag: String? = nil) -> HTTPResponse {
     let newline = UInt8(ascii: "\n")
     return HTTPResponse(
@@ -47,7 +48,8 @@ struct HTTPResponse: Sendable {
     out.append(json: code)
     out.append(",\"message\":")
     out.append(json: message)
-    out.append(",\"impact\":\"this request was not carried out\"")
+    out.append(",\"impact\":")
+    out.append(json: ProtocolError.impact(of: code))
     if let hint {
       out.append(",\"hint\":")
       out.append(json: hint)

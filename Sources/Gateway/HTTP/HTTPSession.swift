@@ -2,11 +2,11 @@ import Bytes
 import HTTP1
 import Transport
 
-/// What answers the requests of one port. Called on the connection's loop.
+/// Answers the requests of one port. Called on the connection's loop.
 protocol HTTPResponder: AnyObject {
   /// Answers `request` by calling `reply` once, on the same loop, now or later.
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
-  /// The same with the body that came with the request, which most answers do not depend on.
+  /// The same with the request's body, which most answers do not depend on.
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void)
   /// Answers `request`, which was answered before with `memo`, by calling `reply` on the same loop. Returns false if
@@ -15,8 +15,8 @@ protocol HTTPResponder: AnyObject {
     to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void
   ) -> Bool
-  /// Takes the connection over if `request` asks for that; bytes that came after the request are in `rest`. False:
-  /// `respond` answers.
+  /// Takes the connection over if `request` asks for that; `rest` has the bytes after the request. False: `respond`
+  /// answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
   /// A request was answered with this many bytes of body; nil: the request was unreadable, or none arrived in time.
   /// - Parameter nanoseconds: from its head to its answer.
@@ -59,10 +59,9 @@ final class HTTPSession: ConnectionHandler {
   /// Bytes of requests that may wait while another one is answered. If a client sends more at once, its connection is
   /// closed after that answer, and the client must repeat the unanswered requests (RFC 9112 section 9.3.2).
   static let pipelineLimit = 64 << 10
-  /// Requests answered in one turn; those that were sent with them have to wait, so that a pipeline keeps nobody else
-  /// waiting.
+  /// Requests answered in one turn. Further ones wait, so that a pipeline delays nobody else.
   static let requestsPerTurn = 4
-  /// How long the session reads nothing after a 429, ns: a client that continues is answered four times a second.
+  /// How long the session reads nothing after a 429: a client that continues is answered four times a second.
   static let restAfterRefusal: Duration = .milliseconds(250)
 
   private unowned let responder: any HTTPResponder
@@ -73,12 +72,12 @@ final class HTTPSession: ConnectionHandler {
   private var waiting = ByteBuffer()
   private var isAnswering = false
   private var isFinished = false
-  /// No request is read until its time is over.
+  /// No request is read until this timer fires.
   private var rest: LoopTimer?
-  /// No request is read after the answer that is under way.
+  /// Whether the connection ends after the answer that is under way.
   private var isDraining = false
   private var requests = 0
-  /// The last one, where it may be answered the same when it comes again.
+  /// The last request, if a repetition may get the same answer.
   private var remembered: RememberedRequest?
   private var watch: HTTPWatch
   /// Bytes the connection had written when its answers began to pile up.
@@ -91,7 +90,8 @@ final class HTTPSession: ConnectionHandler {
     self.watch = HTTPWatch(limits, now: connection.loop.moment)
   }
 
-  /// Ends the connection if the client is too slow at `moment`, monotonic µs; whether it did. Call about once a second.
+  /// Ends the connection if the client is too slow at `moment`, monotonic µs; true if it did. Call about once a
+  /// second.
   func closeIfOverdue(at moment: Int64) -> Bool {
     guard !isFinished else { return false }
     observe(at: moment)
@@ -151,8 +151,8 @@ final class HTTPSession: ConnectionHandler {
 
   /// Closes now, or after the answer that is under way.
   ///
-  /// - Parameter atOnce: false lets a connection that has not asked for anything yet have its first answer: a probe's
-  ///   question may be on its way.
+  /// - Parameter atOnce: false lets a connection without a request get its first answer: a probe's request may be on
+  ///   its way.
   func closeForDrain(atOnce: Bool = true) {
     isDraining = true
     if !isFinished, !isAnswering, atOnce || requests > 0 { finish() }
@@ -203,7 +203,7 @@ final class HTTPSession: ConnectionHandler {
     observe(at: connection.loop.moment)
   }
 
-  /// Reads requests until one must be waited for; answers how many bytes were taken.
+  /// Reads requests until one is pending; returns how many bytes were taken.
   private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
     var input = UnsafeRawBufferPointer(bytes)
     var served = 0
@@ -230,9 +230,9 @@ final class HTTPSession: ConnectionHandler {
       }
     } catch {
       var message = error.reason
-      // A handshake record (RFC 8446 section 5.1: type 22, version 3.x) where a request line was to come.
+      // A TLS handshake record (RFC 8446 section 5.1: type 22, version 3.x) instead of a request line.
       if requests == 0, bytes.count >= 2, bytes[0] == 22, bytes[1] == 3 {
-        message = "this port speaks HTTP in the clear, and TLS came: use http:// or ws://"
+        message = "this port does not speak TLS: use http:// or ws://"
         responder.sawTLS(from: connection.peer)
       }
       refuse(.error(error.status, code: "bad_request", message: message, fields: error.fields))
@@ -242,7 +242,7 @@ final class HTTPSession: ConnectionHandler {
     return bytes.count - input.count
   }
 
-  /// Answers what has been answered before.
+  /// Answers a request that has been answered before.
   private func answerAgain(_ known: RememberedRequest) {
     watch.enter(.answering, at: connection.loop.moment)
     answer(known.head, []) { [self] reply in
@@ -255,14 +255,14 @@ final class HTTPSession: ConnectionHandler {
     }
   }
 
-  /// Upgrades or answers. True if the connection is someone else's now.
-  /// - Parameter octets: of the request, where they are all there.
+  /// Upgrades or answers. True if another handler has the connection now.
+  /// - Parameter octets: the request's octets, if they are complete.
   private func serve(
     _ head: HTTPRequestHead, octets: UnsafeRawBufferPointer?, body: [UInt8], rest: UnsafeMutableRawBufferPointer
   ) -> Bool {
-    // What takes the connection over decides about its reading.
+    // A handler that takes the connection over decides about its reading.
     connection.resumeReading()
-    // Every request's time starts again, also of those that came in one read.
+    // The time starts anew for each request, even for requests that arrived in one read.
     watch.enter(.answering, at: connection.loop.moment)
     guard responder.upgrade(head, on: connection, rest: rest) else {
       let octets = octets.flatMap { RememberedRequest.octets($0, head, body: body) }
@@ -293,7 +293,7 @@ final class HTTPSession: ConnectionHandler {
   ) {
     requests += 1
     isAnswering = true
-    // After CONNECT the client may already speak to someone else (RFC 9110 section 9.3.6).
+    // After CONNECT the client may already speak to another server (RFC 9110 section 9.3.6).
     let keepsAlive = head.keepsAlive && requests < limits.requests && head.method != "CONNECT"
     let isHead = head.method == "HEAD"
     let ifNoneMatch = head.fields.values("If-None-Match")
@@ -308,13 +308,13 @@ final class HTTPSession: ConnectionHandler {
         head, status: status, bytes: bytes, nanoseconds: connection.loop.kernel.uptime() &- begunAt, on: connection)
       guard keepAlive else { return finish() }
       if response.status == 429 { rest(for: HTTPSession.restAfterRefusal) }
-      // Inside `read` the loop there continues.
+      // Inside `read`, its own loop continues.
       if isLate { goOn() }
     }
     isLate = true
   }
 
-  /// Answers a request that could not be read, or did not come.
+  /// Answers a request that was unreadable or did not arrive in time.
   private func refuse(_ response: HTTPResponse) {
     let (status, bytes) = send(response, keepAlive: false)
     responder.answered(nil, status: status, bytes: bytes, nanoseconds: 0, on: connection)
@@ -358,7 +358,7 @@ extension HTTPResponse {
     let allow = HTTPField("Allow", allowed.joined(separator: ", "))
     guard HTTPMethod.isKnown(method) else {
       return .error(
-        501, code: "unknown_method", message: "\(method) is no method of HTTP known here",
+        501, code: "unknown_method", message: "\(method) is not a known HTTP method",
         hint: "use GET; methods are written in capitals", fields: [allow])
     }
     return .error(

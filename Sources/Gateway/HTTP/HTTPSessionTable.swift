@@ -1,11 +1,11 @@
 import Transport
 
-/// The HTTP sessions of one loop. Each has a place of its own, so that they can be looked at in turn, a few at a time:
-/// to look at ten thousand in one turn keeps everybody else waiting for 10 ms.
+/// The HTTP sessions of one loop. Each has an index, so that they can be checked in rotation, a few at a time: checking
+/// ten thousand in one turn keeps all other clients waiting for 10 ms.
 struct HTTPSessionTable {
   private struct Place {
     var session: HTTPSession?
-    /// What is counted of it in `queuedBytes`.
+    /// The session's part of `queuedBytes`.
     var queuedBytes = 0
   }
 
@@ -14,10 +14,10 @@ struct HTTPSessionTable {
   private var placeOf: [ObjectIdentifier: Int] = [:]
   private var cursor = 0
 
-  /// Bytes of answers that the clients have not taken, each as it was when it was looked at last.
+  /// Bytes of answers that the clients have not taken, each as of its last check.
   private(set) var queuedBytes = 0
 
-  /// Places, vacant ones included: so many looks are a round.
+  /// Places, vacant ones included: the number of checks in a round.
   var placeCount: Int { places.count }
   var sessions: some Sequence<HTTPSession> { places.lazy.compactMap(\.session) }
 
@@ -37,7 +37,7 @@ struct HTTPSessionTable {
     places[place] = Place()
     vacant.append(place)
     guard placeOf.isEmpty else { return }
-    // After a flood the places are given back.
+    // After a flood, give the memory back.
     places = []
     vacant = []
     cursor = 0

@@ -1,15 +1,17 @@
 import HTTP1
 
-/// How long an HTTP connection may take, and how often it may ask.
+/// The time limits of an HTTP connection, and its number of requests.
 package struct HTTPConnectionLimits: Sendable, Equatable {
-  /// From a request's first byte (for the first request of a connection: from the connection's begin) to its head's
-  /// end, s, 1…300. A body, and a client that takes a response, may rest as long before `bytesPerSecond` counts.
+  /// The time from a request's first byte to its head's end, s, 1…300. For the first request it starts with the
+  /// connection. Bodies and responses have as long before `bytesPerSecond` applies.
   package var headSeconds = 10
-  /// Without a request under way, s, 1…3600. Longer than the idle time of the usual balancers, so that they end first.
+  /// The idle time between requests, s, 1…3600. It is longer than that of common load balancers, so that they close
+  /// first.
   package var idleSeconds = 75
-  /// The least a body must come, and a response must be taken, per second after the first `headSeconds`, 1…1,048,576.
+  /// The least rate of a body or of a client that reads a response, bytes per second after the first `headSeconds`,
+  /// 1…1,048,576.
   package var bytesPerSecond = 1_024
-  /// Requests on one connection, 1…1,000,000,000, so that balancers see fresh ones now and then.
+  /// Requests on one connection, 1…1,000,000,000, so that load balancers open new connections now and then.
   package var requests = 10_000
 
   package init() {}
@@ -18,9 +20,9 @@ package struct HTTPConnectionLimits: Sendable, Equatable {
 /// Enforces the time limits of HTTP on a client: whole heads in time, a minimum rate of bodies and responses, and a
 /// limit for idling. Sans-IO: events and their times go in, overdue limits come out.
 struct HTTPWatch {
-  /// What the connection is at.
+  /// The phase of the connection.
   enum Phase: Equatable {
-    /// Nothing has come on a fresh connection.
+    /// Nothing has arrived on a fresh connection.
     case fresh
     /// Between requests.
     case idle
@@ -29,10 +31,10 @@ struct HTTPWatch {
     case body(Int)
     /// The client waits for the gateway's answer.
     case answering
-    /// Bytes of responses the client has taken since the first that it did not take at once.
+    /// Bytes of responses that the client has taken since it first did not take one at once.
     case sending(Int)
 
-    /// The same but for counts.
+    /// Whether the phases are the same, apart from counts.
     fileprivate func continues(_ other: Phase) -> Bool {
       switch (self, other) {
       case (.body, .body), (.sending, .sending), (.fresh, .idle), (.idle, .fresh): true
@@ -43,11 +45,11 @@ struct HTTPWatch {
 
   /// What to do about a client that is too slow.
   enum Overdue: Equatable {
-    /// Close without a word: it is not waiting for one.
+    /// Close without an answer: the client waits for none.
     case idle
     /// Answer 408 with these words, and close.
     case request(String)
-    /// Cut it off: it does not take what is sent.
+    /// Cut it off: the client does not read.
     case response
   }
 
@@ -62,10 +64,10 @@ struct HTTPWatch {
     self.since = now
   }
 
-  /// The connection is at `phase`; a phase that continues keeps its begin. `.idle` stays `.fresh` until something has
-  /// come.
+  /// The connection enters `phase`; a phase that continues keeps its start. `.fresh` becomes `.idle` only after the
+  /// first input.
   mutating func enter(_ phase: Phase, at now: Int64) {
-    // The first head is counted from the connection's begin: connecting and waiting is as slow as sending slowly.
+    // The first head counts from the start of the connection: a client that waits is as slow as one that sends slowly.
     let isFirstHead = self.phase == .fresh && phase == .head
     if !self.phase.continues(phase), !isFirstHead { since = now }
     if !(self.phase == .fresh && phase == .idle) { self.phase = phase }
@@ -82,7 +84,7 @@ struct HTTPWatch {
       return .request("the request's head was not complete after \(limits.headSeconds) s")
     case .body(let count):
       guard isSlow(count, elapsed) else { return nil }
-      return .request("the request's body came slower than \(limits.bytesPerSecond) bytes/s")
+      return .request("the request's body was slower than \(limits.bytesPerSecond) bytes/s")
     case .answering: return nil
     case .sending(let count): return isSlow(count, elapsed) ? .response : nil
     }

@@ -2,14 +2,14 @@ import Bytes
 import MarketData
 import PubSub
 
-/// Whether the gateway is of use to its clients, and why not. A value; nothing here asks anybody.
+/// Whether the gateway can serve its clients, and why not. A plain value of what it is given.
 struct Health: Sendable {
   enum Status: String, Sendable {
     /// Every feed is live, and no symbol is refused or out of sync.
     case ok
-    /// Ready, but a part of what is configured is missing.
+    /// Ready, but a part of the configured markets is missing, or history is not written.
     case degraded
-    /// Not ready: fewer feeds are live than `required`, or clients are being sent away.
+    /// Not ready: fewer venues are live than `required`, or the gateway drains.
     case failing
   }
 
@@ -35,18 +35,18 @@ struct Health: Sendable {
 
   var status: Status { !isReady ? .failing : reasons.isEmpty ? .ok : .degraded }
 
-  /// What is wrong, a sentence each, in the order in which it matters; empty if nothing is.
+  /// What is wrong, a sentence each, the most important first; empty if nothing is wrong.
   var reasons: [String] {
     var reasons: [String] = []
-    if isDraining { reasons.append("the gateway sends its clients away") }
+    if isDraining { reasons.append("the gateway is draining: it closes its clients") }
     if live < required {
-      reasons.append("\(live) of \(feeds.count) feeds are live; ready-feeds asks for \(required)")
+      reasons.append("\(live) of \(feeds.count) feeds are live; ready-feeds requires \(required)")
     }
     for feed in feeds where feed.state != .live {
       reasons.append("\(feed.venue) is \(feed.state.rawValue)\(feed.reason.map { ": \($0)" } ?? "")")
     }
     for feed in feeds {
-      if !feed.failed.isEmpty { reasons.append("\(feed.venue) refuses \(Self.words(feed.failed))") }
+      if !feed.failed.isEmpty { reasons.append("\(feed.venue) does not serve \(Self.words(feed.failed))") }
       if feed.state == .live, !feed.syncing.isEmpty {
         reasons.append("\(feed.venue) rebuilds \(Self.words(feed.syncing))")
       }
@@ -62,7 +62,7 @@ struct Health: Sendable {
     return "\(symbols.count) symbol\(symbols.count == 1 ? "" : "s"): \(shown.joined(separator: ", "))\(rest)"
   }
 
-  /// For `/readyz`: a word for people, then a line for each feed.
+  /// The text of `/readyz`: a summary, then a line for each feed.
   var text: String {
     let first = isDraining ? "draining" : isReady ? "ready" : "not ready"
     let lines = feeds.map { "\($0.venue): \($0.state.rawValue)\($0.reason.map { " (\($0))" } ?? "")\n" }.joined()
@@ -70,7 +70,7 @@ struct Health: Sendable {
       + (historyFailure.map { "history: not written (\($0))\n" } ?? "")
   }
 
-  /// For `/healthz`.
+  /// Appends the answer of `/healthz`.
   func append(uptimeSeconds: Int64, to out: inout ByteBuffer) {
     out.append("{\"status\":")
     out.append(json: status.rawValue)

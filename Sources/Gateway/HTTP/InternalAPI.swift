@@ -27,7 +27,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   ///   - tls: the TLS configuration of the client port.
   ///   - shedCount: the number of connections refused for lack of descriptors.
   ///   - recorders: the counters of recorders.
-  ///   - admin: answers operators; nil: there is no administration.
+  ///   - admin: answers operators; nil: the port has no administration.
   init(
     node: LoopNode, startedAt: Int64, tls: TLSServerContext? = nil, shedCount: @escaping () -> Int,
     recorders: @escaping () -> [RecordingFigures] = { [] }, history: HistoryKeeper? = nil,
@@ -93,7 +93,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     guard hosts.allows(request.fields["Host"]) else {
       return reply(
         .error(
-          421, code: "foreign_host", message: "this port does not answer as \(request.fields["Host"] ?? "")",
+          421, code: "foreign_host", message: "this port does not answer to the name \(request.fields["Host"] ?? "")",
           hint: "use its address or localhost, or name the host in internal-hosts"))
     }
     let path = request.path
@@ -152,7 +152,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes(), status: health.isReady ? 200 : 503)
   }
 
-  /// Whether every loop turns.
+  /// Answers whether every loop turns.
   private func alive(_ reply: @escaping (HTTPResponse) -> Void) {
     let reply = UncheckedTransfer(value: reply)
     let home = node.loop
@@ -199,13 +199,12 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private var upgradeMetrics: String { (admin?.upgradeReport ?? UpgradeReport()).metrics }
 
-  /// The machine kernel's figures about this process. A simulated kernel reports none, because its runs must be the
-  /// same each time.
+  /// The system's figures about this process. A simulated kernel reports none, because its runs must be repeatable.
   private var processFigures: String {
     node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
   }
 
-  /// `/v1/feeds/{venue}/errors`: what all connections of the venue got and could not use.
+  /// Answers `/v1/feeds/{venue}/errors`: the rejected messages of all connections of the venue.
   private func feedErrors(_ name: String, _ reply: @escaping (HTTPResponse) -> Void) {
     let total = Errors()
     let count = node.loopCount

@@ -1,16 +1,16 @@
 import Bytes
 import HTTP1
 
-/// Which names the internal port answers to. A page that has its own name point to this machine (DNS rebinding) is of
-/// the same origin for a browser, which then lets it read; but the browser says the name in `Host`.
+/// The names that the internal port answers to. A page can point its own name to this machine (DNS rebinding); then the
+/// browser lets it read, as same-origin. But the browser sends that name in `Host`.
 struct InternalHosts: Sendable {
   private let names: [String]
 
   /// - Parameter names: allowed beside addresses and `localhost`; `*` allows any.
   init(names: [String]) { self.names = names }
 
-  /// Whether `host`, with or without a port, is an address, `localhost` or one of the names. Only HTTP/1.0 leaves the
-  /// field out, and no browser does.
+  /// Whether `host`, with or without a port, is an address, `localhost` or one of the names. Only HTTP/1.0 clients omit
+  /// the field; no browser does.
   func allows(_ host: String?) -> Bool {
     guard let host else { return true }
     if names.contains("*") || host.hasPrefix("[") { return true }
@@ -25,7 +25,7 @@ struct InternalHosts: Sendable {
     return parts.count == 4 && parts.allSatisfy { !$0.hasPrefix("+") && UInt8($0) != nil }
   }
 
-  /// Whether a text can stand among the names: letters, digits, `-`, `.` and `_`, or `*`.
+  /// Whether a text is a valid name: letters, digits, `-`, `.` and `_`, or `*`.
   static func isName(_ text: String) -> Bool {
     let isPlain = text.utf8.allSatisfy { byte in
       (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || "-._".utf8.contains(byte)

@@ -22,7 +22,7 @@ final class KnownParts {
   /// The number of views, with or without text. Clients choose which views are requested.
   static let countLimit = 8_192
   private var parts: [Key: Part] = [:]
-  /// Keys in the order in which they came.
+  /// Keys in the order of their arrival.
   private var order: [Key] = []
   private var head = 0
   private(set) var bytes = 0
@@ -35,7 +35,7 @@ final class KnownParts {
     return stamp
   }
 
-  /// The text that was made of a view, if it is of what `tag` says.
+  /// The text of a view, if its content is the one that `tag` names.
   func text(_ key: Key, tag: UInt64?) -> [UInt8]? {
     guard let part = parts[key], part.stamp.tag == tag else { return nil }
     return part.text
@@ -63,14 +63,14 @@ final class KnownParts {
   }
 }
 
-/// How many memos a loop has given out that still live.
+/// The number of living memos of a loop.
 final class MemoCount: Sendable {
   /// Each holds up to 3 KB with its request, and up to 8 KB with a hundred symbols.
   static let limit = 4_096
 
   private let count = Atomic<Int>(0)
 
-  /// Counts one; false if there are as many as there may be.
+  /// Counts one; false at the limit.
   fileprivate func enter() -> Bool {
     guard count.load(ordering: .relaxed) < Self.limit else { return false }
     count.add(1, ordering: .relaxed)
@@ -83,7 +83,7 @@ final class MemoCount: Sendable {
 /// The content of an answer, for the same request when it is repeated. While the content has not changed, the answer is
 /// the same, and no loop must be asked. Valid only on the loop that made it.
 final class AnswerMemo: Sendable {
-  /// Of the plain body.
+  /// The entity tag of the plain body.
   let tag: String
   /// The venues of the answer, for its age.
   let venues: [String]
@@ -94,9 +94,9 @@ final class AnswerMemo: Sendable {
   private let listing: ListingRevision
   private let count: MemoCount
 
-  /// Nil if as many are remembered as may be.
+  /// Nil if the limit of memos is reached.
   /// - Parameters:
-  ///   - listing: as it was before anything of the answer was read.
+  ///   - listing: the revision before anything of the answer was read.
   init?(
     tag: String, stamps: [PartStamp], venues: [String], channels: Set<ChannelName>, listing: ListingRevision,
     count: MemoCount

@@ -41,17 +41,17 @@ final class MarketAnswer {
     }
   }
 
-  /// How it ends.
+  /// The outcome of a request.
   enum Outcome {
     case body([UInt8], tag: String)
-    /// The client has it.
+    /// The client has this content already.
     case unchanged(tag: String)
-    /// There is nothing to show of the one symbol.
+    /// The one symbol has no data yet.
     case nothing
     case refused(HTTPResponse)
   }
 
-  /// The parts of an answer that depends on nothing else.
+  /// The tag and the stamps of an answer that depends on nothing else.
   struct Made {
     /// Of the plain body.
     var tag: String
@@ -62,10 +62,10 @@ final class MarketAnswer {
   private let view: MarketView
   private let items: [Item]
   private let heads: [[UInt8]]
-  /// Whether the body is a list of them; else it is the one item.
+  /// Whether the body is a list of items; else it is the only item.
   private let isList: Bool
   private let known: [String]
-  /// Asked before texts are made, with their cost; an answer refuses it.
+  /// Called with the cost before texts are made; an answer refuses the request.
   private let charge: (Int) -> HTTPResponse?
   private let completion: (Outcome, Made?) -> Void
   private let parts: KnownParts
@@ -144,7 +144,7 @@ final class MarketAnswer {
     KnownParts.Key(loop: loop, place: place, view: view)
   }
 
-  /// Nil where an item failed, which is no matter of a market's content.
+  /// Nil if an item failed, since that does not depend on a market's content.
   private func made(_ tag: String) -> Made? {
     let stamps = stamps.compactMap { $0 }
     return stamps.count == items.count ? Made(tag: tag, stamps: stamps) : nil
@@ -156,7 +156,7 @@ final class MarketAnswer {
   ) -> [(loop: Int, indices: [Int])] {
     let most = max(1, pieceCost / max(1, cost))
     var pieces: [(loop: Int, indices: [Int])] = []
-    /// The piece of a loop that has room.
+    /// The piece of each loop that has room.
     var open: [Int: Int] = [:]
     for (index, content) in contents.enumerated() {
       guard case .market(let loop, _, _) = content, isWanted(index) else { continue }
@@ -191,7 +191,7 @@ final class MarketAnswer {
       }
       let rest = pieces.dropFirst()
       guard !rest.isEmpty else { return finish() }
-      // The next in another turn, also where the loop is this one.
+      // The next piece in another turn, even on the same loop.
       let next = UncheckedTransfer(value: { [self] in make(rest) })
       node.loop.execute { next.value() }
     }
@@ -216,7 +216,7 @@ final class MarketAnswer {
     completion(.body(body, tag: tag), made(tag))
   }
 
-  /// Of the request's own words and what the data is made of.
+  /// Made of the request's own texts and the stamps of the data.
   private var entityTag: String {
     var tag = ContentTag(run: node.settings.run)
     tag.add(isList ? 1 as UInt64 : 0)
@@ -236,7 +236,7 @@ enum EntityTag {
     return "\"\(String(repeating: "0", count: 16 - digits.count))\(digits)\""
   }
 
-  /// That of the gzip form of what has `tag`.
+  /// The tag of the gzip form of the content with `tag`.
   static func ofCompressed(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }
 
   /// The client's tag for the content with `tag`, plain or as gzip; nil if it has neither.

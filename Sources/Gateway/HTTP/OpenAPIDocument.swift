@@ -2,25 +2,25 @@ import Bytes
 import HTTP1
 import PubSub
 
-/// `/openapi.json`: the client port's routes as OpenAPI 3.1, made from the table that requests are answered from, so
-/// that both name the same routes and parameters.
+/// `/openapi.json`: describes the client port's routes as OpenAPI 3.1. It is made from the table that answers requests,
+/// so both name the same routes and parameters.
 enum OpenAPIDocument {
-  /// What a route answers with.
+  /// The answer of a route.
   struct Answer {
     var summary: String
     var contentType = "application/json"
     /// Members that every answer has.
     var members: [String] = []
-    /// Beside 200: what else a good request may be answered with.
+    /// Other statuses than 200 that a valid request may get.
     var statuses: [Int] = [503]
     var isTagged = true
   }
 
-  /// By path. A route that is not here is described by its path and parameters alone.
+  /// By path. A route without an entry is described by its path and parameters alone.
   static let answers: [String: Answer] = [
     "/": Answer(
-      summary: "What this is, in plain text; the console for a page", contentType: "text/plain", statuses: [],
-      isTagged: false),
+      summary: "What the gateway serves, in plain text; the console for browsers", contentType: "text/plain",
+      statuses: [], isTagged: false),
     "/openapi.json": Answer(summary: "This document", members: ["openapi", "info", "paths"], statuses: []),
     "/asyncapi.json": Answer(
       summary: "The stream as AsyncAPI", members: ["asyncapi", "info", "channels", "operations"], statuses: []),
@@ -29,7 +29,7 @@ enum OpenAPIDocument {
     "/v1/events": Answer(
       summary: "The stream as server-sent events", contentType: "text/event-stream", statuses: [], isTagged: false),
     "/v1/instruments": Answer(summary: "The instruments that are followed", members: ["instruments"], statuses: [404]),
-    "/v1/assets": Answer(summary: "What assets are called, in pages", members: ["assets"], statuses: []),
+    "/v1/assets": Answer(summary: "The names of assets, in pages", members: ["assets"], statuses: []),
     "/v1/status": Answer(summary: "State and age of every feed", members: ["feeds"], statuses: [], isTagged: false),
     "/v1/snapshot": Answer(summary: "Ticker, pulse and sparkline of symbols", members: ["snapshots"], statuses: []),
     "/v1/tickers/{symbol}": Answer(summary: "The 24 h figures", members: ["symbol", "state", "ticker"]),
@@ -49,7 +49,7 @@ enum OpenAPIDocument {
     "/v1/books/{symbol}": Answer(
       summary: "The order book", members: ["symbol", "state", "bids", "asks", "time"]),
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
-    "/v1/alerts": Answer(summary: "The alerts of who asks", members: [], statuses: [404], isTagged: false),
+    "/v1/alerts": Answer(summary: "The caller's alerts", members: [], statuses: [404], isTagged: false),
     "/v1/alerts/{id}/firings": Answer(
       summary: "The last firings of an alert", members: ["alert", "firings"], isTagged: false),
     "/v1/alerts/{id}/{action}": Answer(
@@ -57,7 +57,7 @@ enum OpenAPIDocument {
       isTagged: false),
     "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409, 412], isTagged: false),
     "/v1/portfolios": Answer(
-      summary: "The portfolios of who asks", members: ["kept", "portfolios", "limit"], statuses: [], isTagged: true),
+      summary: "The caller's portfolios", members: ["kept", "portfolios", "limit"], statuses: [], isTagged: true),
     "/v1/portfolios/{id}": Answer(
       summary: "One portfolio and what is in it",
       members: ["id", "name", "currency", "method", "revision", "holdings", "positions"], statuses: [409, 412, 422]),
@@ -85,7 +85,7 @@ enum OpenAPIDocument {
       statuses: [404, 422], isTagged: false),
   ]
 
-  /// What any request may be refused with.
+  /// The statuses that may refuse any request.
   private static let refusals = [400, 401, 403, 429, 503]
 
   /// The document, and its entity tag; the same for the life of the process.
@@ -170,7 +170,7 @@ enum OpenAPIDocument {
     if isReading, answer.isTagged { out.append(",\"304\":{\"description\":\"Nothing has changed\"}") }
     var statuses = Set(answer.statuses).union(refusals)
     if !isReading { statuses.formUnion([409, 413, 415, 422]) }
-    // Whatever names a symbol may name one that there is not.
+    // A path may name something that does not exist.
     if route.path.contains("}") { statuses.insert(404) }
     for status in statuses.sorted() {
       out.append(",\"")
@@ -184,7 +184,7 @@ enum OpenAPIDocument {
     out.append("}}")
   }
 
-  /// What may stand in a name of a path, and in a text of a query: no control characters.
+  /// What a name in a path and a text in a query may contain: no control characters.
   private static let pathText = #"[^\\u0000-\\u001f\\u007f-\\u009f/]"#
   private static let queryText = #"[^\\u0000-\\u001f\\u007f-\\u009f]"#
 

@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 import PubSub
 
-/// `/v1/cards/price/{symbol}.svg` and `/v1/sparklines/{symbol}.svg`: pictures that a page or a widget shows as they
-/// are.
+/// Answers `/v1/cards/price/{symbol}.svg` and `/v1/sparklines/{symbol}.svg`: pictures that pages and widgets show
+/// unchanged.
 struct PictureAnswer {
   let api: PublicAPI
 
-  /// What is drawn of an instrument.
+  /// The picture of an instrument.
   private enum Picture {
     case card(PriceCard.Size)
     case line(width: Int, height: Int)
@@ -47,14 +47,14 @@ struct PictureAnswer {
       if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
       return
     }
-    // A point costs a curve of six numbers, twice.
+    // A point needs two curves of six numbers each.
     if let refusal = charge(256 + 8 * points) { return reply(refusal) }
     api.node.ask(loop) { owner in
       if range == .all { owner.history?.wantAll(of: place.instrument, place.market) }
       return owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
-        return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): nothing is known of it"))
+        return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has no data yet"))
       }
       let now = api.node.clock.now()
       let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
@@ -63,7 +63,7 @@ struct PictureAnswer {
     }
   }
 
-  /// The name of a market's base asset; nil where no venue gives one.
+  /// The name of a market's base asset; nil if no venue gives one.
   private func name(of symbol: String) -> String? {
     let directory = api.node.hub.directory
     guard let instrument = directory.entries[symbol]?.instrument else { return nil }

@@ -3,7 +3,7 @@ import HTTP1
 import PubSub
 import Transport
 
-/// Identifies the client of a request, refuses what it may not do, and writes the access log.
+/// Identifies the caller of a request, refuses what it may not do, and writes the access log.
 extension PublicAPI {
   struct Caller {
     /// Nil: the client has sent no token.
@@ -25,8 +25,8 @@ extension PublicAPI {
         return .failure(
           RequestProblem(
             response: .error(
-              400, code: "token_in_url", message: "a token must not stand in a URL, where logs and histories keep it",
-              hint: "send Authorization: Bearer, or say it in hello; take this one out of use")))
+              400, code: "token_in_url", message: "a token must not be in a URL, because logs and histories keep it",
+              hint: "send it as Authorization: Bearer, or in hello; revoke this one")))
       case .malformed(let what): return .failure(RequestProblem(response: unauthorized(what, error: "invalid_request")))
       }
     }
@@ -38,7 +38,7 @@ extension PublicAPI {
     }
   }
 
-  /// RFC 6750 section 3: `error` is left out where the request had no token.
+  /// 401. RFC 6750 section 3: a request without a token gets no `error`.
   func unauthorized(_ message: String, error: String?) -> HTTPResponse {
     admission.count(.unauthorized)
     var challenge = "Bearer realm=\"tidegate\""
@@ -59,9 +59,9 @@ extension PublicAPI {
   static let insufficientScope = HTTPField(
     "WWW-Authenticate", "Bearer realm=\"tidegate\", error=\"insufficient_scope\"")
 
-  // MARK: What becomes of an answer
+  // MARK: Counting and logging
 
-  /// It is counted, and logged where that is wanted.
+  /// Counts an answer, and logs it if the access log is on.
   func answered(
     _ request: HTTPRequestHead?, status: Int, bytes: Int, nanoseconds: UInt64, on connection: Connection
   ) {
@@ -71,7 +71,7 @@ extension PublicAPI {
       nanoseconds: nanoseconds)
   }
 
-  /// Who asked, as far as is known: a token that is not good has no name.
+  /// The caller, as far as it is known: an invalid token has no name.
   private func caller(_ request: HTTPRequestHead?, on connection: Connection) -> AccessLog.Client {
     guard let request else { return AccessLog.Client(peer: IPAddress(connection.peer.host)) }
     var subject: String?

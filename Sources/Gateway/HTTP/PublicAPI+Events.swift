@@ -4,10 +4,10 @@ import HTTP1
 import PubSub
 import Transport
 
-/// `/v1/events`: the stream for HTTP clients. The request is turned into the messages of a WebSocket client, and the
-/// connection into that client's, so that streams, limits, pace, rights and the end are the same.
+/// `/v1/events`: the stream for HTTP clients. The gateway turns the request into the messages of a WebSocket client,
+/// and the connection into that client's. So streams, limits, rates, rights and the end are the same.
 extension PublicAPI {
-  /// Takes a connection over, as `upgrade` does; false, with `refused`, where that is not to be.
+  /// Takes a connection over, as `upgrade` does; false, with `refused` set, if the request is refused.
   func beginEvents(
     _ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer
   ) -> Bool {
@@ -34,7 +34,7 @@ extension PublicAPI {
       throw RequestProblem(response: admission.refuse(.workPerAddress, wait: 2_000_000, from: address).response)
     }
     let caller = try identify(request).get()
-    // There is no later message that could show a token.
+    // No later message can carry a token.
     guard let grant = caller.grant else {
       throw RequestProblem(response: unauthorized("a token is needed", error: nil))
     }
@@ -63,7 +63,7 @@ extension PublicAPI {
     }
   }
 
-  /// What `HEAD` is answered with: that of a `GET`, without the stream.
+  /// The answer to `HEAD`: the head of a `GET`, without the stream.
   func eventsHead(_ query: RequestQuery, _ request: HTTPRequestHead) throws(RequestProblem) -> HTTPResponse {
     _ = try events(query, request)
     var response = Self.head
@@ -71,7 +71,7 @@ extension PublicAPI {
     return response
   }
 
-  /// Nothing on the way may keep it, gather it or change it.
+  /// No proxy may store, buffer or change the answer.
   private static var head: HTTPResponse {
     HTTPResponse(
       status: 200, contentType: "text/event-stream", body: [],

@@ -6,7 +6,7 @@ import PubSub
 import Transport
 import WebSocket
 
-/// The client port of one loop: `/v1/stream` and the HTTP beside it.
+/// The client port of one loop: `/v1/stream` and the HTTP API.
 final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // `@unchecked`: used on its node's loop only; the listener's `accept` runs there.
 
@@ -44,14 +44,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   var httpDate: String { node.httpDate }
 
-  /// The client's address: the peer's, or what a trusted proxy says.
+  /// The client's address: the peer's, or the one that a trusted proxy reports.
   func client(of connection: Connection, _ request: HTTPRequestHead) -> IPAddress? {
     IPAddress(connection.peer.host).flatMap { admission.proxies.client(of: $0, request.fields) }
   }
 
   var moment: Int64 { node.loop.moment }
 
-  /// The answer to the upgrade that has just been refused; `respond`, which is called next, gives it.
+  /// The answer to an upgrade that has just been refused; `respond`, which is called next, sends it.
   var refused: HTTPResponse?
 
   // MARK: WebSocket
@@ -142,7 +142,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     do throws(RequestProblem) {
       try answer(request, body, from: address, reply) { [self] cost in
         guard let permit else { return nil }
-        // A request has paid for itself; a costly one pays as much as the small ones that it stands for.
+        // The request itself is paid for; a costly one pays for as many small ones.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
           if let rejection = admission.request(permit, from: address, now: moment) { return rejection.response }
         }
@@ -167,7 +167,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let file = file(path, request) { return reply(file) }
     let found = Route.find(path)
     if let route = found?.route, route == .welcome || route == .openapi || route == .asyncapi || route == .stream {
-      // What a token in the URL is answered with is more to the point than that the parameter is not known.
+      // The answer to a token in the URL helps more than one about an unknown parameter.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
       _ = try RequestQuery(request, route.parameters, of: route.path)
       if route == .welcome { return reply(.text(Route.welcomeText(node.hub.feeds))) }
@@ -195,7 +195,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let known = request.fields.values("If-None-Match")
     switch route {
     case .welcome, .openapi, .asyncapi, .stream: preconditionFailure("answered above")
-    // A GET has been taken over or refused by now.
+    // A GET was taken over or refused before.
     case .events: reply(try eventsHead(query, request))
     case .instruments: try instruments(query, grant, known, reply)
     case .assets: try AssetsAnswer(api: self).answer(query, known, reply, charge)
@@ -221,7 +221,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  /// A file of the console. At `/` it is for clients that request HTML; others get plain text.
+  /// A file of the console. At `/`, clients that request HTML get its page; others get plain text.
   private func file(_ path: String, _ request: HTTPRequestHead) -> HTTPResponse? {
     if path.hasPrefix("/tidegate.") { return ConsoleFiles.embedded[path] }
     guard node.settings.servesConsole else { return nil }
@@ -246,8 +246,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .error(500, code: "internal", message: "the upgrade failed", retry: true)
   }
 
-  /// Adds the header fields that depend on the client: which pages may read it, whom it may be kept for, and how it is
-  /// encoded.
+  /// Adds the header fields that depend on the client: which pages may read the answer, who may cache it, and its
+  /// encoding.
   func finishing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
@@ -268,7 +268,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       }
       if isPrivate {
         response.vary("Authorization")
-        // What one may read is not for all who share a cache (RFC 9111 section 3.5).
+        // An answer for one client must not reach others through a shared cache (RFC 9111 section 3.5).
         response.fields = response.fields.map { field in
           guard field.name == "Cache-Control", field.value != "no-store" else { return field }
           return HTTPField("Cache-Control", "private, \(field.value)")
@@ -317,7 +317,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .json(out.takeBytes())
   }
 
-  /// Where a symbol's data is, and its state; or why it is not available.
+  /// The place and state of a symbol's data, or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       admission.count(.forbidden)

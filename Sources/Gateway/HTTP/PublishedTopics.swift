@@ -6,32 +6,32 @@ import MarketData
 import PubSub
 import Synchronization
 
-/// The topics of a gateway: written on the internal port, read on both, on every loop.
+/// The topics of a gateway: published on both ports, read on both, on every loop.
 ///
-/// Where there is a data file a document is written first, and is there for readers once it is in the file; numbers and
-/// their epoch then continue after a restart.
+/// With a data file, readers see a document only when it is in the file, and numbers and their epoch continue after a
+/// restart.
 final class PublishedTopics: Sendable {
   static let prefix = "/v1/topics/"
-  /// Documents in one answer at most.
+  /// The most documents of one answer.
   static let pageLimit = 100
 
-  /// Of the numbers of documents.
+  /// The epoch of the documents' numbers.
   let epoch: String
   private let board: Mutex<TopicBoard>
   private let store: TopicStore?
-  /// What documents must be, by topic; a reload replaces them.
+  /// The schemas that documents must satisfy, by topic; a reload replaces them.
   private let schemas = Mutex<[String: TopicSchema]>([:])
   private let pace = Mutex(TopicPace())
 
-  /// - Parameter epoch: of this run.
+  /// - Parameter epoch: the epoch of this run.
   init(limits: TopicBoard.Limits = .init(), epoch: String) {
     board = Mutex(TopicBoard(limits: limits))
     store = nil
     self.epoch = epoch
   }
 
-  /// Takes up the documents of a file. One that cannot be read costs topics alone: they are in memory then, and the log
-  /// says so.
+  /// Loads the documents of a file. If the file cannot be read, only topics suffer: they are in memory for this run,
+  /// and the log says so.
   init(_ file: DataFile?, limits: TopicBoard.Limits = .init(), epoch: String, log: Logger) {
     var (board, kept, store) = (TopicBoard(limits: limits), epoch, nil as TopicStore?)
     if let file {
@@ -51,13 +51,13 @@ final class PublishedTopics: Sendable {
     self.store = store
   }
 
-  /// The name in a path; nil if it is another route's.
+  /// The topic's name in a path; nil if the path belongs to another route.
   static func name(in path: String) -> String? {
     path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
   }
 
   /// Answers a `POST` with the number that the document got. Never waits; `reply` may be called on another queue.
-  /// - Parameter reply: the answer, and what was published, if it was: announce it before the answer is sent.
+  /// - Parameter reply: the answer, and the published document if there is one: announce it before you send the answer.
   func publish(
     _ body: [UInt8], to name: String, _ request: HTTPRequestHead, now: Timestamp,
     reply: @escaping @Sendable (HTTPResponse, News?) -> Void
@@ -67,7 +67,8 @@ final class PublishedTopics: Sendable {
     guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
       return reply(
         .error(
-          415, code: "unsupported_type", message: "a document is JSON", hint: "send Content-Type: application/json"),
+          415, code: "unsupported_type", message: "a document must be JSON", hint: "send Content-Type: application/json"
+        ),
         nil)
     }
     if let schema = schemas.withLock({ $0[name] }) {
@@ -94,15 +95,15 @@ final class PublishedTopics: Sendable {
     if let answer { reply(answer.0, answer.1) }
   }
 
-  /// From now on documents must be these.
-  /// - Returns: what is different, in words.
+  /// Replaces the schemas of all topics.
+  /// - Returns: the differences, in words.
   func setSchemas(_ fresh: [String: TopicSchema]) -> [String] {
     let old = schemas.withLock { held in
       defer { held = fresh }
       return held
     }
     return Set(old.keys).union(fresh.keys).sorted().filter { old[$0] != fresh[$0] }.map { name in
-      fresh[name] == nil ? "topics: \(name) has no schema any more" : "topics: \(name) has another schema"
+      fresh[name] == nil ? "topics: the schema of \(name) was removed" : "topics: the schema of \(name) is new"
     }
   }
 
@@ -135,12 +136,12 @@ final class PublishedTopics: Sendable {
   private static func refusal(_ error: TopicSchemaError) -> HTTPResponse {
     .error(
       422, code: "invalid_document", message: "\(error.path.isEmpty ? "the document" : error.path) \(error.message)",
-      hint: "the topic has a schema")
+      hint: "a document must satisfy the schema of its topic")
   }
 
   private static var unavailable: HTTPResponse {
     .error(
-      503, code: "unavailable", message: "the store cannot be written, so it is not certain that this was done",
+      503, code: "unavailable", message: "the store could not be written, so it is not certain that this was done",
       hint: "publish it again", retryAfterMilliseconds: 1_000)
   }
 
@@ -167,7 +168,7 @@ final class PublishedTopics: Sendable {
     return .json(out.takeBytes(), tag: "\"\(epoch)-\(first)-\(page.number)-\(page.documents.count)-\(page.lost)\"")
   }
 
-  /// A document that was published, as streams show it.
+  /// A published document, as streams show it.
   struct News: Sendable {
     let update: StreamDocumentUpdate
 
@@ -188,7 +189,7 @@ final class PublishedTopics: Sendable {
 
   private static func head(_ number: UInt64) -> String { "{\"number\":\(number),\"documents\":[" }
 
-  /// All that is kept of a topic, as a stream begins with it; nil if nothing was published.
+  /// All kept documents of a topic, with which a stream begins; nil if nothing was published.
   func document(_ name: String) -> StreamDocument? {
     guard let page = board.withLock({ $0.read(name, limit: Self.pageLimit) }) else { return nil }
     return StreamDocument(
@@ -204,7 +205,8 @@ final class PublishedTopics: Sendable {
     switch error {
     case .name:
       .error(
-        400, code: "bad_topic", message: "that is no name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -")
+        400, code: "bad_topic", message: "that is not a valid name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -"
+      )
     case .tooLarge(let limit):
       .error(413, code: "too_large", message: "the document has more than \(limit) bytes")
     case .malformed(let offset):

@@ -22,7 +22,7 @@ final class QuoteGathering {
     self.hasFigures = hasFigures
   }
 
-  /// Calls `completion` on the asking loop with the parts, in no order that matters.
+  /// Calls `completion` on the asking loop with the parts, in no particular order.
   func gather(_ entries: [DirectoryEntry], then completion: @escaping ([QuotePart]) -> Void) {
     var byLoop: [Int: [MarketPlace]] = [:]
     for entry in entries {
@@ -52,19 +52,19 @@ final class QuoteGathering {
 
 /// The markets that conversions go through, gathered at most four times a second for all clients of a loop.
 final class RateBook {
-  /// How long a table is good for, µs.
+  /// How long a table is valid, µs.
   private static let validity = 250 * Microseconds.millisecond
 
   private unowned let node: LoopNode
   private var parts: [QuotePart] = []
   private var table = ConversionTable([VenueMarket]())
   private var madeAt = Timestamp.distantPast
-  /// Requests that came while the markets are gathered; at most as many as there are requests at work.
+  /// Requests that arrived while markets are being gathered; at most as many as there are requests under way.
   private var waiting: [(ConversionTable, [QuotePart]) -> Void] = []
 
   init(node: LoopNode) { self.node = node }
 
-  /// Calls `completion` with a table of the present markets, and what it was made of.
+  /// Calls `completion` with a table of the present markets, and the parts that it was made of.
   func table(now: Timestamp, then completion: @escaping (ConversionTable, [QuotePart]) -> Void) {
     if now - madeAt < Self.validity, waiting.isEmpty { return completion(table, parts) }
     waiting.append(completion)

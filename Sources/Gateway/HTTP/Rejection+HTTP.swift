@@ -1,7 +1,7 @@
 import Access
 
 extension Rejection {
-  /// The answer that the client gets: `rate_limited` for everything that one peer does too much of.
+  /// The answer that the client gets; its code is `rate_limited` for every 429.
   var response: HTTPResponse {
     .error(
       refusal.status, code: refusal.status == 429 ? "rate_limited" : refusal.rawValue, message: refusal.message,

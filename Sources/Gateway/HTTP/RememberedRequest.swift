@@ -1,9 +1,9 @@
 import HTTP1
 
-/// A request that was answered from a memo, by its octets: a poller sends the same ones again, and need not have them
-/// read again.
+/// A request that was answered with a memo, by its octets: a poller sends the same octets again, which then need no
+/// parsing.
 struct RememberedRequest {
-  /// Longer heads are read each time.
+  /// Longer heads are parsed each time.
   static let byteLimit = 1_024
 
   private let octets: [UInt8]
@@ -19,14 +19,14 @@ struct RememberedRequest {
   /// The same with another memo.
   func with(_ memo: AnswerMemo) -> RememberedRequest { RememberedRequest(octets, head, memo) }
 
-  /// The octets of a request that may be remembered, nil of any other. It is not known yet what it asks for.
+  /// The octets of a request that may be remembered; nil for any other. Its route is not known yet.
   static func octets(_ bytes: UnsafeRawBufferPointer, _ head: HTTPRequestHead, body: [UInt8]) -> [UInt8]? {
     guard bytes.count <= byteLimit, body.isEmpty, head.method == "GET" || head.method == "HEAD" else { return nil }
     return Array(bytes)
   }
 
-  /// Takes the request from the front of `input`, if it stands there. A head ends where its empty line does, so that
-  /// what begins with a whole head has no other there.
+  /// Takes the request from the front of `input`, if it is there. A head ends with its empty line, so input that begins
+  /// with these octets begins with this head.
   func take(_ input: inout UnsafeRawBufferPointer) -> Bool {
     guard input.count >= octets.count,
       octets.withUnsafeBytes({ known in

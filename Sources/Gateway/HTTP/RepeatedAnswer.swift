@@ -3,11 +3,11 @@ import HTTP1
 import PubSub
 import Transport
 
-/// The answer to a request that came before, as pollers send them.
+/// The answer to a repeated request, as pollers send them.
 struct RepeatedAnswer {
   let api: PublicAPI
 
-  /// Calls `reply`, if what was answered before holds; else false.
+  /// Calls `reply` and returns true if the earlier answer is still valid; else returns false.
   func answer(
     _ request: HTTPRequestHead, _ memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void

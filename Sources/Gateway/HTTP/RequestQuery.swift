@@ -1,7 +1,7 @@
 import HTTP1
 import MarketData
 
-/// A request that cannot be answered as it is, with the answer that says so.
+/// A request that cannot be served, with the answer that says why.
 struct RequestProblem: Error {
   let response: HTTPResponse
 }
@@ -12,7 +12,7 @@ struct RequestQuery {
   private let parameters: [Route.Parameter]
 
   /// Reads the query of `request`.
-  /// - Throws: 400 for a parameter that is not among `parameters`, or that stands twice and may not.
+  /// - Throws: 400 for a parameter that is not among `parameters`, or that is repeated and may not be.
   init(_ request: HTTPRequestHead, _ parameters: [Route.Parameter], of path: String) throws(RequestProblem) {
     items = request.query
     self.parameters = parameters
@@ -26,7 +26,7 @@ struct RequestQuery {
           hint: known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))")
       }
       guard seen.insert(item.name).inserted || parameter.repeats else {
-        throw Self.problem("\(shown) stands there twice", hint: "give it once")
+        throw Self.problem("\(shown) appears twice", hint: "give it once")
       }
     }
   }

@@ -1,4 +1,4 @@
-/// Sent bodies by entity tag, for the next client with the same request, also in compressed form.
+/// Sent bodies by entity tag, plain and compressed, for the next client with the same request.
 ///
 /// A tag identifies the content of a body, so an entry is never wrong, only unused. Holds at most `byteLimit`; the
 /// oldest entries are removed first. Confined to its loop.
@@ -15,7 +15,7 @@ struct ResponseCache {
   }
 
   private var entries: [String: Entry] = [:]
-  /// Tags in the order in which they came.
+  /// Tags in the order of their arrival.
   private var order: [String] = []
   private var head = 0
   private(set) var bytes = 0
@@ -24,7 +24,7 @@ struct ResponseCache {
   func body(_ tag: String) -> [UInt8]? { entries[tag]?.body }
   func compressed(_ tag: String) -> [UInt8]? { entries[tag]?.compressed }
 
-  /// Keeps a body; nothing if it is too small, or larger than a quarter of the bound. O(1) amortised.
+  /// Keeps a body, unless it is too small, or larger than a quarter of `byteLimit`. O(1) amortised.
   mutating func keep(_ body: [UInt8], as tag: String) {
     guard body.count >= Self.leastBytes, body.count <= Self.byteLimit / 4, entries[tag] == nil else { return }
     entries[tag] = Entry(body: body)

@@ -11,8 +11,8 @@ final class ResponseCompressor {
 
   init(loop: EventLoop) { self.loop = loop }
 
-  /// Gives `reply` the answer as gzip where the client takes it and gains by it. A body with an entity tag is
-  /// compressed once for all; a long one in pieces, a turn each. On the loop.
+  /// Gives `reply` the answer as gzip if the client accepts it and gains by it. A body with an entity tag is compressed
+  /// once for all clients; a long one in pieces, one a turn. On the loop.
   func compressing(
     _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
   ) -> (HTTPResponse) -> Void {
@@ -44,7 +44,7 @@ final class ResponseCompressor {
 }
 
 extension HTTPResponse {
-  /// The same with its body as gzip, whose entity tag is one of its own (RFC 9110 section 8.8.3.3).
+  /// The same with its body as gzip, which has an entity tag of its own (RFC 9110 section 8.8.3.3).
   fileprivate func compressed(_ body: [UInt8]) -> HTTPResponse {
     var response = self
     response.body = body

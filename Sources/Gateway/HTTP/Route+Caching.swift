@@ -1,12 +1,12 @@
 import HTTP1
 
-/// How long answers may be shown without asking again.
+/// How long clients may show answers without asking again.
 extension Route {
-  /// `Cache-Control` of an answer that has an entity tag. Nil: `no-cache`, so that it is asked for each time, which
-  /// costs a 304 where nothing has changed.
+  /// `Cache-Control` of an answer that has an entity tag. Nil: `no-cache`, so a client asks each time, and gets a 304
+  /// if nothing has changed.
   ///
-  /// Pictures and lines are drawn by many that come at the same time, and move little in 10 s. A price that somebody
-  /// may act on is never taken from a cache.
+  /// Many clients draw pictures and lines at the same time, and these change little in 10 s. A price that somebody may
+  /// act on never comes from a cache.
   var freshness: String? {
     switch self {
     case .openapi, .asyncapi: "max-age=3600"
@@ -17,7 +17,7 @@ extension Route {
     }
   }
 
-  /// Puts it in place of `no-cache`.
+  /// Replaces `no-cache` by it.
   func addFreshness(to response: inout HTTPResponse) {
     guard let freshness, response.status == 200 || response.status == 304, response.entityTag != nil else { return }
     response.fields = response.fields.map { field in

@@ -4,7 +4,7 @@ import PubSub
 
 /// A route of the client port. `HTTPAPI.md` documents each with its parameters; a test compares the two.
 enum Route: CaseIterable, Sendable {
-  // What stands in a longer path comes before it.
+  // Routes of longer paths come before the shorter ones that would match them, too.
   case welcome, openapi, asyncapi, stream, events, instruments, assets, status, snapshot, ticker, quote, trades,
     linePicture, sparkline, candles, rates, book, card, deckCard, decks, deck, topics, topic, alerts, alertFirings,
     alertAction, alert, webhooks, webhook, portfolios, portfolioTransaction,
@@ -16,14 +16,14 @@ enum Route: CaseIterable, Sendable {
     let form: Form
     /// Whether it may be given more than once.
     var repeats = false
-    /// Whether there is no answer without it.
+    /// Whether the parameter is required.
     var isNeeded = false
 
-    /// What may be given, for errors.
+    /// The allowed values, for error messages.
     var allowed: String { form.words }
   }
 
-  /// What the value of a parameter may be: in words, and as a schema of the OpenAPI document.
+  /// The allowed values of a parameter: in words, and as a schema of the OpenAPI document.
   enum Form: Sendable {
     /// Any text without control characters; the words say what it means.
     case text(String)
@@ -31,7 +31,7 @@ enum Route: CaseIterable, Sendable {
     /// Such a number, or a word.
     case numberOr(ClosedRange<Int>, String)
     case oneOf([String])
-    /// A whole number that the words say the meaning of.
+    /// A whole number; the words say what it means.
     case ordinal(String)
 
     var words: String {
@@ -85,7 +85,7 @@ enum Route: CaseIterable, Sendable {
     }
   }
 
-  /// What it serves beside `OPTIONS`.
+  /// The methods that the route serves beside `OPTIONS`.
   var methods: [String] {
     switch self {
     case .alerts, .webhooks, .portfolios, .portfolioTransactions: ["GET", "HEAD", "POST"]
@@ -201,7 +201,7 @@ enum Route: CaseIterable, Sendable {
   /// Routes without a name in them, by their path.
   private static let whole = Dictionary(
     uniqueKeysWithValues: allCases.filter { !$0.path.contains("{") }.map { ($0.path, $0) })
-  /// The others by the beginning of their path, in the order in which they are looked at.
+  /// The other routes by the beginning of their path, in the order of comparison.
   private static let named = Dictionary(grouping: allCases.filter { $0.path.contains("{") }) { beginning($0.path) }
     .mapValues { routes in routes.map { (route: $0, pattern: Array($0.path.utf8)) } }
 
@@ -215,8 +215,8 @@ enum Route: CaseIterable, Sendable {
     return path[..<(end ?? path.endIndex)]
   }
 
-  /// The route of a path, and the symbol or name in it; nil if there is none. Each request looks several times: one
-  /// look through all routes takes 5 µs.
+  /// The route of a path, and the symbol or name in it; nil if no route has it. Each request looks several times, and a
+  /// search of all routes takes 5 µs.
   static func find(_ path: String) -> (route: Route, symbol: String)? {
     if let route = whole[path] { return (route, "") }
     guard let routes = named[beginning(path)] else { return nil }
@@ -227,7 +227,7 @@ enum Route: CaseIterable, Sendable {
     return nil
   }
 
-  /// The same by looking at every route; for tests.
+  /// The same by comparing with every route; for tests.
   static func findSlowly(_ path: String) -> (route: Route, symbol: String)? {
     for route in allCases {
       if let names = names(in: Array(path.utf8)[...], of: Array(route.path.utf8)[...]) { return (route, names) }
@@ -235,8 +235,8 @@ enum Route: CaseIterable, Sendable {
     return nil
   }
 
-  /// The names in a path, with a slash between two; nil if the path does not fit the pattern. It compares octets: to
-  /// compare characters took 3 µs.
+  /// The names in a path, with a slash between two; nil if the path does not fit the pattern. It compares octets:
+  /// comparing characters took 3 µs.
   private static func names(in path: ArraySlice<UInt8>, of pattern: ArraySlice<UInt8>) -> String? {
     guard let open = pattern.firstIndex(of: UInt8(ascii: "{")), let close = pattern.firstIndex(of: UInt8(ascii: "}"))
     else { return path == pattern ? "" : nil }
@@ -271,7 +271,7 @@ enum InternalRoute: CaseIterable, Sendable {
     }
   }
 
-  /// The route of a path, and the venue or name in it; nil if there is none.
+  /// The route of a path, and the venue or name in it; nil if no route has it.
   static func find(_ path: String) -> (route: InternalRoute, venue: String)? {
     if let venue = FeedErrorsBody.venue(in: path) { return (.feedErrors, venue) }
     if let name = PublishedTopics.name(in: path) { return (.topic, name) }

@@ -2,15 +2,15 @@ import Access
 import MarketData
 import PubSub
 
-/// What the market of a symbol shows: `/v1/ticker`, `/v1/trades`, `/v1/sparkline` and `/v1/book`, and `/v1/snapshot` of
-/// many.
+/// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/trades/{symbol}`, `/v1/sparklines/{symbol}` and
+/// `/v1/books/{symbol}`, and `/v1/snapshot` about many.
 struct SymbolAnswer {
   let api: PublicAPI
   let grant: Grant
-  /// The entity tags that the asker has.
+  /// The entity tags that the client has.
   let known: [String]
 
-  /// Symbols of one `/v1/snapshot`.
+  /// The most symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
 
   func one(
@@ -18,7 +18,7 @@ struct SymbolAnswer {
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     switch route {
-    case .ticker: try one(symbol, .ticker, .ticker, "nothing has come for it yet", reply, charge)
+    case .ticker: try one(symbol, .ticker, .ticker, "it has no data yet", reply, charge)
     case .trades:
       let limit = try query.number("limit", 1...50, default: 50)
       try one(symbol, .trades, .trades(limit: limit), "it has not traded yet", reply, charge)
@@ -34,7 +34,7 @@ struct SymbolAnswer {
   }
 
   /// One symbol's data.
-  /// - Parameter why: what to say if there is nothing to show of it.
+  /// - Parameter why: the message if the symbol has no data.
   private func one(
     _ symbol: String, _ channel: ChannelName, _ view: MarketView, _ why: String,
     _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
@@ -65,13 +65,13 @@ struct SymbolAnswer {
     }
     guard symbols.count <= Self.snapshotLimit else {
       throw RequestQuery.problem(
-        "\(symbols.count) symbols; the limit is \(Self.snapshotLimit)", hint: "ask in parts")
+        "\(symbols.count) symbols; the limit is \(Self.snapshotLimit)", hint: "split the request")
     }
     let points = try query.number("points", 2...1440, default: 96)
     guard symbols.count * points <= MarketAnswer.pointLimit else {
       throw RequestQuery.problem(
         "\(symbols.count) symbols of \(points) points are more than \(MarketAnswer.pointLimit) points",
-        hint: "ask for at most \(MarketAnswer.pointLimit / symbols.count) points, or in parts")
+        hint: "ask for at most \(MarketAnswer.pointLimit / symbols.count) points, or split the request")
     }
     var lookup = SymbolLookup()
     let items = symbols.map { api.item(String($0), grant, &lookup) }
@@ -86,7 +86,7 @@ struct SymbolAnswer {
     for case .market(_, _, let state) in items.map(\.content) where !venues.contains(state.venue) {
       venues.append(state.venue)
     }
-    // On the loop of the asker: nothing has changed since the items were looked up.
+    // On the asking loop: nothing has changed since the items were looked up.
     let listing = api.node.hub.listingRevision
     MarketAnswer(
       items, view, isList: isList, known: known, node: api.node, parts: api.parts, charge: charge

@@ -1,32 +1,32 @@
 import PubSub
 import Transport
 
-/// Publishes one document to a running gateway; what `tidegate publish` does.
+/// Publishes one document to a running gateway, for `tidegate publish`.
 package enum TopicPublisher {
-  /// What came of it.
+  /// The outcome of a publication.
   package enum Outcome: Sendable, Equatable {
     /// The gateway has it; the text is its answer.
     case published(String)
-    /// It does not want it, or there is none: the reason for people.
+    /// The gateway refused the document, or did not answer: the reason, in words for people.
     case refused(String)
   }
 
-  /// Where to.
+  /// The port to publish to.
   package enum Port: Sendable {
-    /// The internal port, which asks for no token.
+    /// The internal port, which needs no token.
     case `internal`(SocketAddress)
     /// The client port, with a token that may publish.
     case client(EndpointURL, token: String, tls: TLSClientContext?)
   }
 
   /// - Parameters:
-  ///   - name: of the topic.
+  ///   - name: the topic's name.
   ///   - document: JSON text.
   package static func publish(
     _ document: [UInt8], to name: String, at port: Port, loop: EventLoop
   ) async -> Outcome {
     guard TopicBoard.isName(name) else {
-      return .refused("\(name) is no name of a topic: 1 to 64 letters a-z 0-9 . _ -")
+      return .refused("\(name) is not a valid name of a topic: use 1 to 64 letters a-z 0-9 . _ -")
     }
     let path = PublishedTopics.prefix + name
     let outcome =

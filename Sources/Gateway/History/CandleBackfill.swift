@@ -5,16 +5,16 @@ import MarketData
 import Transport
 import Venues
 
-/// A time of which candles are missing.
+/// A span of time whose candles are missing.
 struct MissingCandles: Sendable {
   var resolution: Resolution
   var range: Range<Timestamp>
 }
 
-/// What a venue answered for one window.
+/// A venue's answer for one window.
 struct CandlePage: Sendable {
   var instrument: Instrument
-  /// What the instrument is kept under.
+  /// The symbol that the store knows the instrument by.
   var symbol: String
   var resolution: Resolution
   var candles: [Candle]
@@ -25,7 +25,8 @@ struct CandlePage: Sendable {
 /// Requests missing candles from one venue over REST, one request at a time, at the venue's pace. Instruments with
 /// subscribers come first, then shorter candles before longer ones. Owned by one loop.
 ///
-/// - If a venue answers "too many requests", the backfill pauses for the time that the venue names, or a minute.
+/// - If a venue answers "too many requests", the backfill pauses for the time that the venue names, at most an hour, or
+///   for a minute.
 /// - A page without an answer is requested three times, a refused page once. What is still missing is requested with
 ///   the next plan: after a reconnect, or at the next start.
 final class CandleBackfill {
@@ -53,7 +54,7 @@ final class CandleBackfill {
     var resolution: Resolution
     var window: Range<Timestamp>
     var attempts = 0
-    /// Whether nothing older is asked for where there is no candle in it.
+    /// Whether no older candles are requested if this page is empty.
     var endsAtListing = false
   }
 
@@ -94,11 +95,11 @@ final class CandleBackfill {
     self.deliver = deliver
   }
 
-  /// The candles to request for every instrument: those of its charts. Days are computed from hours if the venue has no
-  /// day candles.
+  /// The candles to request for every instrument: the ones that its charts need. Days are computed from hours if the
+  /// venue has no day candles.
   func ranges(now: Timestamp) -> [(Resolution, Range<Timestamp>)] { Self.ranges(format, now: now) }
 
-  /// All days that the venue may have; nil where it has no days of its own. No market is older than 2010.
+  /// All days that the venue may have; nil if it has no day candles. No market is older than 2010.
   func allDays(now: Timestamp) -> Range<Timestamp>? {
     let start = CandleInterval.day.start(of: Timestamp(microseconds: 1_262_304_000 * Microseconds.second))
     let end = CandleFormat.newest(.day, now: now)
@@ -209,7 +210,7 @@ final class CandleBackfill {
       if !isFailureTold {
         isFailureTold = true
         log.warning(
-          "candles could not be had; the first failure of this connection",
+          "candles could not be had; further failures of this connection are not logged",
           metadata: ["symbol": "\(page.symbol)", "interval": "\(page.resolution.name)", "reason": "\(error.detail)"])
       }
     }

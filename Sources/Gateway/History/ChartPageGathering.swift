@@ -10,7 +10,7 @@ struct ChartPageGathering {
     case page(ChartPage, Instrument)
     /// There has been no price in the range.
     case nothing
-    /// Too many wait for the store.
+    /// Too many requests wait for the store.
     case busy
   }
 
@@ -21,7 +21,7 @@ struct ChartPageGathering {
   private struct Rings: Sendable {
     var instrument: Instrument
     var candles: [Candle]
-    /// What it is kept under; nil where nothing is.
+    /// The store's symbol of the instrument; nil if nothing is stored.
     var symbol: String?
     /// Whether there has been any price.
     var hasTraded: Bool
@@ -57,7 +57,7 @@ struct ChartPageGathering {
     let isTaken = history.readForClient { store in
       try store.page(request, of: symbol, rings.instrument, rings: rings.candles, now: now)
     } then: { (page: ChartPage?) in
-      // What cannot be read is not there; the log and the health say why.
+      // Without an answer of the store the page has the rings alone; the log and the health say why.
       node.loop.execute { done.value(page ?? alone) }
     }
     if !isTaken { completion(.busy) }

@@ -26,9 +26,9 @@ package final class HistoryBackfill: @unchecked Sendable {
     fileprivate(set) var missing: [MissingCandles] = []
   }
 
-  /// How far it is.
+  /// The progress of a backfill.
   package struct Progress: Sendable, Equatable {
-    /// Requests to come, those under way included.
+    /// Requests to come, including the present one.
     package var waiting = 0
     package var requests = 0
     package var candles = 0
@@ -37,7 +37,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     package var failure: String?
   }
 
-  /// Connections of the venue that share what it allows: a gateway may run.
+  /// The number of programs that share the venue's limits: a gateway may run beside this one.
   private static let share = 2
 
   private let store: HistoryStore
@@ -67,16 +67,16 @@ package final class HistoryBackfill: @unchecked Sendable {
     now: Timestamp
   ) throws -> Job {
     guard let instrument = try store.instrument(symbol) else {
-      throw HistoryBackfillError("nothing is kept of \(symbol): a gateway has to follow it first")
+      throw HistoryBackfillError("there is no history of \(symbol): a gateway must follow it first")
     }
     let venue = VenueRegistry.venue(named: instrument.venue).flatMap { venue in
       venue.parts.isEmpty ? venue : venue.parts.first { $0.kinds.contains(instrument.kind.family) }
     }
     guard let venue, let format = CandleFormat.format(of: venue) else {
-      throw HistoryBackfillError("\(instrument.venue) has no candles of \(symbol) that can be asked for")
+      throw HistoryBackfillError("\(instrument.venue) offers no candles of \(symbol)")
     }
     guard let endpoint = EndpointURL(restEndpoint ?? venue.restEndpoint) else {
-      throw HistoryBackfillError("\(restEndpoint ?? "") is no URL")
+      throw HistoryBackfillError("\(restEndpoint ?? "") is not a URL")
     }
     var job = Job(symbol: symbol, instrument: instrument, venue: venue, format: format, endpoint: endpoint)
     let usual = CandleBackfill.ranges(format, now: now)
@@ -93,7 +93,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     return job
   }
 
-  /// The closed intervals of a range; nil of none.
+  /// The closed intervals of a range; nil without a range.
   private static func whole(
     _ range: Range<Timestamp>?, _ resolution: Resolution, now: Timestamp
   ) -> Range<Timestamp>? {
@@ -105,14 +105,14 @@ package final class HistoryBackfill: @unchecked Sendable {
     return start < end ? start..<end : start..<start
   }
 
-  /// Requests that jobs come to.
+  /// The number of requests of jobs.
   package static func requests(_ jobs: [Job], now: Timestamp) -> Int {
     jobs.reduce(0) { sum, job in
       sum + job.missing.reduce(0) { $0 + job.format.pages($1.range, $1.resolution.interval, now: now).count }
     }
   }
 
-  /// How long they take at the venues' pace at least, s; venues are asked side by side.
+  /// The least time that jobs take at the venues' pace, s; requests to several venues run in parallel.
   package static func seconds(_ jobs: [Job], now: Timestamp) -> Int64 {
     var times: [String: Int64] = [:]
     for job in jobs {
@@ -121,10 +121,10 @@ package final class HistoryBackfill: @unchecked Sendable {
     return (times.values.max() ?? 0) / Microseconds.second
   }
 
-  // MARK: Doing it
+  // MARK: Running
 
-  /// Begins; `progress` says how far it is.
-  /// - Throws: where it is more than waits at once.
+  /// Begins; `progress` reports the state.
+  /// - Throws: if there are more requests than `CandleBackfill.limit`.
   package func begin(_ jobs: [Job], now: Timestamp) throws(HistoryBackfillError) {
     let requests = Self.requests(jobs, now: now)
     guard requests <= CandleBackfill.limit else {
@@ -138,7 +138,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     }
   }
 
-  /// How far it is now; `waiting` is 0 when it is done.
+  /// The present progress; `waiting` is 0 at the end.
   package func progress() async -> Progress {
     await withCheckedContinuation { continuation in
       loop.execute { [self] in
@@ -152,7 +152,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     }
   }
 
-  /// Ends all requests; what has been answered is in the store when it returns.
+  /// Ends all requests. When it returns, all answers so far are in the store.
   package func stop() async {
     await withCheckedContinuation { continuation in
       loop.execute { [self] in
@@ -172,7 +172,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     return made
   }
 
-  /// On the loop, which may block here: no other task waits for it.
+  /// Stores a page. On the loop, which may block here: nothing else uses it.
   private func take(_ page: CandlePage) {
     var batch = HistoryBatch()
     batch.deliveries = [

@@ -16,7 +16,7 @@ private final class SecondTimer: @unchecked Sendable {
     source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(50))
   }
 
-  /// To be called once.
+  /// Call it once.
   func start(_ body: @escaping @Sendable () -> Void) {
     source.setEventHandler { @Sendable in body() }
     source.activate()
@@ -42,21 +42,21 @@ package final class HistoryKeeper: Sendable {
   /// Clients' reads that may wait, each of at most a few ms.
   static let clientReadLimit = 64
 
-  /// What it has done so far.
+  /// The keeper's counters.
   package struct Figures: Sendable, Equatable {
     package var written = 0
     package var transactions = 0
     package var queued = 0
-    /// Items that found no room while nothing could be written.
+    /// Items that were lost because the mailbox was full.
     package var lost = 0
-    /// The longest that a transaction took, µs, and all of them together.
+    /// The longest transaction, µs, and the time of all together.
     package var slowest: Int64 = 0
     package var spent: Int64 = 0
     package var restored = 0
     package var fileBytes: Int64 = 0
     /// Damaged files that were set aside.
     package var setAside = 0
-    /// Why nothing can be written at present.
+    /// Why the store cannot be written at present; nil if it can.
     package var failure: String?
   }
 
@@ -74,12 +74,12 @@ package final class HistoryKeeper: Sendable {
   }
 
   private struct Progress {
-    /// What could not be written, to be tried again.
+    /// A batch that could not be written, to try again.
     var retry: HistoryBatch?
     var failure: DataFileError?
     var figures = Figures()
     var hasEnded = false
-    /// Counted lost in the log already.
+    /// Lost items that are in the log already.
     var lostTold = 0
     var lostSince: Timestamp?
   }
@@ -88,11 +88,11 @@ package final class HistoryKeeper: Sendable {
   private let kernel: any Kernel
   private let log: Logger
   private let mailbox = Mutex(Mailbox())
-  /// Of the loops that have ended.
+  /// The streams of the loops that have ended.
   private let ended = Mutex([StoredStreams]())
   private let progress: Mutex<Progress>
-  /// Not of a lower class than the rest: on a busy machine it would be starved, and what it has not written a kill
-  /// takes.
+  /// Has the same priority as the rest: on a busy machine a lower one would starve it, and a kill loses what is not
+  /// written.
   private let queue = DispatchQueue(label: "tidegate.history")
   private let readers: [DispatchQueue]
   private let turn = Atomic<Int>(0)
@@ -103,7 +103,7 @@ package final class HistoryKeeper: Sendable {
 
   /// Opens the data file of a folder and begins a run.
   /// - Parameters:
-  ///   - isSimulated: prices that are not real have a file of their own.
+  ///   - isSimulated: whether prices are simulated, which have a file of their own.
   /// - Throws: `DataFileError` in words.
   package init(
     directory: String, isSimulated: Bool, retention: Retention, log: Logger, kernel: any Kernel = SystemKernel.shared
@@ -133,8 +133,7 @@ package final class HistoryKeeper: Sendable {
     timer.start { [weak self] in self?.flush() }
   }
 
-  /// Finds out whether the file of a folder can be used by this version, while another process has it; changes
-  /// nothing.
+  /// Checks whether this version can use the file of a folder while another process uses it. Changes nothing.
   static func check(directory: String, isSimulated: Bool) throws(DataFileError) {
     try DataFile.check(path: path(directory, isSimulated), parts: SchemaPart.all)
   }
@@ -170,7 +169,7 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: From the loops
 
-  /// Takes what a loop observed; never waits.
+  /// Takes a loop's observations; never waits.
   func add(_ batch: HistoryBatch, now: Timestamp) {
     mailbox.withLock { mailbox in
       for description in batch.instruments { mailbox.instruments[description.symbol] = description.instrument }
@@ -180,7 +179,7 @@ package final class HistoryKeeper: Sendable {
       kept.latest = []
       let rows = kept.deliveries.reduce(0) { $0 + $1.candles.count + 1 }
       let items = kept.count - rows
-      // A venue can be asked again.
+      // Candles of venues can be requested again.
       if mailbox.rows + rows > Self.deliveryLimit { kept.deliveries = [] } else { mailbox.rows += rows }
       guard mailbox.items + items <= Self.limit else {
         mailbox.lost += items
@@ -192,10 +191,10 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// Whether anything is kept of an instrument. O(1).
+  /// Whether the store knows an instrument. O(1).
   func knows(_ symbol: String) -> Bool { store.knows(symbol) }
 
-  /// Reads what is kept on a queue aside and calls `body` there; nil if nothing is, or nothing can be read.
+  /// Reads the store on a reader's queue and calls `body` there; nil if there is no data, or it cannot be read.
   func read<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) {
@@ -232,7 +231,7 @@ package final class HistoryKeeper: Sendable {
         body(nil)
         guard let error = error as? DataFileError, case .damaged = error else { return }
         self.queue.async { [self] in
-          // Others may have met the same damage before.
+          // Another reader may have reported the same damage before.
           guard progress.withLock({ $0.figures.setAside == replaced && !$0.hasEnded }) else { return }
           failed(error, now)
         }
@@ -244,8 +243,8 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: Streams
 
-  /// Takes what the run before has left of streams and sessions, once and before the first client; nil if it was
-  /// killed, or nothing can be read.
+  /// Takes the streams and sessions of the run before, once and before the first client; nil if that run was killed, or
+  /// they cannot be read.
   func takeStreams() -> StoredStreams? {
     do throws(DataFileError) {
       let streams = try store.takeStreams(now: now)
@@ -259,8 +258,8 @@ package final class HistoryKeeper: Sendable {
     }
   }
 
-  /// Takes what a loop leaves to the next run; it has nothing more to publish. Written by `finish`, when all loops have
-  /// come.
+  /// Takes a loop's streams and sessions for the next run, when the loop publishes no more. `finish` writes them, if
+  /// all loops have passed theirs.
   func keep(_ streams: StoredStreams) { ended.withLock { $0.append(streams) } }
 
   /// Writes the loops' streams and sessions for the next run, if all loops have passed theirs and everything else is
@@ -283,7 +282,7 @@ package final class HistoryKeeper: Sendable {
 
   // MARK: Writing
 
-  /// Writes what waits. On the queue.
+  /// Writes the waiting items. On the queue.
   private func flush() {
     let now = now
     guard !progress.withLock({ $0.hasEnded }) else { return }
@@ -295,7 +294,7 @@ package final class HistoryKeeper: Sendable {
     if !write(batch, now) { progress.withLock { $0.retry = batch } }
   }
 
-  /// The same, and waits for it; for tests.
+  /// Writes the waiting items and returns after it; for tests.
   func flushNow() { queue.sync { flush() } }
 
   private func take(_ now: Timestamp) -> HistoryBatch {
@@ -370,11 +369,11 @@ package final class HistoryKeeper: Sendable {
       return progress.failure == nil
     }
     if isNew {
-      log.error("history is not written; all else goes on", metadata: ["reason": "\(error.description)"])
+      log.error("history is not written; the gateway serves without it", metadata: ["reason": "\(error.description)"])
     }
   }
 
-  /// Everything that an empty file has to know first.
+  /// Adds everything that an empty file needs first to the next batch.
   private func describeAgain(_ now: Timestamp) {
     mailbox.withLock { mailbox in
       var batch = HistoryBatch()
@@ -388,7 +387,7 @@ package final class HistoryKeeper: Sendable {
     progress.withLock { $0.retry = nil }
   }
 
-  /// Writes what waits, ends the run and closes the file; then calls `completion`.
+  /// Writes the waiting items, ends the run and closes the file; then calls `completion`.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       timer.cancel()

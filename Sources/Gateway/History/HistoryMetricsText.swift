@@ -11,7 +11,9 @@ enum HistoryMetricsText {
     metric("failing", "gauge", "1 while nothing can be written.", figures.failure == nil ? "0" : "1")
     metric("items_written_total", "counter", "Closed candles and other items written.", "\(figures.written)")
     metric("items_waiting", "gauge", "Items that wait to be written.", "\(figures.queued)")
-    metric("items_lost_total", "counter", "Items that found no room; they are gaps.", "\(figures.lost)")
+    metric(
+      "items_lost_total", "counter", "Items that were lost because the queue was full; they are gaps.",
+      "\(figures.lost)")
     metric("transactions_total", "counter", "Transactions.", "\(figures.transactions)")
     metric("write_seconds_total", "counter", "Time that transactions took.", seconds(figures.spent))
     metric("slowest_write_seconds", "gauge", "The longest transaction.", seconds(figures.slowest))

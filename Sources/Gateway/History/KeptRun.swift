@@ -5,14 +5,15 @@ import PubSub
 import Transport
 import Venues
 
-/// What the run before this one has left of streams and sessions; it had ended in order.
+/// The streams and sessions of the run before this one, which ended in order.
 struct KeptRun: Sendable {
   let numbering: KeptNumbering
-  /// By what their instrument is kept under.
+  /// By the store's symbol of their instrument.
   let streams: [String: [StoredStreams.Stream]]
   let sessions: [KeptSession]
 
-  /// - Parameter loops: of this run. With another number of them streams have other numbers: none continues.
+  /// - Parameter loops: the loops of this run. With another number of loops, streams have other numbers, so none
+  ///   continues.
   init(_ stored: StoredStreams, loops: Int) {
     let streams = stored.loops == loops ? stored.streams : []
     numbering = KeptNumbering(
@@ -25,7 +26,7 @@ struct KeptRun: Sendable {
 }
 
 extension LoopHistory {
-  /// Takes up the streams of an instrument, and its last trades, and continues behind them.
+  /// Restores the streams of an instrument and its last trades, and continues after them.
   func goOn(
     _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, after latest: LatestState?,
     now: Timestamp
@@ -47,7 +48,7 @@ extension LoopHistory {
     if trades.isEmpty, streams.isEmpty {
       pipeline.market.beginWithoutPast(of: id, into: &changes)
     } else {
-      // Another gateway on the same file may have written its own.
+      // Another gateway may have written trades of its own into the same file.
       let ending = latest.flatMap { $0.trades.last.map { StoredStreams.Last(id: $0.id, time: $0.time) } }
       let told = streams.allSatisfy { $0.last == ending } ? trades : []
       pipeline.market.bridge(after: told, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
@@ -55,7 +56,7 @@ extension LoopHistory {
     node.publish(changes, slot: slot, now: now)
   }
 
-  /// Begins an instrument of which nothing is kept.
+  /// Begins an instrument without stored data.
   func beginAnew(_ id: InstrumentID, _ slot: Int, _ now: Timestamp) {
     var changes = MarketChanges()
     node.feeds[slot].pipeline.market.beginWithoutPast(of: id, into: &changes)
@@ -64,14 +65,14 @@ extension LoopHistory {
 }
 
 extension LatestState {
-  /// The last trades at the instrument's scales, oldest first; of those that have more digits than these none is there.
+  /// The last trades at the instrument's scales, oldest first; none if one of them has more digits.
   func trades(of instrument: Instrument) -> [Trade] {
     let all = trades.isEmpty ? trade.map { [$0] } ?? [] : trades
     let result = all.compactMap { $0.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale) }
     return result.count == all.count ? result : []
   }
 
-  /// The last trade at the instrument's scales; nil if there was none, or it has more digits than those.
+  /// The last trade at the instrument's scales; nil if there was no trade, or it has more digits.
   func lastTrade(of instrument: Instrument) -> Trade? {
     trade?.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale)
   }

@@ -6,22 +6,22 @@ import PubSub
 import Transport
 import Venues
 
-/// The history of the feeds of one loop: hands what closes and changes to the keeper, and gives each instrument its
-/// past before any client can ask for it. Owned by its node's loop.
+/// The history of the feeds of one loop: passes closed candles and changes to the keeper, and gives each instrument its
+/// past before clients see it. Owned by its node's loop.
 final class LoopHistory {
-  /// How long a feed's instruments are kept from clients at most, until their past is there, µs.
+  /// How long a feed's instruments are hidden from clients at most while their past is loaded, µs.
   private static let patience = 15 * Microseconds.second
-  /// How long after the beginning of an observation its first minute has ended, and can be asked for.
+  /// How long after the start of an observation its first minute has closed and can be requested.
   private static let secondPlan = 75 * Microseconds.second
 
   private struct InstrumentEntry {
-    /// What it is kept under.
+    /// The store's symbol.
     var symbol: String
     var isObserved = false
-    /// When the newest trade that was handed over was made, and how many there were by then.
+    /// The time of the newest trade that was handed over, and the number of trades until then.
     var tradeTime = Timestamp.distantPast
     var tradeCount: UInt64 = 0
-    /// Whether its past has been asked for and is not there yet.
+    /// Whether its past is being loaded.
     var waits = false
     /// Whether the wait for its history took too long and it was shown without it: then no stored stream can continue
     /// here.
@@ -30,16 +30,16 @@ final class LoopHistory {
     /// observation, and one at the end of the minute in which it began.
     var planAt = Timestamp.distantFuture
     var plans = 0
-    /// Whether all its days have been asked for in this run.
+    /// Whether all its days have been requested in this run.
     var hasAskedForAll = false
   }
 
   private struct FeedEntry {
-    /// What symbols end with where the endpoint is not the venue's own.
+    /// The suffix of symbols if the endpoint is not the venue's own.
     var suffix: String
     var instruments: [InstrumentEntry] = []
     var waiting = 0
-    /// From when on the feed's instruments are shown without their past.
+    /// When the feed's instruments are shown even without their past.
     var deadline = Timestamp.distantFuture
     var backfill: CandleBackfill?
   }
@@ -49,7 +49,7 @@ final class LoopHistory {
   private var feeds: [Int: FeedEntry] = [:]
   private var batch = HistoryBatch()
   private var isStopped = false
-  /// Until when streams of the run before are left to the next one if nothing continued with them.
+  /// Until when unclaimed streams of the run before are kept for the next one.
   private let awaitedUntil: Timestamp
 
   init(node: LoopNode, keeper: HistoryKeeper) {
@@ -58,11 +58,11 @@ final class LoopHistory {
     awaitedUntil = node.clock.now() + StoredStreams.patience
   }
 
-  /// Whether the instruments of a feed are not to be announced yet, as their past is on its way.
+  /// Whether the instruments of a feed must not be announced yet, because their past is being loaded.
   func isHolding(_ slot: Int) -> Bool { (feeds[slot]?.waiting ?? 0) > 0 }
 
-  /// Follows a feed.
-  /// - Parameter share: connections of the venue that ask for candles, this one included.
+  /// Starts the history of a feed.
+  /// - Parameter share: the venue's connections that request candles, including this one.
   func add(_ feed: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
     let isOwn = node.settings.source == .simulated || configuration.endpoint == nil
     var entry = FeedEntry(suffix: isOwn ? "" : "@\(configuration.endpoint ?? "")")
@@ -79,7 +79,7 @@ final class LoopHistory {
 
   // MARK: From the market
 
-  /// Takes what a batch of changes means for history.
+  /// Takes what history needs of a batch of changes.
   func note(_ feed: any Feed, _ changes: borrowing MarketChanges, at now: Timestamp) {
     guard feeds[feed.slot] != nil else { return }
     for item in changes.items {
@@ -98,7 +98,7 @@ final class LoopHistory {
     send(now)
   }
 
-  /// What an instrument is kept under; nil where its feed is not followed. O(1).
+  /// The store's symbol of an instrument; nil if its feed has no history. O(1).
   func symbol(_ id: InstrumentID, _ slot: Int) -> String? {
     guard let entry = feeds[slot], id.index < entry.instruments.count else { return nil }
     return entry.instruments[id.index].symbol
@@ -127,7 +127,7 @@ final class LoopHistory {
     }
   }
 
-  /// Hands over what is new of every instrument: whether it is observed, and its newest trade. Once a second.
+  /// Hands over the news of every instrument: whether it is observed, and its newest trade. Once a second.
   /// O(instruments).
   func everySecond(_ now: Timestamp) {
     guard !isStopped else { return }
@@ -197,7 +197,7 @@ final class LoopHistory {
     batch = HistoryBatch()
   }
 
-  /// Reads what is kept, for a client; see `HistoryKeeper.readForClient`.
+  /// Reads the store for a client; see `HistoryKeeper.readForClient`.
   func readForClient<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) -> Bool {
@@ -221,7 +221,7 @@ final class LoopHistory {
     }
   }
 
-  /// Up to when intervals without a candle are known to have had no trade.
+  /// The time until which an interval without a candle had no trade for certain.
   private static func end(of kept: RestoredInstrument, _ now: Timestamp) -> Timestamp {
     let gap = kept.ranges[.minute]?.gaps.last
     return gap?.end == .distantFuture ? gap?.start ?? now : now
@@ -301,13 +301,13 @@ final class LoopHistory {
     keeper.add(batch, now: now)
   }
 
-  /// The streams of the run before that instruments may still continue with, in the order of their numbers.
+  /// The streams of the run before that instruments may still continue, in the order of their numbers.
   func awaited(now: Timestamp) -> [StoredStreams.Stream] {
     guard now < awaitedUntil, let kept = node.settings.kept else { return [] }
     return kept.streams.values.joined().sorted { $0.number < $1.number }
   }
 
-  /// Hands over what is new for the last time, and ends all requests.
+  /// Hands over the last news, and ends all requests.
   func stop() {
     guard !isStopped else { return }
     everySecond(node.clock.now())
@@ -315,14 +315,14 @@ final class LoopHistory {
     for slot in feeds.keys.sorted() { feeds[slot]?.backfill?.stop() }
   }
 
-  /// Of all feeds. For metrics.
+  /// The counters of all feeds, for metrics.
   var backfillFigures: CandleBackfill.Figures {
     feeds.keys.sorted().compactMap { feeds[$0]?.backfill?.figures }.reduce(into: .init()) { $0.add($1) }
   }
 }
 
 extension LoopNode {
-  /// Gives an instrument candles from elsewhere, and its last trade. On the loop.
+  /// Gives an instrument stored or requested candles, and its last trade. On the loop.
   func restore(_ candles: [Candle], _ latest: LatestState?, of id: InstrumentID, slot: Int, now: Timestamp) {
     loop.assertOnLoop()
     let market = feeds[slot].pipeline.market
@@ -332,16 +332,17 @@ extension LoopNode {
     publish(changes, slot: slot, now: now)
   }
 
-  /// Takes up the sessions that this loop had before. Before the ports are open: clients may wait there already.
+  /// Restores the sessions that this loop had in the run before. Call it before the ports open: clients may wait there
+  /// already.
   func restoreSessions() {
     guard let kept = settings.kept else { return }
     let now = clock.now()
     hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &actions)
-    // What they are kept under may end with an endpoint.
+    // The store's symbols may end with an endpoint.
     hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
   }
 
-  /// Leaves streams and sessions to the next run. On the loop, when the feeds have ended.
+  /// Stores streams and sessions for the next run. On the loop, when the feeds have ended.
   func keepStreams() {
     guard let history, let keeper = settings.history else { return }
     let now = clock.now()
@@ -355,7 +356,7 @@ extension LoopNode {
           .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
         })
     }
-    // A run that ends soon after it began has not taken up all of the one before.
+    // A run that ends soon after its start has not continued all streams of the one before.
     let awaited = history.awaited(now: now).filter { publisher.isAwaited($0.number) }
     let sessions = hub.keepSessions(now: now).map {
       StoredStreams.Session(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)

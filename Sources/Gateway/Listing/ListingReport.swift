@@ -27,7 +27,7 @@ package enum ListingReport {
       var line = ""
       for (column, cell) in row.enumerated() {
         let padding = String(repeating: " ", count: widths[column] - cell.count)
-        // Volumes to the right, so that sizes show.
+        // Volumes are right-aligned, so that their sizes compare.
         line += hasVolumes && column == row.count - 1 ? padding + cell : cell + padding
         line += "  "
       }
@@ -96,7 +96,7 @@ package enum ListingReport {
     return out.description
   }
 
-  /// The whole part with commas: volumes are for comparing.
+  /// The whole part with commas; volumes are shown for comparison.
   private static func grouped(_ value: Decimal64) -> String {
     let digits = String(value.mantissa / Int64(DecimalText.power(value.scale)))
     var out = ""

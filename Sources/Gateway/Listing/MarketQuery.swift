@@ -1,7 +1,7 @@
 import MarketData
 import Venues
 
-/// What of a venue's list is to be shown.
+/// Selects what to show of a venue's list.
 package struct MarketQuery: Sendable {
   private enum Filter {
     case all
@@ -17,7 +17,7 @@ package struct MarketQuery: Sendable {
   package var isRanked: Bool { if case .selection(let selection) = filter { selection.rank != nil } else { false } }
 
   /// - Parameter text: nil for everything; a part of a name, in the gateway's words or the venue's; or a selection such
-  ///   as `*-USD:top20`, to see what it comes to.
+  ///   as `*-USD:top20`, to see what it selects.
   package init(_ text: String?) throws(MarketSelectionError) {
     self.text = text ?? ""
     guard let text, !text.isEmpty else {
@@ -27,7 +27,7 @@ package struct MarketQuery: Sendable {
     filter = MarketSelection.isMeant(by: text) ? .selection(try MarketSelection(text)) : .text(text.lowercased())
   }
 
-  /// The markets that are meant: by name, a ranked selection by rank.
+  /// The selected markets, sorted by name, or by rank for a ranked selection.
   package func choose(from markets: [ListedMarket]) -> [ListedMarket] {
     let found: [ListedMarket]
     switch filter {
@@ -43,7 +43,7 @@ package struct MarketQuery: Sendable {
     return found.sorted { $0.symbol.text < $1.symbol.text }
   }
 
-  /// What to say if nothing is chosen.
+  /// The message if nothing is selected.
   package func nothingFound(among markets: [ListedMarket], venue: Venue) -> String {
     guard !markets.isEmpty else { return "\(venue.title) lists no market of that kind" }
     let names = markets.map(\.symbol.text)

@@ -10,9 +10,9 @@ package struct VenueListingError: Error, Sendable, CustomStringConvertible {
   package init(description: String) { self.description = description }
 }
 
-/// Asks a venue for everything that it lists, once, over the connections that a feed of it would have.
+/// Requests all markets that a venue lists, once, over the connections that a feed of it would have.
 package enum VenueListing {
-  /// How long a connection may take to bring its list, s.
+  /// How long a connection may take to deliver its list, s.
   package static let patience = 30
 
   /// The markets of all the venue's connections that may have some of `families`, in the venue's order.
@@ -38,9 +38,9 @@ package enum VenueListing {
   }
 }
 
-/// A feed that is followed until its list is there, and no longer. Owned by one loop.
+/// A feed that runs until its list has arrived. Owned by one loop.
 private final class ListingSession: FeedOwner, FeedRecorder {
-  /// Between two looks at the feed.
+  /// The time between two checks of the feed.
   private static let interval: Duration = .milliseconds(100)
 
   var clock: GatewayClock
@@ -51,7 +51,7 @@ private final class ListingSession: FeedOwner, FeedRecorder {
   private let log: Logger
   private var session: FeedSession?
   private let deadline: Timestamp
-  /// The last request that failed, and how.
+  /// The last failed request, with its reason.
   private var failure: String?
   /// Why the connection was given up.
   private var lost: String?
@@ -80,14 +80,14 @@ private final class ListingSession: FeedOwner, FeedRecorder {
     look()
   }
 
-  /// Looks whether the list is there. What is scheduled keeps this object until the end.
+  /// Checks whether the list has arrived. The scheduled call keeps this object alive until the end.
   private func look() {
     guard let session else { return }
     let now = clock.now()
     let listing = pipeline.handler.listing
     if !listing.isEmpty { return finish(.success(listing)) }
     if let lost { return fail(lost) }
-    guard now < deadline else { return fail("its list did not come in \(VenueListing.patience) s") }
+    guard now < deadline else { return fail("its list did not arrive in \(VenueListing.patience) s") }
     session.tick(now)
     loop.schedule(after: Self.interval) { [self] in look() }
   }

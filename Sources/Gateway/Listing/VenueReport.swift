@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 import Venues
 
-/// What the gateway can do with each venue, for people and for programs.
+/// Describes each venue as the gateway uses it, for people and for programs.
 package enum VenueReport {
   /// A paragraph for each connection of each venue.
   package static func text(_ venues: [Venue]) -> String {
@@ -57,7 +57,7 @@ package enum VenueReport {
   private static func rest(_ venue: Venue) -> String {
     guard let requests = venue.profile?.requests else { return venue.restEndpoint }
     let always = requests.filter { $0 != .volumes }.map(\.words)
-    let sometimes = requests.contains(.volumes) ? ["24 h volumes where they are asked for"] : []
+    let sometimes = requests.contains(.volumes) ? ["24 h volumes if requested"] : []
     let all = always + sometimes
     return all.isEmpty ? "not used" : "\(venue.restEndpoint) for \(all.joined(separator: ", "))"
   }

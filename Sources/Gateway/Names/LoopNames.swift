@@ -14,14 +14,14 @@ import Venues
 /// not requested again before their day is over. After an unreadable answer the present names stay. The request is
 /// repeated after a minute, then each time after twice as long, up to six hours, or when the venue says.
 final class LoopNames {
-  /// Between two requests, whichever venue they go to, µs.
+  /// The time between two requests, even to different venues, µs.
   private static let pace = 5 * Microseconds.second
-  /// From the start to the first one: markets come first.
+  /// The time from the start to the first request, µs: markets come first.
   private static let delay = 3 * Microseconds.second
   private static let life = Microseconds.day
   private static let shortestWait = Microseconds.minute
   private static let longestWait = 6 * Microseconds.hour
-  /// For answers that are large.
+  /// Parses large answers.
   private static let reader = DispatchQueue(label: "tidegate.names")
 
   private struct Source {
@@ -45,8 +45,8 @@ final class LoopNames {
   private var nextAt = Timestamp.distantPast
   private let log: Logger
 
-  /// - Parameter keeper: has the file that names are kept in; nil: they are not. A file that cannot be read costs
-  ///   the names alone.
+  /// - Parameter keeper: has the file for the names; nil: names are not stored. If the file cannot be read, only the
+  ///   names suffer.
   init(node: LoopNode, keeper: HistoryKeeper?, log: Logger) {
     self.node = node
     self.log = log
@@ -55,7 +55,8 @@ final class LoopNames {
     do throws(DataFileError) {
       kept = try store.load()
     } catch {
-      log.error("names of assets cannot be read; they are asked for", metadata: ["reason": "\(error.description)"])
+      log.error(
+        "names of assets cannot be read; they are requested again", metadata: ["reason": "\(error.description)"])
     }
   }
 
@@ -72,7 +73,7 @@ final class LoopNames {
       venue: venue.name, key: isOwn ? venue.name : "\(venue.name)@\(base)", format: format, endpoint: endpoint,
       tls: tls, due: now + Self.delay)
     if let list = kept.removeValue(forKey: source.key) {
-      // A clock that was ahead must not keep a list for ever.
+      // A list with a time in the future, from a clock that was wrong, must not live for ever.
       source.due = max(source.due, min(list.time, now) + Self.life)
       var names = names
       names.set(list.names, of: venue.name)
@@ -106,7 +107,7 @@ final class LoopNames {
     sources.removeAll()
   }
 
-  /// Large answers are read, and their names brought together with those of others, away from the loop.
+  /// Parses large answers and merges their names with those of other venues off the loop.
   private func read(_ body: [UInt8], of index: Int) {
     let (source, names) = (sources[index], names)
     let work: @Sendable () -> Result<(AssetNames, [String: String]), FeedError> = { [format = source.format] in
@@ -159,7 +160,7 @@ final class LoopNames {
     sources[index].due = now + wait
     guard failures == 0 else { return }
     log.warning(
-      "names of assets could not be had; markets are served without",
+      "names of assets could not be had; markets are served without them",
       metadata: [
         "venue": "\(sources[index].venue)", "reason": "\(reason)", "retry_s": "\(wait / Microseconds.second)",
       ])

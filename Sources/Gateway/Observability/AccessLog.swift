@@ -53,7 +53,7 @@ final class AccessLog: Sendable {
     wanted.store(Self.bits(settings.scope), ordering: .relaxed)
   }
 
-  /// Who was served.
+  /// The client that was served.
   struct Client {
     var peer: IPAddress?
     /// The name of the client's key; nil: it has no key, or none is required.
@@ -83,7 +83,7 @@ final class AccessLog: Sendable {
   }
 
   /// A stream has ended.
-  /// - Parameter figures: of its client, before the hub forgot it.
+  /// - Parameter figures: the client's figures, before the hub forgets it.
   func ended(_ session: StreamSession, _ figures: @autoclosure () -> ClientFigures?) {
     guard wantsStreams, takes() else { return }
     let figures = figures()

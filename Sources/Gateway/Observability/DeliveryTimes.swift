@@ -1,21 +1,21 @@
 import Bytes
 import MarketData
 
-/// How long a venue's message takes to reach clients' sockets, and how old it is when it comes. Owned by one loop; all
-/// times from outside.
+/// How long a venue's message takes to reach clients' sockets, and how old it is on arrival. Owned by one loop; each
+/// call passes the time.
 struct DeliveryTimes: Sendable {
-  /// From the turn in which a message was read to its frames' way to the sockets, ns: one value for each turn that
-  /// wrote, for the oldest message of it, on each loop that has clients for it.
+  /// The time from the turn that read a message to the write of its frames, ns. Each loop with clients for it records
+  /// one value for each turn that wrote: the oldest message's.
   private(set) var toSocket = Histogram.durations
-  /// From the venue's time of a trade to its arrival, ns, by the feed's slot. Trades that the venue dates in the future
-  /// count as 0: a clock is wrong then.
+  /// The time from the venue's time of a trade to its arrival, ns, by the feed's slot. A trade dated in the future
+  /// counts as 0: then a clock is wrong.
   private(set) var toArrival: [Histogram] = []
   /// The arrival of the oldest message of this turn, monotonic ns; 0: none.
   private var oldest: UInt64 = 0
-  /// The same of what another loop has not taken yet.
+  /// The same for deliveries that another loop has not taken yet.
   private var oldestHeld: UInt64 = 0
 
-  /// The feed of a slot has changed something, by a message that was read in the turn that began at `uptime`.
+  /// Records changes of a slot's feed, from a message that was read in the turn that began at `uptime`.
   mutating func came(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp, uptime: UInt64) {
     came(at: uptime)
     while toArrival.count <= slot { toArrival.append(Histogram(from: 100_000, to: 10_000_000_000)) }
@@ -25,12 +25,12 @@ struct DeliveryTimes: Sendable {
     }
   }
 
-  /// What came at `uptime` is for clients of this loop, too.
+  /// A message that arrived at `uptime` is for clients of this loop, too.
   mutating func came(at uptime: UInt64) {
     if uptime != 0, oldest == 0 || uptime < oldest { oldest = uptime }
   }
 
-  /// Whether something of a venue is to be written in this turn.
+  /// Whether this turn has data of a venue to write.
   var isPending: Bool { oldest != 0 }
 
   /// The turn has handed frames to connections by `uptime`.
@@ -41,7 +41,7 @@ struct DeliveryTimes: Sendable {
   /// The arrival of the oldest message in the deliveries for other loops; 0: they contain no message of a venue.
   var offered: UInt64 { oldestHeld == 0 ? oldest : oldestHeld }
 
-  /// The turn ends.
+  /// Ends the turn.
   /// - Parameter isHeld: whether another loop has not taken what it was offered.
   mutating func endTurn(isHeld: Bool) {
     oldestHeld = isHeld ? offered : 0

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The last notable lines of the log, for operators: notices and worse, and the states of feeds.
 final class EventLog: Sendable {
-  /// Lines, fields of a line, and characters of a value that are kept: 100 kB at most, 10 as a rule.
+  /// The kept lines, fields of a line, and characters of a value: as a rule some 10 kB, at most 130 kB of ASCII.
   static let limit = 60
   static let fieldLimit = 12
   static let textLimit = 160
@@ -19,12 +19,12 @@ final class EventLog: Sendable {
 
   private struct State {
     var entries: [Entry] = []
-    /// The place of the oldest, once all places are taken.
+    /// The index of the oldest entry, once all are used.
     var oldest = 0
   }
   private let state = Mutex(State())
 
-  /// Keeps a line that is notable. O(1), for under 1 µs.
+  /// Keeps a notable line. O(1), under 1 µs.
   func note(_ line: LogLine, time: Int64) {
     guard line.level >= .notice || line.event == "feed_state" else { return }
     let entry = Entry(

@@ -5,7 +5,7 @@ import Transport
 /// Logs events that unknown peers cause: the first of a kind at once, then one line per kind in ten seconds with their
 /// number. So any number of events causes at most one line per kind in that time, and uses tables of a fixed size.
 final class FoldedLog: Sendable {
-  /// Between two lines of the same kind, monotonic µs.
+  /// The time between two lines of the same kind, monotonic µs.
   static let interval: Int64 = 10_000_000
   /// Kinds that are counted one by one; all others share one.
   static let kindLimit = 64
@@ -38,10 +38,10 @@ final class FoldedLog: Sendable {
     self.now = now
   }
 
-  /// Notes an event; callable from anywhere, for under 1 µs where it is folded.
+  /// Records an event. Callable from anywhere; takes under 1 µs if it is folded.
   /// - Parameters:
-  ///   - kind: what it is folded with; from a table of the caller's, not from a peer's words.
-  ///   - peer: whom it concerns; shown where it is one, counted where they are several.
+  ///   - kind: events of the same kind are folded. It comes from a table of the caller, not from a peer's text.
+  ///   - peer: the peer of the event. One peer is shown; several are counted.
   ///   - event: made only if it is shown.
   func note(_ kind: String, peer: IPAddress? = nil, _ event: () -> Event) {
     let moment = now()

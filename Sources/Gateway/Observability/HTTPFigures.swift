@@ -2,13 +2,13 @@ import Bytes
 
 /// Counts the requests and answers of the client port. Owned by one loop.
 struct HTTPFigures: Sendable {
-  /// What paths are counted as: those of the routes, the console's files together, and all that do not exist. So a
-  /// stranger's paths make no series.
+  /// The labels of paths: one for each route, one for the console's files, one for all others. So unknown paths create
+  /// no series.
   static let routes = Route.allCases.map(\.path) + ["console", "other"]
   private static let places = Dictionary(uniqueKeysWithValues: Route.allCases.enumerated().map { ($1, $0) })
 
   struct Key: Hashable, Comparable, Sendable {
-    /// The place in `routes`.
+    /// The index in `routes`.
     let route: Int
     let status: Int
     static func < (one: Key, other: Key) -> Bool { (one.route, one.status) < (other.route, other.status) }
@@ -16,18 +16,18 @@ struct HTTPFigures: Sendable {
 
   /// Requests answered. Bounded: statuses are those that the gateway itself gives.
   private(set) var answers: [Key: UInt64] = [:]
-  /// From the head to the answer, ns, by the place in `routes`.
+  /// The time from the head to the answer, ns, by the index in `routes`.
   private(set) var times = [Histogram](
     repeating: Histogram(from: 10_000, to: 10_000_000_000), count: HTTPFigures.routes.count)
 
-  /// The place in `routes` of a path; nil: the request could not be read.
+  /// The index in `routes` of a path; nil: the request could not be read.
   static func place(of path: String?) -> Int {
     guard let path else { return routes.count - 1 }
     if let found = Route.find(path)?.route, let place = places[found] { return place }
     return ConsoleFiles.embedded[path] == nil ? routes.count - 1 : routes.count - 2
   }
 
-  /// - Parameter nanoseconds: nil where there was nothing to wait for: an upgrade, or a request that cannot be read.
+  /// - Parameter nanoseconds: nil if there was no wait: an upgrade, or an unreadable request.
   mutating func record(_ path: String?, status: Int, nanoseconds: UInt64? = nil) {
     let place = Self.place(of: path)
     answers[Key(route: place, status: status), default: 0] += 1

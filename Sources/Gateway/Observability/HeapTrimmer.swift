@@ -8,42 +8,41 @@ import Transport
 /// glibc returns only the free memory at the top of an arena by itself. Ten thousand clients that never read leave 480
 /// MB in small pieces below other live memory: the process then has 523 MB, of which 12 are in use.
 struct TrimPolicy {
-  /// Idle memory, beyond what cannot be given back, that is worth the locks, bytes.
+  /// The least idle memory, beyond what cannot be returned, that is worth the locks, bytes.
   static let worth = 64 << 20
 
-  /// What is resident and not in use when there is nothing to give back: code, stacks, bookkeeping, holes smaller than
-  /// a page.
+  /// The resident but unused memory that cannot be returned: code, stacks, bookkeeping, holes smaller than a page.
   private var floor: Int
   private var wasIdle = false
 
   /// - Parameters: bytes, at the start.
   init(resident: Int, inUse: Int) { floor = max(0, resident - inUse) }
 
-  /// Whether `inUse`, which costs more to know than `resident`, matters at all.
+  /// Whether to measure `inUse`, which costs more than `resident`.
   func isOfInterest(resident: Int) -> Bool { resident >= floor + Self.worth }
 
-  /// Whether to give back now: at the second look in a row that finds much idle, since clients that come back at once
-  /// will use it.
+  /// Whether to return memory now: at the second check in a row that finds much idle memory, since returning clients
+  /// would use it.
   mutating func isDue(resident: Int, inUse: Int) -> Bool {
     let isIdle = resident - inUse >= floor + Self.worth
     defer { wasIdle = isIdle }
     return isIdle && wasIdle
   }
 
-  /// Notes what is left after giving back, so that what cannot be is not tried for again and again.
+  /// Records what remains after a return, so that memory that cannot be returned is not tried again and again.
   mutating func trimmed(resident: Int, inUse: Int) {
     floor = max(0, resident - inUse)
     wasIdle = false
   }
 }
 
-/// Gives memory back to the system that the process had for a crowd that has gone, off the loops, at most once a
-/// minute. For as long as it is held.
+/// Returns idle memory to the system after many clients have left, off the loops, at most once a minute. It works while
+/// somebody holds it.
 package final class HeapTrimmer: @unchecked Sendable {
   // `@unchecked`: constant after `init`, and a dispatch source may be cancelled from any thread
   // (dispatch_source_create(3)).
 
-  /// Between two looks, s.
+  /// The time between two checks, s.
   static let period = 30
 
   private let timer: any DispatchSourceTimer

@@ -16,7 +16,7 @@ extension Logger {
 
 /// Levels of parts, as `log.levels` sets them: `feeds=debug`.
 package struct LogLevels: Sendable, Equatable {
-  /// Of all parts that are not named.
+  /// The level of all parts without one of their own.
   package var standard = Logger.Level.info
   package var byComponent: [LogComponent: Logger.Level] = [:]
 

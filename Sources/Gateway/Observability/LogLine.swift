@@ -5,12 +5,12 @@ import Logging
 /// One event of the log: its time, level, name and message, then fields sorted by name.
 struct LogLine: Sendable {
   let level: Logger.Level
-  /// What stays the same when the message's words do not: for rules and searches.
+  /// The event's name, for rules and searches: it stays the same when the message's words change.
   let event: String
   let message: String
   let fields: [(key: String, value: String)]
 
-  /// - Parameter event: nil: it is named after the message.
+  /// - Parameter event: nil: the event is named after the message.
   init(level: Logger.Level, event: String? = nil, message: String, fields: [(key: String, value: String)] = []) {
     self.level = level
     self.event = event ?? Self.event(of: message)
@@ -52,7 +52,7 @@ struct LogLine: Sendable {
       out.append(json: event)
       out.append(",\"msg\":")
       out.append(json: String(message.unicodeScalars.prefix(Logfmt.valueLimit)))
-      // A field with a name of the line's own would be there twice.
+      // A field with one of the line's own names would appear twice.
       for (key, value) in fields where !["time", "level", "event", "msg"].contains(key) {
         out.append(",")
         out.append(json: key)

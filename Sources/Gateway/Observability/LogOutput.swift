@@ -10,16 +10,16 @@ import Synchronization
 package final class LogOutput: Sendable {
   /// Bytes that may wait.
   static let limit = 1 << 20
-  /// A pipe that is ready takes so many bytes without waiting (PIPE_BUF, pipe(7)).
+  /// A ready pipe takes this many bytes without waiting (PIPE_BUF, pipe(7)).
   private static let pipeBytes = 4_096
 
   private struct State {
     var waiting: [UInt8] = []
-    /// Lines that found no room since the last that did.
+    /// Lines lost since the last line that was taken.
     var lost = 0
-    /// Whether the last line was JSON: then so are those about lines that are not there.
+    /// Whether the last line was JSON: then lines about lost lines are JSON, too.
     var isJSON = false
-    /// Whether the queue is writing, and so everything has to wait its turn.
+    /// Whether the queue is writing, so that new lines must wait.
     var isWriting = false
   }
   private let descriptor: Int32
@@ -29,7 +29,7 @@ package final class LogOutput: Sendable {
   /// Standard error.
   package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
-  /// - Parameter descriptor: stays the caller's, and open.
+  /// - Parameter descriptor: the caller keeps it open.
   package init(descriptor: Int32) { self.descriptor = descriptor }
 
   /// Takes a line, line feed included. Callable from anywhere; does not wait.

@@ -32,10 +32,10 @@ package final class LogSink: Sendable {
     var folds: [String: Fold] = [:]
   }
 
-  /// What operators' pages show of what was written.
+  /// The written lines that operators' pages show.
   let events = EventLog()
   private let state: Mutex<State>
-  /// The levels of all parts, four bits each, for the look before each line that is not written.
+  /// The levels of all parts, four bits each, for the quick check before each line.
   private let packedLevels: Atomic<UInt64>
   private let write: @Sendable (String) -> Void
   private let microseconds: @Sendable () -> Int64
@@ -56,7 +56,7 @@ package final class LogSink: Sendable {
   /// A logger that writes to this sink.
   package var logger: Logger { Logger(label: "tidegate") { _ in LogLineHandler(self) } }
 
-  /// From now on lines are written so.
+  /// Sets the levels and the format of further lines.
   package func apply(_ levels: LogLevels, _ format: LogFormat) {
     packedLevels.store(Self.packed(levels), ordering: .relaxed)
     state.withLock {
@@ -125,12 +125,12 @@ package final class LogSink: Sendable {
   }
 }
 
-/// Gives a sink what is logged, in the name of one part.
+/// Passes a logger's lines to the sink, as lines of one part.
 struct LogLineHandler: LogHandler {
   static let componentKey = "component"
-  /// Of a line that is not named after its message.
+  /// The key for an event that is not named after its message.
   static let eventKey = "event"
-  /// Of a line that stands for many already; it is written in any case, without this field.
+  /// The key of a line that already stands for many: it is always written, without this field.
   static let foldedKey = "folded"
 
   var metadata: Logger.Metadata = [:] {
@@ -141,9 +141,9 @@ struct LogLineHandler: LogHandler {
   }
   var metadataProvider: Logger.MetadataProvider?
   private let sink: LogSink
-  /// The place in `LogComponent.allCases`.
+  /// The index in `LogComponent.allCases`.
   private var component = 0
-  /// What a logger was set to; else the sink's levels count.
+  /// The logger's own level; nil: the sink's levels apply.
   private var ownLevel: Logger.Level?
 
   init(_ sink: LogSink) { self.sink = sink }

@@ -1,9 +1,9 @@
 /// Logfmt, one event a line: `time=… level=info msg="feed live" venue=kraken`.
 ///
-/// Every key and value is written so that the parsers of others (go-logfmt, Loki, Vector, humanlog) read back what was
-/// meant: a value with anything but plain text in it is quoted, with the escapes of a JSON string.
+/// Other parsers (go-logfmt, Loki, Vector, humanlog) read every key and value back unchanged. A value with anything but
+/// plain text is quoted, with the escapes of a JSON string.
 package enum Logfmt {
-  /// Characters of a value; what is beyond is cut off. Reasons hold what venues and strangers sent.
+  /// The most characters of a value; the rest is cut off. Reasons may contain what venues and strangers sent.
   static let valueLimit = 4_096
 
   /// Appends `key=value`, after a space where something is before it.
@@ -14,7 +14,7 @@ package enum Logfmt {
     appendValue(value, to: &line)
   }
 
-  /// A key is made of printable characters but for space, `=` and `"`; others become `_`.
+  /// A key contains printable characters except space, `=` and `"`; others become `_`.
   private static func appendKey(_ key: String, to line: inout String) {
     if key.isEmpty { line += "_" }
     for scalar in key.unicodeScalars {
@@ -49,8 +49,8 @@ package enum Logfmt {
     line += "\""
   }
 
-  /// What would act on a terminal or on a reader's lines instead of being shown: control characters (C0, DEL, C1), line
-  /// and paragraph separators, and marks that change the direction of text.
+  /// Whether a character would control a terminal or break a line instead of being shown: control characters (C0, DEL,
+  /// C1), line and paragraph separators, and marks that change the direction of text.
   private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true

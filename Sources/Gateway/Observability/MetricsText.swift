@@ -8,8 +8,8 @@ import Venues
 /// Prometheus' text format, version 0.0.4.
 enum MetricsText {
   /// - Parameters:
-  ///   - queuedBytes: what waits for clients, over all loops.
-  ///   - shed: connections turned away for want of descriptors.
+  ///   - queuedBytes: the bytes that wait for clients, over all loops.
+  ///   - shed: connections turned away for lack of descriptors.
   static func render(
     _ node: NodeMetrics, feeds: [FeedMetrics], loops: [LoopMetrics] = [], admission: Admission.Figures = .init(),
     queuedBytes: Int = 0,
@@ -65,25 +65,26 @@ enum MetricsText {
     out.single(
       "client_protocol_errors_total", "counter", "Clients that broke the WebSocket protocol.", node.protocolErrors)
     out.single(
-      "over_budget_closed_total", "counter", "Clients closed because too much waited for all together.",
+      "over_budget_closed_total", "counter", "Clients closed because all clients together had too many queued bytes.",
       node.closedOverBudget)
     out.single(
-      "silent_ended_total", "counter", "Connections that had asked for nothing, ended for newcomers.",
+      "silent_ended_total", "counter", "Silent connections that were closed to make room for new ones.",
       node.endedForRoom)
     out.family(
-      "clients_closed_total", "counter", "Clients that are gone, by who ended it: the client, or a rule.",
+      "clients_closed_total", "counter", "Ended clients, by reason: the client itself, a rule, an operator or a drain.",
       zip(ClientCounts.Ending.allCases, node.ends.ended).map { (["reason": $0.rawValue], "\($1)") })
     out.single("clients_degraded", "gauge", "Clients in a slower class than they asked for.", node.hub.degraded)
     out.family(
       "subscriptions", "gauge", "Subscriptions of clients, by channel.",
       zip(ChannelName.allCases, node.hub.subscriptions).map { (["channel": $0.rawValue], "\($1)") })
     out.single(
-      "messages_merged_total", "counter", "Messages that slow clients did not get because a newer one stands for them.",
+      "messages_merged_total", "counter", "Messages that slow clients did not get because a newer one replaced them.",
       node.hub.merged)
     out.single(
-      "messages_lost_total", "counter", "Messages that slow clients did not get and were told of.", node.hub.lost)
+      "messages_lost_total", "counter", "Messages that slow clients did not get, each reported to its client.",
+      node.hub.lost)
     out.histograms(
-      "client_queue_bytes", "Bytes that wait for a client; each is looked at every 5 s.", unit: 1,
+      "client_queue_bytes", "Bytes that wait for a client; each client is checked every 5 s.", unit: 1,
       [([:], node.queues)])
     out.histograms(
       "delivery_seconds",
@@ -97,11 +98,11 @@ enum MetricsText {
       loops.sorted { $0.index < $1.index }.map { (["loop": "\($0.index)"], $0.times.lag) })
     out.single("clients_evicted_total", "counter", "Clients closed while draining.", node.evicted)
     out.family(
-      "resumes_total", "counter", "Clients that came back for their session, and whether it was still there.",
+      "resumes_total", "counter", "Clients that asked to resume a session, and whether it still existed.",
       [(["result": "resumed"], "\(node.hub.resumed)"), (["result": "refused"], "\(node.hub.notResumed)")])
     out.single("sessions_parked", "gauge", "Sessions kept for clients that may come back.", node.parkedSessions)
     out.single("streams", "gauge", "Streams with subscribers.", node.streams)
-    out.single("streams_kept", "gauge", "Streams without, whose numbers are kept.", node.streamsKept)
+    out.single("streams_kept", "gauge", "Streams without subscribers whose numbers are kept.", node.streamsKept)
     out.single("replay_bytes", "gauge", "Bytes of messages kept for clients that come back.", node.replayBytes)
     renderFeeds(feeds, now: now, to: &out)
     return out.text
@@ -121,7 +122,7 @@ enum MetricsText {
       feeds.flatMap { feed in
         FeedState.allCases.map { (labels(feed, "state", $0.rawValue), $0.rawValue == feed.state ? "1" : "0") }
       })
-    perFeed("feed_simulated", "gauge", "1 where prices are simulated or replayed, 0 where they are the venue's.") {
+    perFeed("feed_simulated", "gauge", "1 if prices are simulated or replayed, 0 if they are the venue's.") {
       $0.isSimulated ? "1" : "0"
     }
     perFeed("feed_messages_total", "counter", "Messages received.") { "\($0.messages)" }
@@ -135,22 +136,22 @@ enum MetricsText {
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
     out.family(
-      "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed went on without a hole.",
+      "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed continued without a gap.",
       feeds.flatMap { feed in
         [("replaced", feed.replaced), ("failed", feed.handoversFailed)].map {
           (labels(feed, "result", $0.0), "\($0.1)")
         }
       })
-    perFeed("feed_instruments", "gauge", "Instruments carried.") { "\($0.instruments)" }
+    perFeed("feed_instruments", "gauge", "Instruments followed.") { "\($0.instruments)" }
     out.family(
       "feed_books", "gauge",
       "Books by state: in sync, waiting for a snapshot, in sync when the feed fell silent, or bids and asks overlap.",
       feeds.flatMap { feed in
         zip(FeedMetrics.BookCondition.allCases, feed.books).map { (labels(feed, "state", $0.rawValue), "\($1)") }
       })
-    perFeed("feed_gaps_total", "counter", "Holes found in book sequences.") { "\($0.gaps)" }
+    perFeed("feed_gaps_total", "counter", "Gaps found in book sequences.") { "\($0.gaps)" }
     out.family(
-      "feed_resyncs_total", "counter", "Times that a book in sync left it while its connection stood, by reason.",
+      "feed_resyncs_total", "counter", "Times that a book lost sync while its connection stood, by reason.",
       feeds.flatMap { feed in
         zip(ResyncReason.allCases, feed.resyncs).filter { $0.0 != .disconnected }.map {
           (labels(feed, "reason", $0.0.rawValue), "\($0.1)")
@@ -158,7 +159,7 @@ enum MetricsText {
       })
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
     perFeed(
-      "feed_age_seconds", "gauge", "Seconds since anything came; where nothing ever has, since the feed's start."
+      "feed_age_seconds", "gauge", "Seconds since the last market message; since the feed's start if there was none."
     ) { feed in "\(Double(max(0, now.microseconds - (feed.lastMessage ?? feed.startedAt))) / 1e6)" }
     out.histograms(
       "feed_arrival_seconds", "From the venue's time of a trade to its arrival, by both clocks.", unit: 1e9,

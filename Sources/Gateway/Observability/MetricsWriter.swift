@@ -7,10 +7,10 @@ struct MetricsWriter {
   private(set) var text = ""
   private let prefix: String
 
-  /// - Parameter prefix: of every name: `tidegate_`.
+  /// - Parameter prefix: the prefix of every name: `tidegate_`.
   init(prefix: String = "tidegate_") { self.prefix = prefix }
 
-  /// A family; none without samples.
+  /// Writes a family; nothing without samples.
   mutating func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: Labels, value: String)]) {
     guard !samples.isEmpty else { return }
     head(name, type, help)

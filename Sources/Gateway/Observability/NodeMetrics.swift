@@ -11,16 +11,16 @@ struct NodeMetrics: Sendable {
   var connections = 0
   var requests: UInt64 = 0
   var http = HTTPFigures()
-  /// Present clients, and the ends of the others.
+  /// Present clients, and ended ones by reason.
   var ends = ClientCounts()
   /// From a venue's message to clients' sockets.
   var delivery = Histogram.durations
-  /// Bytes that wait for a client, each looked at every 5 s.
+  /// Bytes that wait for a client; each client is checked every 5 s.
   var queues = Histogram(from: 100, to: 100_000_000)
   var hub = HubFigures()
   var framesSent: UInt64 = 0
   var feedBatches: UInt64 = 0
-  /// Instruments that the loop told all loops of, because they or their books changed.
+  /// Instruments that the loop announced to all loops, because they or their books changed.
   var entriesAnnounced = 0
   var protocolErrors: UInt64 = 0
   /// Clients closed while draining.
@@ -31,16 +31,16 @@ struct NodeMetrics: Sendable {
   var streamsKept = 0
   /// Bytes of the messages that are kept for clients that return.
   var replayBytes = 0
-  /// Of them, those closed because all clients together had too much waiting; HTTP clients included.
+  /// Clients closed because all clients together had too many queued bytes, including HTTP clients.
   var closedOverBudget: UInt64 = 0
-  /// Connections that had not asked for anything and were ended for newcomers.
+  /// Silent connections that were closed to make room for new ones.
   var endedForRoom: UInt64 = 0
   /// Clients that agreed on compression, since the start.
   var compressingClients: UInt64 = 0
   /// Compressions done; each may serve many clients.
   var framesCompressed: UInt64 = 0
   var compressedFramesSent: UInt64 = 0
-  /// Of the compressed frames sent.
+  /// Bytes of the compressed frames sent, before and after compression.
   var bytesBeforeCompression: UInt64 = 0
   var bytesAfterCompression: UInt64 = 0
 
@@ -72,27 +72,27 @@ struct NodeMetrics: Sendable {
   }
 }
 
-/// How one loop keeps up.
+/// The turn times and timer lags of one loop.
 struct LoopMetrics: Sendable {
   var index: Int
   var times: LoopTimes
 }
 
-/// What one loop counts of one feed.
+/// The counters of one feed.
 struct FeedMetrics: Sendable {
   /// The state of an instrument's book, as metrics and operators see it.
   enum BookCondition: String, CaseIterable, Sendable {
     case live
     /// Waiting for a snapshot, or before its request.
     case syncing
-    /// It was live when its feed stopped saying anything.
+    /// The book was in sync when its feed fell silent.
     case stale
-    /// Bids and asks overlap: it is kept, and not shown.
+    /// Bids and asks overlap: the book is kept, but not shown.
     case crossed
   }
 
   var venue: String
-  /// What tells the venue's connections apart: `binance-usdm`.
+  /// The connection's name: `binance-usdm`.
   var connection: String
   var state: String
   var messages: Int
@@ -100,10 +100,10 @@ struct FeedMetrics: Sendable {
   var bytes: UInt64
   var connects: Int
   var instruments: Int
-  /// By the place in `BookCondition.allCases`.
+  /// By the index in `BookCondition.allCases`.
   var books = [Int](repeating: 0, count: BookCondition.allCases.count)
   var gaps: Int
-  /// Times that a book left sync, by the place of the reason in `ResyncReason.allCases`.
+  /// How often a book lost sync, by the index of the reason in `ResyncReason.allCases`.
   var resyncs = [Int](repeating: 0, count: ResyncReason.allCases.count)
   var trades: Int
   /// µs UTC.
@@ -112,7 +112,7 @@ struct FeedMetrics: Sendable {
   var lastMessage: Int64?
   /// Rejected messages, by kind.
   var errors: [(kind: FeedError.Kind, count: Int)] = []
-  /// Connections that were replaced by another before they were left, and changes that failed.
+  /// Connections that were replaced without a gap, and replacements that failed.
   var replaced = 0
   var handoversFailed = 0
   /// Whether its prices are simulated or replayed.

@@ -1,7 +1,7 @@
 import Transport
 
-/// The process in Prometheus' text format, by the names that every client library gives them, so that ready-made
-/// dashboards and alerts find them.
+/// The process in Prometheus' text format, with the names that all client libraries use, so that ready-made dashboards
+/// and alerts find them.
 enum ProcessMetricsText {
   static func render(_ figures: ProcessFigures) -> String {
     var out = ""

@@ -4,7 +4,7 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Refused clients in the log: whom, by which limit, how many.
+/// Logs refused clients: who, by which limit, how many.
 final class RefusalLog: Sendable {
   private let folded: FoldedLog
   private let limits: Mutex<Admission.Limits>
@@ -15,7 +15,7 @@ final class RefusalLog: Sendable {
   }
 
   /// A connection, a handshake or a request was refused.
-  /// - Parameter address: the client's, where it is known.
+  /// - Parameter address: the client's address, if it is known.
   func refused(_ refusal: Refusal, _ address: IPAddress?) {
     folded.note("refused " + refusal.rawValue, peer: address) {
       var event = FoldedLog.Event(
@@ -27,7 +27,7 @@ final class RefusalLog: Sendable {
     }
   }
 
-  /// From now on these limits are the ones that are met.
+  /// Sets the limits that later lines show.
   func apply(_ limits: Admission.Limits) { self.limits.withLock { $0 = limits } }
 
   /// A client on the stream was closed by a rule.
@@ -51,7 +51,7 @@ extension Refusal {
     }
   }
 
-  /// The setting that it comes from.
+  /// The setting that causes the refusal.
   fileprivate var setting: String? {
     switch self {
     case .connections: "limits.clients"

@@ -1,7 +1,7 @@
 import Logging
 import Transport
 
-/// Failed handshakes of clients, in the log.
+/// Logs failed TLS handshakes of clients.
 final class TLSLog: Sendable {
   private let folded: FoldedLog
 
@@ -25,7 +25,7 @@ final class TLSLog: Sendable {
     folded.note("tls in the clear", peer: IPAddress(peer.host)) {
       FoldedLog.Event(
         message: "clients spoke TLS to a port in the clear",
-        metadata: ["hint": "clients use ws:// and http:// here, or tls.certificate is to be set"])
+        metadata: ["hint": "use ws:// and http:// here, or set tls.certificate"])
     }
   }
 }

@@ -36,13 +36,13 @@ struct JSONObjectWriter: ~Copyable {
     out.append(value ? "true" : "false")
   }
 
-  /// To three digits behind the point.
+  /// Writes three decimal places at most.
   mutating func field(_ key: String, _ value: Double) {
     begin(key)
     out.append("\((value * 1_000).rounded() / 1_000)")
   }
 
-  /// Nothing for nil.
+  /// Writes nothing for nil.
   mutating func field(_ key: String, _ value: String?) { if let value { field(key, value) } }
   mutating func field(_ key: String, _ value: Double?) { if let value { field(key, value) } }
   mutating func field(_ key: String, _ value: Int64?) { if let value { field(key, value) } }

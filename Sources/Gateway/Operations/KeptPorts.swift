@@ -1,7 +1,7 @@
 import Transport
 
-/// The gateway's ports if the service manager keeps them between two processes: clients that connect in between wait,
-/// and none is refused.
+/// The gateway's listening sockets, if the service manager keeps them between two processes: clients that connect in
+/// between wait, and none is refused.
 final class KeptPorts {
   /// The names under which the service manager keeps the sockets.
   enum Name: String, CaseIterable, Sendable { case clients, `internal` }
@@ -17,7 +17,7 @@ final class KeptPorts {
   /// Closes the sockets that no listener has taken: the configuration no longer has their addresses.
   deinit { for socket in sockets { kernel.close(socket.descriptor) } }
 
-  /// The socket that listens on an address, if there is one. Its port counts where the configuration leaves it open.
+  /// The kept socket that listens on an address; nil if there is none. A configured port 0 matches any port.
   func take(_ name: Name, _ address: SocketAddress) -> Int32? {
     guard
       let index = sockets.firstIndex(where: { $0.name == name.rawValue && Self.fits($0, address, kernel) })

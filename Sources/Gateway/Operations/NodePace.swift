@@ -2,18 +2,18 @@ import Bytes
 import Transport
 import Venues
 
-/// How fast one loop goes at present: what counters grew by in each of the last seconds, and how long things took of
-/// late. It measures once a second, with or without a request: O(feeds).
+/// The present pace of one loop: the growth of counters in each of the last seconds, and recent durations. It measures
+/// once a second, even without viewers: O(feeds).
 final class NodePace: @unchecked Sendable {
-  // `@unchecked`: made before the loop begins, used on its node's loop from then on.
+  // `@unchecked`: made before the loop begins, then used only on its node's loop.
 
-  /// Seconds after which times count as old.
+  /// Seconds of one interval of `RecentTimes`.
   private static let interval = 10
 
   private unowned let node: LoopNode
   private var second = 0
   private var lookedAt: UInt64 = 0
-  /// ns of the loop's turns, at the last look.
+  /// The total time of the loop's turns at the last measurement, ns.
   private var worked: UInt64 = 0
   private var turnsTime: RecentTimes
   private var lagTime = RecentTimes(.durations)
@@ -23,7 +23,7 @@ final class NodePace: @unchecked Sendable {
   private var arrivals: [RecentTimes] = []
   /// Frames handed to clients' connections.
   private(set) var frames = SecondCounts()
-  /// The part of the last second in which the loop did something, 0…1.
+  /// The busy part of the loop's last second, 0…1.
   private(set) var busy = 0.0
 
   init(_ node: LoopNode) {
@@ -31,7 +31,7 @@ final class NodePace: @unchecked Sendable {
     turnsTime = RecentTimes(.durations)
   }
 
-  /// Begins to look. From anywhere, once.
+  /// Begins to measure. From anywhere, once.
   func start() {
     node.loop.execute { [self] in
       look()
@@ -39,12 +39,12 @@ final class NodePace: @unchecked Sendable {
     }
   }
 
-  /// How long turns took, how late timers ran, and how long venues' messages took to clients' sockets, of late.
+  /// Recent times: of turns, of late timers, and from venues' messages to clients' sockets.
   var turns: Histogram { turnsTime.recent(node.loop.times.turns) }
   var lag: Histogram { lagTime.recent(node.loop.times.lag) }
   var delivery: Histogram { deliveryTime.recent(node.delivery.toSocket) }
 
-  /// From the venue's time of a trade to its arrival, of late; nil where no trade came.
+  /// The recent times from the venue's time of a trade to its arrival; nil if no trade came.
   func arrival(of slot: Int) -> Histogram? {
     let times = node.delivery.toArrival
     guard slot < times.count else { return nil }

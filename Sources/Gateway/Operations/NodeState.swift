@@ -6,30 +6,30 @@ import Venues
 
 /// One loop's part of the `StateDocument`. Made on the loop while there are viewers: O(clients + instruments).
 struct NodeState: Sendable {
-  /// How one loop does.
+  /// The state of one loop.
   struct Loop: Sendable {
     let index: Int
     let clients: Int
     let feeds: Int
     /// 0…1, of the last second.
     let busy: Double
-    /// ns, of late; nil: there was nothing.
+    /// Recent times, ns; nil: there were none.
     let turn: Double?
     let lag: Double?
   }
 
-  /// Clients that do not keep up and are named.
+  /// The most slow clients that are named.
   static let slowLimit = 20
-  /// Books that are named, of each loop.
+  /// The most books that are named, of each loop.
   static let bookLimit = 100
 
   let loop: Loop
   let feeds: [FeedState]
-  /// Books that are not in sync, or crossed, of feeds that are heard; the first `bookLimit` by symbol.
+  /// Books of running feeds that failed, are out of sync or are crossed; the first `bookLimit` by symbol.
   let books: [BookState]
-  /// All of them.
+  /// The number of all such books.
   let booksNotLive: Int
-  /// Those with the most waiting first.
+  /// Slow clients, those with the most queued bytes first.
   let slow: [ClientReport]
   let slowCount: Int
   let metrics: NodeMetrics
@@ -37,7 +37,7 @@ struct NodeState: Sendable {
   let frames: SecondCounts
   let delivery: Histogram
 
-  /// A feed, and how it does at present.
+  /// A feed and its present state.
   struct FeedState: Sendable {
     let report: FeedReport
     let indicator: String
@@ -92,7 +92,7 @@ struct NodeState: Sendable {
 }
 
 extension ClientReport {
-  /// The order in which slow clients are shown: by what waits for them, then by their names.
+  /// The order in which slow clients are shown: by their queued bytes, then by their ids.
   static func isSlower(_ one: ClientReport, _ other: ClientReport) -> Bool {
     one.figures.queuedBytes != other.figures.queuedBytes
       ? one.figures.queuedBytes > other.figures.queuedBytes : one.id < other.id

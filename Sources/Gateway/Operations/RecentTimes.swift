@@ -2,7 +2,7 @@ import Bytes
 
 /// Separates the last seconds of a histogram, which counts since the start, from earlier values. A value of one owner.
 struct RecentTimes: Sendable {
-  /// What had been counted at the end of the interval before the last one, and of the last one.
+  /// The counts at the end of the interval before the last one, and at the end of the last one.
   private var early: Histogram
   private var late: Histogram
 
@@ -11,12 +11,12 @@ struct RecentTimes: Sendable {
     late = now
   }
 
-  /// An interval is over.
+  /// Ends an interval.
   mutating func turn(_ now: Histogram) {
     early = late
     late = now
   }
 
-  /// What was counted in the last one to two intervals.
+  /// The values of the last one to two intervals.
   func recent(_ now: Histogram) -> Histogram { now.since(early) }
 }

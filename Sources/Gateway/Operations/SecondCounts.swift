@@ -1,16 +1,16 @@
-/// How much something grew in each of the last 60 seconds: the line beside a feed's rate. A value of one owner.
+/// The growth of a counter in each of the last 60 seconds: the line beside a feed's rate. A value of one owner.
 struct SecondCounts: Sendable, Equatable {
-  /// Seconds that are kept.
+  /// The kept seconds.
   static let length = 60
-  /// Seconds that a rate is the mean of: one alone jumps.
+  /// A rate is the mean of these seconds: the growth of a single one jumps.
   static let meanSeconds = 5
 
   private var counts: [UInt32] = []
-  /// The place of the oldest, once all places are taken.
+  /// The index of the oldest second, once all are used.
   private var oldest = 0
   private var total: UInt64?
 
-  /// Books a running total once a second. The first one only says where to begin; a total that went back starts again.
+  /// Takes a running total once a second. The first one is only the start; a total that went back starts again.
   mutating func note(total now: UInt64) {
     defer { total = now }
     guard let total else { return }

@@ -29,14 +29,14 @@ final class StateDesk: @unchecked Sendable {
   private var latest: (document: SharedBytes, at: Int64)?
   /// Requests that wait for the document that is being gathered.
   private var waiting: [(SharedBytes) -> Void] = []
-  /// The processor time that the process had used, s, and when, monotonic ns; and the cores that it used between the
-  /// last two looks.
+  /// The processor time of the process, s, and the time of that measurement, monotonic ns; and the cores used between
+  /// the last two.
   private var processor: (seconds: Double, at: UInt64)?
   private var cores: Double?
 
   /// - Parameters:
-  ///   - node: of loop 0, which knows the others when it begins.
-  ///   - startedAt: of the gateway, monotonic µs.
+  ///   - node: the node of loop 0, which knows the others when it begins.
+  ///   - startedAt: the start of the gateway, monotonic µs.
   init(
     node: LoopNode, all nodes: [LoopNode], startedAt: Int64, history: HistoryKeeper?, events: EventLog?,
     tls: TLSServerContext?, recorders: @escaping () -> [RecordingFigures]
@@ -50,10 +50,10 @@ final class StateDesk: @unchecked Sendable {
     paces = nodes.map { NodePace($0) }
   }
 
-  /// Begins to look how fast the loops go. From anywhere, once.
+  /// Begins to measure the pace of the loops. From anywhere, once.
   func start() {
     for pace in paces { pace.start() }
-    // A simulated kernel has no process to tell of, and its runs must be the same each time.
+    // A simulated kernel has no process, and its runs must be repeatable.
     guard node.loop.kernel is SystemKernel else { return }
     node.loop.execute { [self] in
       lookAtProcessor()
@@ -69,9 +69,9 @@ final class StateDesk: @unchecked Sendable {
     processor = now
   }
 
-  // MARK: Who looks
+  // MARK: Viewers
 
-  /// Takes over a connection: it is sent the document now and once a second. False if too many look already.
+  /// Takes over a connection and sends it the document now and once a second. False at the limit of viewers.
   /// - Parameter ended: called once, when the connection is gone.
   func admit(_ connection: Connection, ended: @escaping () -> Void) -> Bool {
     node.loop.assertOnLoop()
@@ -99,7 +99,7 @@ final class StateDesk: @unchecked Sendable {
   /// Calls `body` with the present document, without its line feed.
   func document(_ body: @escaping ([UInt8]) -> Void) { line { body(Array($0.unsafeBytes.dropLast())) } }
 
-  /// The same with it.
+  /// The same with the line feed.
   private func line(_ body: @escaping (SharedBytes) -> Void) {
     node.loop.assertOnLoop()
     if let latest, node.loop.moment - latest.at < Self.freshness { return body(latest.document) }

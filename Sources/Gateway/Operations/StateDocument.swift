@@ -8,7 +8,7 @@ import Transport
 /// The state of the whole gateway at one moment, as operators' pages and `tidegate top` get it. `Operations.md` has its
 /// fields.
 struct StateDocument: Sendable {
-  /// A bound of the gateway, and how near it is.
+  /// A limit of the gateway, and how much of it is used.
   struct Limit: Sendable {
     /// The setting's key, or what the system calls it.
     let name: String
@@ -26,7 +26,7 @@ struct StateDocument: Sendable {
   let certificateExpiry: Int?
   /// Why a recording is not written; nil: all are, or there is none.
   let recordingFailure: String?
-  /// Connections, handshakes and requests that were refused, by reason; those that never were are left out.
+  /// Refused connections, handshakes and requests, by reason; reasons without refusals are left out.
   let refused: [(reason: String, count: UInt64)]
   /// Nil where the kernel is a simulated one.
   let process: ProcessFigures?
@@ -63,12 +63,13 @@ struct StateDocument: Sendable {
     return writer.takeBytes()
   }
 
-  /// From here on a limit is near, a certificate about to expire (s), and a loop slow (ns): as in the alerts.
+  /// The thresholds of warnings, as in the alert rules: the used part of a limit, the time to a certificate's expiry
+  /// (s), and the time of a loop's turn (ns).
   private static let nearLimit = 0.75
   private static let certificateNotice = 14 * 86_400
   private static let slowTurn = 50_000_000.0
 
-  /// What asks for an operator before it makes the gateway less ready, a sentence each.
+  /// What needs an operator although the gateway is still ready, a sentence each.
   var warnings: [String] {
     var warnings: [String] = []
     if let certificateExpiry {
@@ -190,7 +191,7 @@ struct StateDocument: Sendable {
     let rates = all.compactMap(\.rate)
     let lines = all.map(\.line)
     let length = lines.map(\.count).max() ?? 0
-    // All end now, and some began later.
+    // All lines end now, but some began later.
     let line = (0..<length).map { place in
       lines.reduce(UInt32(0)) { sum, line in
         let index = place - (length - line.count)

@@ -4,7 +4,7 @@ import Transport
 
 /// A viewer of the gateway's state: an endless answer to a request, with a line of JSON a second. Owned by one loop.
 final class StateViewer: ConnectionHandler {
-  /// A viewer that has not taken a document for so long is ended, µs.
+  /// A viewer that takes no document for this long is closed, µs.
   static let patience: Int64 = 30_000_000
 
   private unowned let connection: Connection
@@ -40,7 +40,7 @@ final class StateViewer: ConnectionHandler {
     connection.write(document)
   }
 
-  // There is nothing to say to it any more.
+  // Input after the request is ignored.
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {}
   func connectionDidDrain(_ connection: Connection) {}
   func connectionDidClose(_ connection: Connection, reason: CloseReason) { ended(self) }

@@ -6,17 +6,17 @@ import Portfolio
 import PubSub
 import Transport
 
-/// `/v1/portfolios…`: an owner's portfolios, their transactions, values and curves.
+/// Answers `/v1/portfolios…`: an owner's portfolios, their transactions, values and curves.
 struct PortfolioAnswer {
   let api: PublicAPI
   let route: Route
   let request: HTTPRequestHead
   let body: [UInt8]
-  /// What stands in the path: the id, or the id and a transaction's number between a slash.
+  /// The names in the path: the id, or the id and a transaction's number.
   let names: [String]
   let grant: Grant
 
-  /// - Parameter path: what stands in place of the route's names.
+  /// - Parameter path: the names in the path, with a slash between them.
   init(_ api: PublicAPI, _ route: Route, _ path: String, _ request: HTTPRequestHead, _ body: [UInt8], _ grant: Grant) {
     self.api = api
     self.route = route
@@ -28,7 +28,7 @@ struct PortfolioAnswer {
 
   /// The cost of a write, in the unit of `MarketAnswer.pieceCost`: the desk sums the portfolio and stores it.
   private static let writeCost = 4 * MarketAnswer.pieceCost
-  /// Transactions in one answer.
+  /// The most transactions of one answer.
   static let pageLimit = 1_000
 
   private var desk: PortfolioDesk { api.node.settings.portfolios }
@@ -78,7 +78,7 @@ struct PortfolioAnswer {
     if let key = request.fields["Idempotency-Key"] {
       guard request.method == "POST", (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
         throw ProtocolError(
-          .badRequest, "Idempotency-Key is of POST, 1 to \(ControlRequest.keyLimit) bytes")
+          .badRequest, "Idempotency-Key belongs to POST and has 1 to \(ControlRequest.keyLimit) bytes")
       }
       call.key = key
       call.digest = Digest.sha256(Array(request.path.utf8) + [0] + body)
@@ -102,7 +102,7 @@ struct PortfolioAnswer {
   private func revision() throws(ProtocolError) -> Int64? {
     guard let match = request.fields["If-Match"], match != "*" else { return nil }
     guard match.hasPrefix("\""), match.hasSuffix("\""), let revision = Int64(match.dropFirst().dropLast()) else {
-      throw ProtocolError(.changed, "If-Match is no entity tag of a portfolio", hint: "send one ETag")
+      throw ProtocolError(.changed, "If-Match is not the entity tag of a portfolio", hint: "send its ETag")
     }
     return revision
   }
@@ -157,7 +157,8 @@ struct PortfolioAnswer {
   private func currency(_ query: RequestQuery) throws(RequestProblem) -> String? {
     guard let currency = query.text("currency") else { return nil }
     guard PortfolioContents.isAsset(currency) else {
-      throw RequestQuery.problem("currency=\(currency.prefix(24)) is no asset", hint: "as in symbols: EUR, USD, BTC")
+      throw RequestQuery.problem(
+        "currency=\(currency.prefix(24)) is not an asset", hint: "as in symbols: EUR, USD, BTC")
     }
     return currency
   }
@@ -182,7 +183,7 @@ struct PortfolioAnswer {
     }
   }
 
-  /// `{"portfolio":"3","revision":7,"transactions":[…]}` in the order of their numbers, those after one.
+  /// `{"portfolio":"3","revision":7,"transactions":[…]}` in the order of their numbers, after the number `after`.
   private static func transactions(_ portfolio: KeptPortfolio, after: Int64, limit: Int) -> [UInt8] {
     var out = ByteBuffer(capacity: 4_096)
     out.append("{\"portfolio\":\"")
@@ -242,7 +243,7 @@ struct PortfolioAnswer {
     return response
   }
 
-  /// Brings an answer of the desk's to the connection's loop.
+  /// Passes an answer of the desk to the connection's loop.
   private func later(
     _ reply: @escaping (HTTPResponse) -> Void
   ) -> @Sendable (Result<HTTPResponse, ProtocolError>) -> Void {

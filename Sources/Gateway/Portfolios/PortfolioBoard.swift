@@ -13,29 +13,28 @@ struct PortfolioBoard {
     var subject: PortfolioSubject
     /// The last text.
     var text: SharedBytes?
-    /// What it was made of.
+    /// The symbols that its prices came from.
     var symbols: Set<String> = []
   }
 
-  /// How often all markets are gathered, µs.
+  /// The interval at which the prices of all markets are collected, µs.
   static let wholeInterval = 10 * Microseconds.second
-  /// The same while a price is stale or missing: another way may have come.
+  /// The same while a price is stale or missing: another conversion path may exist by then.
   static let searchInterval = 3 * Microseconds.second
-  /// Holdings and positions that one round values at most: under 0.2 s of a core. The others have their turn in the
-  /// next.
+  /// The most holdings and positions that one round values: under 0.2 s of a core. The rest follows in the next round.
   static let linesOfRound = 50_000
-  /// Sets of rules that one round makes prices for; each costs a search through the markets.
+  /// The most sets of rules that one round makes prices for; each needs a search of the markets.
   static let scopesOfRound = 64
 
   private(set) var shown: [PortfolioSubject: Shown] = [:]
-  /// In the order in which they came.
+  /// In the order of their arrival.
   private(set) var order: [PortfolioSubject] = []
   /// Where the next round begins.
   private var cursor = 0
   /// Whether a subscriber has been added since the last complete collection.
   var isSearching = false
   var gatheredWhole = Timestamp.distantPast
-  /// Whether a value is not made of live prices alone.
+  /// Whether a value contains a price that is not live.
   var isIncomplete = false
   private(set) var parts: [QuotePart] = []
   private(set) var partsTime = Timestamp.distantPast
@@ -60,7 +59,7 @@ struct PortfolioBoard {
     return isSearching || since < 0 || since >= (isIncomplete ? Self.searchInterval : Self.wholeInterval)
   }
 
-  /// The markets that the values went through last.
+  /// The markets that the last values came from.
   var symbols: Set<String> { shown.values.reduce(into: []) { $0.formUnion($1.symbols) } }
 
   /// The symbols of positions, whose markets need not be spot. O(positions).
@@ -90,7 +89,7 @@ struct PortfolioBoard {
     for part in parts where part.source != .live { sources[part.market.instrument.symbol] = part.source }
   }
 
-  /// The next portfolios whose turn it is, as many as a round values.
+  /// The next portfolios to value, as many as a round takes.
   mutating func round() -> [PortfolioSubject] {
     isIncomplete = false
     var subjects: [PortfolioSubject] = []
@@ -121,7 +120,7 @@ struct PortfolioBoard {
     return (priced, source)
   }
 
-  /// The way of an asset to a currency.
+  /// The conversion path of an asset to a currency, with its rate.
   mutating func rate(_ pair: PortfolioPrices.Pair, scope: [SymbolRules]) -> PortfolioPrices.Rate {
     var prices = prices(of: scope)
     defer { self.prices[scope] = prices }
@@ -138,7 +137,7 @@ struct PortfolioBoard {
       }.map { PortfolioPrices.Market($0.market, isFeedLive: $0.isFeedLive) })
   }
 
-  /// Keeps the text of a portfolio; whether it is another than before.
+  /// Keeps the text of a portfolio; true if it differs from the one before.
   mutating func keep(_ text: SharedBytes, _ symbols: [String], of subject: PortfolioSubject) -> Bool {
     guard let old = shown[subject] else { return false }
     if old.symbols.count != symbols.count || !symbols.allSatisfy(old.symbols.contains) {

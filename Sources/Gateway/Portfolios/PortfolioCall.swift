@@ -8,7 +8,7 @@ import Transport
 
 /// An owner's request about its portfolios, parsed and checked as far as a loop can; the desk checks the rest.
 struct PortfolioCall: Sendable {
-  /// Letters of a portfolio's name.
+  /// The most letters of a portfolio's name.
   static let nameLimit = 100
 
   enum Action: Sendable {
@@ -32,7 +32,7 @@ struct PortfolioCall: Sendable {
   var action: Action
   /// The revision that the portfolio must be at; nil: any.
   var revision: Int64?
-  /// Makes the same request twice make one portfolio or transaction.
+  /// An idempotency key: a repeated request makes no second portfolio or transaction.
   var key: String?
   var digest: [UInt8] = []
 
@@ -54,7 +54,7 @@ struct PortfolioCall: Sendable {
   }
 
   /// Reads the body of a portfolio.
-  /// - Parameter isWhole: of a new one, or one in place of the old: then a name is needed.
+  /// - Parameter isWhole: whether the body describes a whole portfolio, which needs a name and a currency.
   static func form(_ body: [UInt8], isWhole: Bool) throws(ProtocolError) -> Form {
     let known = ["name", "currency", "method", "positions"]
     var form = Form()
@@ -65,15 +65,15 @@ struct PortfolioCall: Sendable {
         let field = try json.decoded(key)
         guard known.contains(field) else {
           throw ProtocolError(
-            .invalidPortfolio, "there is no field `\(field.prefix(40))`",
-            hint: "there are: \(known.joined(separator: ", "))")
+            .invalidPortfolio, "`\(field.prefix(40))` is not a field",
+            hint: "fields: \(known.joined(separator: ", "))")
         }
         if field == "positions" {
           let slice = try json.rawValue()
           form.positions = try positions(json.text(slice))
           continue
         }
-        guard json.peek() == .string else { throw ProtocolError(.invalidPortfolio, "`\(field)` is a string") }
+        guard json.peek() == .string else { throw ProtocolError(.invalidPortfolio, "`\(field)` must be a string") }
         let slice = try json.string()
         let text = try json.decoded(slice)
         switch field {
@@ -95,10 +95,10 @@ struct PortfolioCall: Sendable {
         hint: "{\"name\":\"Savings\",\"currency\":\"EUR\",\"method\":\"fifo\"}")
     }
     if let name = form.name, !(1...nameLimit).contains(name.count) || name.utf8.count > 4 * nameLimit {
-      throw ProtocolError(.invalidPortfolio, "`name` has 1 to \(nameLimit) letters")
+      throw ProtocolError(.invalidPortfolio, "`name` must have 1 to \(nameLimit) letters")
     }
     if let currency = form.currency, !PortfolioContents.isAsset(currency) {
-      throw ProtocolError(.invalidPortfolio, "`currency` is no asset", hint: "as in symbols: EUR, USD, BTC")
+      throw ProtocolError(.invalidPortfolio, "`currency` is not an asset", hint: "as in symbols: EUR, USD, BTC")
     }
     guard !isWhole || (form.name != nil && form.currency != nil) else {
       throw ProtocolError(
@@ -135,13 +135,13 @@ extension PortfolioFormError {
   init(_ error: LedgerError) {
     switch error {
     case .invalid(let field, let reason): self.init(field, reason)
-    case .oversold(let asset): self.init("quantity", "more \(asset) is taken out than there was at that time")
+    case .oversold(let asset): self.init("quantity", "more \(asset) leaves the portfolio than it held at that time")
     case .overflow: self.init("quantity", "the portfolio would have numbers of more than 77 digits")
     }
   }
 }
 
-/// A portfolio with what follows from its transactions.
+/// A portfolio with the sums of its transactions.
 struct KeptPortfolio: Sendable {
   var stored: StoredPortfolio
   var ledger: PortfolioLedger
@@ -160,7 +160,7 @@ struct KeptPortfolio: Sendable {
     PortfolioContents(currency: stored.currency, positions: stored.positions)
   }
 
-  /// What the value of the portfolio begins with.
+  /// The beginning of the portfolio's value as JSON.
   var head: String {
     var out = ByteBuffer()
     appendName(to: &out)
@@ -178,7 +178,7 @@ struct KeptPortfolio: Sendable {
   }
 
   /// Appends `{"id":…,"name":…,…}`.
-  /// - Parameter isWhole: with positions, and what there is of each asset.
+  /// - Parameter isWhole: whether to include positions and holdings.
   func append(to out: inout ByteBuffer, isWhole: Bool) {
     out.append("{\"id\":\"")
     out.append(integer: stored.id)

@@ -8,14 +8,14 @@ import Transport
 /// The value of a portfolio over a range: its quantities at each moment, at the closing prices of candles from memory
 /// and history. It does not include positions, whose past is not stored.
 ///
-/// An asset goes to the currency the way that it goes now. A moment at which the price of something held was not
-/// observed has no value.
+/// Each asset is converted along its present path. A moment at which the price of a held asset was not observed has no
+/// value.
 struct PortfolioCurve {
   let node: LoopNode
   let range: ChartRange
   let scope: [SymbolRules]
 
-  /// Which candles make the curve of a range, and how many.
+  /// The candles of a range's curve, and their number.
   static func interval(of range: ChartRange) -> (interval: CandleInterval, limit: Int) {
     switch range {
     case .hour: (.minute, 60)
@@ -28,7 +28,7 @@ struct PortfolioCurve {
     }
   }
 
-  /// An asset with its way to the currency.
+  /// An asset with its conversion path to the currency.
   private struct Asset: Sendable {
     var name: String
     var quantities: [(time: Timestamp, quantity: WideDecimal)]
@@ -85,7 +85,7 @@ struct PortfolioCurve {
       let rate = board.rate(.init(name, currency), scope: scope)
       let isReachable = rate.reading.price != nil
       symbols.formUnion(rate.path)
-      // An asset that leads nowhere has no price at any time: a market that does not exist says so.
+      // An asset without a path has no price at any time; the name of no market stands for that.
       assets.append(Asset(name: name, quantities: quantities[name] ?? [], path: isReachable ? rate.path : [""]))
     }
     return Plan(head: portfolio.head, currency: currency, assets: assets, symbols: symbols.sorted())
@@ -108,7 +108,7 @@ struct PortfolioCurve {
       .gather(entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id)) { outcome in
         switch outcome {
         case .busy:
-          var error = ProtocolError(.notReady, "too many requests wait for what is kept", hint: "ask again")
+          var error = ProtocolError(.notReady, "too many requests wait for stored candles", hint: "try again")
           error.retry = true
           error.retryAfterMilliseconds = 1_000
           reply(.failure(error))
@@ -122,7 +122,7 @@ struct PortfolioCurve {
         }
       }
     func next(_ lines: [String: Line]) {
-      // In another turn: a hundred markets are not read in one.
+      // In another turn, so that a hundred markets are not read in one.
       node.loop.execute { self.gather(plan, rest, lines, now, reply) }
     }
   }
@@ -131,7 +131,7 @@ struct PortfolioCurve {
     let (interval, limit) = Self.interval(of: range)
     let last = interval.start(of: now)
     let opens = (0..<limit).map { last + -Int64(limit - 1 - $0) * interval.length }
-    // The close of an open candle is the price of now.
+    // The close of an open candle is the present price.
     let moments = opens.map { min($0 + interval.length, now) }
     let assets = plan.assets.map { asset in
       PerformanceCurve.Asset(
@@ -164,7 +164,7 @@ struct PortfolioCurve {
     return out.takeBytes()
   }
 
-  /// The price of an asset by the closes of the markets on its way; nil where one was not observed.
+  /// The price of an asset from the closes of the markets on its path; nil if one was not observed.
   private static func price(_ asset: Asset, at open: Timestamp, _ lines: [String: Line]) -> WideDecimal? {
     var price = WideDecimal(1)
     var at = asset.name

@@ -6,16 +6,16 @@ import Portfolio
 import PubSub
 import Transport
 
-/// Where the desk gets prices from, and where its values go: the gateway's loops. Called on the desk's queue.
+/// The desk's source of prices and receiver of values: the gateway's loops. Called on the desk's queue.
 protocol PortfolioOutlet: Sendable {
-  /// Gathers markets: all spot markets, or `symbols` alone; and `others` in either case.
+  /// Gathers markets: all spot markets, or only `symbols`; and `others` in either case.
   func gather(
     _ symbols: Set<String>?, and others: Set<String>, completion: @escaping @Sendable ([QuotePart]) -> Void)
-  /// To the streams of portfolios.
+  /// Publishes to the streams of portfolios.
   func publish(_ values: [(subject: PortfolioSubject, text: SharedBytes)])
 }
 
-/// Values what streams show, once a second.
+/// Values the portfolios of streams, once a second.
 extension PortfolioDesk {
   /// How often values are published, ms.
   private static let interval = 1_000
@@ -32,7 +32,7 @@ extension PortfolioDesk {
     timer = source
   }
 
-  /// A stream begins or ends to show a portfolio. From loop 0.
+  /// A stream begins or stops showing a portfolio. From loop 0.
   func demand(_ demand: StreamDocumentDemand) {
     queue.async { [self] in
       switch demand {
@@ -101,7 +101,7 @@ extension PortfolioDesk {
   }
 
   /// Calls `body` with fresh prices of all markets, on the desk's queue.
-  /// - Parameter symbols: of positions.
+  /// - Parameter symbols: the symbols of positions.
   func withPrices(_ symbols: [String], _ body: @escaping @Sendable (inout PortfolioBoard) -> Void) {
     assertOnQueue()
     oneShots.append(OneShot(symbols: symbols, body: body))
@@ -138,7 +138,7 @@ extension PortfolioDesk {
   }
 }
 
-/// The desk's way to the loops.
+/// Connects the desk with the loops.
 struct PortfolioLoopOutlet: PortfolioOutlet {
   let nodes: [LoopNode]
 
@@ -170,7 +170,7 @@ struct PortfolioLoopOutlet: PortfolioOutlet {
     QuoteGathering(node: node, depth: 0, hasFigures: true).gather(Array(entries.prefix(chunk))) { parts in
       let rest = entries.dropFirst(chunk)
       guard !rest.isEmpty else { return completion(found + parts) }
-      // The next in another turn.
+      // The next chunk in another turn.
       node.loop.execute { gather(rest, found + parts, node, completion) }
     }
   }

@@ -8,33 +8,32 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Keeps the portfolios of all owners, and values those that streams show.
+/// Stores the portfolios of all owners, and values those that streams show.
 ///
 /// It has a queue of its own, so that no loop waits for arithmetic or for a disk. Requests are executed one after the
-/// other: a change is written first, and is there for everybody once it is in the file. Where nothing is kept it is
-/// there at once.
+/// other. A change takes effect when it is in the file, or at once without a file.
 package final class PortfolioDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and what a `Mutex` guards is touched on `queue` only, which
   // `assertOnQueue` checks at each entrance.
 
   package struct Limits: Sendable, Equatable {
-    /// Portfolios of all owners.
+    /// The most portfolios of all owners.
     package var total = 10_000
-    /// Portfolios of one owner.
+    /// The most portfolios of one owner.
     package var perOwner = 20
-    /// Transactions of one portfolio.
+    /// The most transactions of one portfolio.
     package var transactions = 1_000
 
     package init() {}
   }
 
-  /// Transactions of all portfolios: some 100 MB.
+  /// The most transactions of all portfolios: some 100 MB.
   static let transactionLimit = 500_000
   /// Requests that may wait for the one before.
   static let waitingLimit = 1_024
   static let keyLifetime = StoredRequestKey.lifetime
 
-  /// What came of a request.
+  /// The outcome of a request.
   enum Outcome: Sendable {
     case portfolio(KeptPortfolio, isNew: Bool)
     case transaction(KeptPortfolio, StoredPortfolio.Entry, isNew: Bool)
@@ -51,7 +50,7 @@ package final class PortfolioDesk: @unchecked Sendable {
   /// The effect of a request, which holds once the store has written it.
   private struct Change {
     var batch: PortfolioBatch
-    /// The portfolio as it is then; nil: it is gone.
+    /// The changed portfolio; nil: it was deleted.
     var id: Int64
     var portfolio: KeptPortfolio?
     var key: StoredPortfolioKey?
@@ -79,15 +78,15 @@ package final class PortfolioDesk: @unchecked Sendable {
 
   var board = PortfolioBoard()
   var timer: (any DispatchSourceTimer)?
-  /// Requests that want prices once; at most as many as are at work.
+  /// Requests that need prices once; at most as many as there are requests under way.
   var oneShots: [OneShot] = []
   var isGathering = false
   var isGatheringSoon = false
   /// The gateway's loops; set once, by `start`.
   var outlet: (any PortfolioOutlet)?
 
-  /// Takes up the portfolios of a file. One that cannot be read costs portfolios alone: they are in memory then, and
-  /// the log says so.
+  /// Loads the portfolios of a file. If the file cannot be read, only portfolios suffer: they are in memory for this
+  /// run, and the log says so.
   package static func open(
     _ file: DataFile?, limits: Limits = Limits(), log: Logger, kernel: any Kernel = SystemKernel.shared
   ) -> PortfolioDesk {
@@ -153,7 +152,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with a portfolio of the owner's, on the desk's queue.
+  /// Calls `body` with a portfolio of the owner, on the desk's queue.
   func read(_ text: String, of owner: String, body: @escaping @Sendable (Answer<KeptPortfolio>) -> Void) {
     queue.async { [self] in
       do throws(ProtocolError) {
@@ -174,7 +173,7 @@ package final class PortfolioDesk: @unchecked Sendable {
 
   // MARK: Changing
 
-  /// Carries a request out, and answers when it is in the store. `reply` is called on a queue of the desk's.
+  /// Performs a request, and answers when it is in the store. Calls `reply` on the desk's queue.
   func perform(_ call: PortfolioCall, reply: @escaping @Sendable (Answer<Outcome>) -> Void) {
     queue.async { [self] in
       guard waiting.count < Self.waitingLimit, !hasEnded else { return reply(.failure(Self.unavailable)) }
@@ -206,7 +205,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     }
     guard known.digest == call.digest else {
       throw ProtocolError(
-        .keyReused, "this key came with another request before", hint: "give every new request a key of its own")
+        .keyReused, "this key was used for another request", hint: "give every new request a key of its own")
     }
     let portfolio = try find(known.portfolio, of: call.owner)
     guard let number = known.number else { return .portfolio(portfolio, isNew: false) }
@@ -249,7 +248,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     case .add(_, let transaction):
       guard stored.entries.count < limits.transactions, transactions < Self.transactionLimit else {
         throw ProtocolError(
-          .tooManyPortfolios, "the portfolio has \(stored.entries.count) transactions already",
+          .tooManyPortfolios, "the portfolio already has \(stored.entries.count) transactions",
           hint: "a portfolio has at most \(limits.transactions); sum old ones up")
       }
       entry = StoredPortfolio.Entry(number: stored.nextNumber, transaction: transaction)
@@ -299,10 +298,10 @@ package final class PortfolioDesk: @unchecked Sendable {
   private func checkRoom(for owner: String) throws(ProtocolError) {
     guard owners[owner]?.count ?? 0 < limits.perOwner else {
       throw ProtocolError(
-        .tooManyPortfolios, "you have \(limits.perOwner) portfolios already", hint: "delete one first")
+        .tooManyPortfolios, "you already have \(limits.perOwner) portfolios, the limit", hint: "delete one first")
     }
     guard portfolios.count < limits.total else {
-      throw ProtocolError(.tooManyPortfolios, "this gateway has \(limits.total) portfolios already")
+      throw ProtocolError(.tooManyPortfolios, "this gateway already has \(limits.total) portfolios, its limit")
     }
   }
 
@@ -375,7 +374,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     known.withLock { $0[id] = nil }
   }
 
-  /// The store forgets the same.
+  /// Forgets the oldest key beyond the limit, as the store does.
   private func forgetOldKeys(of owner: String) {
     guard let all = keys[owner], all.count > StoredRequestKey.limitOfOwner,
       let oldest = all.values.min(by: { ($0.time, $0.key) < ($1.time, $1.key) })
@@ -385,14 +384,14 @@ package final class PortfolioDesk: @unchecked Sendable {
 
   static var unavailable: ProtocolError {
     var error = ProtocolError(
-      .unavailable, "the store cannot be written, so it is not certain that this was done",
+      .unavailable, "the store could not be written, so it is not certain that this was done",
       hint: "ask again with the same key")
     error.retry = true
     error.retryAfterMilliseconds = 1_000
     return error
   }
 
-  /// Begins to value what streams show.
+  /// Begins to value the portfolios of streams.
   func start(_ outlet: any PortfolioOutlet) {
     queue.async { [self] in
       guard !hasEnded else { return }
@@ -413,7 +412,7 @@ package final class PortfolioDesk: @unchecked Sendable {
       guard let store, isWriting else { return completion() }
       if !store.submit(PortfolioBatch(now: now), completion: { _ in completion() }) { completion() }
     }
-    // Without a file nothing is waited for, and a gateway on a simulated network ends in that network's time.
+    // Without a file there is nothing to wait for. A gateway on a simulated network must end in simulated time.
     if store == nil { queue.sync(execute: end) } else { queue.async(execute: end) }
   }
 }

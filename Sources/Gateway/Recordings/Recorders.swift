@@ -12,7 +12,8 @@ package final class Recorders: Sendable {
   private let sinks = Mutex<[RecordingSink]>([])
   private let isFinished = Mutex(false)
 
-  /// - Parameter path: a file, or a folder (ends in `/`), which is made if it is not there; nil: nothing is recorded.
+  /// - Parameter path: a file, or a folder (ends in `/`), which is created if it does not exist; nil: nothing is
+  ///   recorded.
   package init(path: String?, policy: RecordingPolicy, log: Logger) {
     self.path = path
     self.policy = policy
@@ -30,7 +31,8 @@ package final class Recorders: Sendable {
           folder: path, suffix: suffix(of: venue), venue: venue, configuration: configuration, policy: policy, log: log)
       } else {
         guard sinks.withLock({ $0.isEmpty }) else {
-          throw RecordingError(path: path, "is another connection's; record into a folder/")
+          throw RecordingError(
+            path: path, "records another connection already; record into a folder (its path ends in /)")
         }
         sink = try RecordingSink(path: path, venue: venue, configuration: configuration, policy: policy, log: log)
       }
@@ -42,7 +44,7 @@ package final class Recorders: Sendable {
     }
   }
 
-  /// What tells a venue's connections of one market apart.
+  /// A suffix that distinguishes a venue's connections of one market.
   private func suffix(of venue: Venue) -> String {
     let set = "\(venue.name)-\(venue.marketName)"
     let taken = sinks.withLock { sinks in sinks.map(\.figures.set) }
@@ -52,7 +54,7 @@ package final class Recorders: Sendable {
     return suffix()
   }
 
-  /// What each has done so far.
+  /// The counters of each recorder.
   package var figures: [RecordingFigures] { sinks.withLock { $0 }.map(\.figures) }
 
   /// Writes waiting records, completes the files, and reports their contents. Call it once.

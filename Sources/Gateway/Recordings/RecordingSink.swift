@@ -16,7 +16,7 @@ private final class SecondTimer: @unchecked Sendable {
     source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(100))
   }
 
-  /// To be called once.
+  /// Call it once.
   func start(_ body: @escaping @Sendable () -> Void) {
     source.setEventHandler { @Sendable in body() }
     source.activate()
@@ -35,13 +35,13 @@ private final class SecondTimer: @unchecked Sendable {
 /// number of missing records. If the disk is too slow for the bound, records that do not fit are lost and marked in the
 /// same way.
 package final class RecordingSink: FeedRecorder, Sendable {
-  /// Bytes that may wait for the disk. Once reached, nothing is taken until half of it is written.
+  /// Bytes that may wait for the disk. At the limit, nothing is taken until half of them are written.
   static let pendingLimit = 64 << 20
   /// The memory cost of a record in addition to its bytes.
   private static let recordCost = 64
 
   private struct Overflow {
-    /// Records that found no room since the last one that did.
+    /// Records lost since the last one that was taken.
     var records = 0
     var isFull = false
   }
@@ -62,21 +62,21 @@ package final class RecordingSink: FeedRecorder, Sendable {
   /// UTC, µs.
   private let clock: @Sendable () -> Timestamp
 
-  /// What it has done so far; records that wait count as not written.
+  /// The sink's counters; waiting records count as not written.
   package var figures: RecordingFigures {
     var figures = state.withLock { $0.set?.figures ?? $0.figures }
     figures.queuedBytes = pending.load(ordering: .relaxed)
     figures.lost += overflow.withLock { $0.records }
     return figures
   }
-  /// Records that are in files.
+  /// The number of records in files.
   package var records: Int { figures.records }
-  /// The file that is written now, or was last.
+  /// The file that is being written, or was written last.
   package var path: String { figures.path }
-  /// Whether nothing more is recorded.
+  /// Whether recording has ended.
   package var isEnded: Bool { state.withLock { $0.set == nil } }
 
-  /// Records to one file. - Throws: `RecordingError` with the path and the reason.
+  /// Records to one file. Throws a `RecordingError` with the path and the reason.
   package convenience init(
     path: String, venue: Venue, configuration: FeedConfiguration, policy: RecordingPolicy = RecordingPolicy(),
     log: Logger
@@ -86,7 +86,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
 
   /// Records to files of a folder, whose names begin with that of the venue and its market.
   /// - Parameters:
-  ///   - folder: it is there, and its name ends in `/`.
+  ///   - folder: an existing folder; its name ends in `/`.
   ///   - suffix: distinguishes several connections of one venue and market: `-2`.
   /// - Throws: `RecordingError` with the path and the reason.
   package convenience init(
@@ -143,7 +143,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
 
   func closed(at now: Timestamp) { submit(.close, bytes: 0, at: now) }
 
-  /// Writes what waits and makes the file whole; then calls `completion` on a queue of its own.
+  /// Writes the waiting records and completes the file; then calls `completion` on its own queue.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       timer.cancel()
@@ -160,13 +160,13 @@ package final class RecordingSink: FeedRecorder, Sendable {
     }
   }
 
-  /// Flushes, rotates and resumes where it is time. On the queue.
+  /// Flushes, rotates and resumes when it is due. On the queue.
   private func tick() {
     let now = clock()
     state.withLock { $0.set?.tick(at: now) }
   }
 
-  /// The same, and waits for it; for tests.
+  /// Runs a tick and returns after it; for tests.
   func tickNow() { queue.sync { tick() } }
 
   /// Keeps the queue busy; for tests.
@@ -225,7 +225,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
     case .began(let path): log.notice("recording", metadata: ["file": "\(path)"])
     case .paused(let path, let reason, let kept):
       log.error(
-        "recording paused; the feed goes on without it",
+        "recording paused; the feed continues without it",
         metadata: ["file": "\(path)", "reason": "\(reason)", "records_kept": "\(kept)"])
     case .resumed(let path, let lost):
       log.notice("recording goes on", metadata: ["file": "\(path)", "records_lost": "\(lost)"])

@@ -2,7 +2,7 @@ import HTTP1
 import PubSub
 import Transport
 
-/// `/v1/topics` and `/v1/topics/{name}` of the client port.
+/// Answers `/v1/topics` and `/v1/topics/{name}` of the client port.
 struct TopicAnswer {
   let api: PublicAPI
   let name: String
@@ -25,7 +25,7 @@ struct TopicAnswer {
     if let wait = node.settings.topics.charge(grant.subject, bytes: body.count, now: node.loop.moment) {
       return reply(
         .error(
-          429, code: "rate_limited", message: "your token publishes faster than it may",
+          429, code: "rate_limited", message: "your token publishes too fast",
           hint: "at most \(TopicPace.documentsPerSecond) documents and \(TopicPace.kilobytesPerSecond) KiB a second",
           retryAfterMilliseconds: max(1, (wait + 999) / 1_000)))
     }
@@ -42,8 +42,8 @@ struct TopicAnswer {
   private func refusal(_ request: HTTPRequestHead) -> HTTPResponse {
     guard api.node.settings.access != nil else {
       return .error(
-        403, code: "forbidden", message: "this gateway asks for no tokens, so nobody may publish on this port",
-        hint: "publish on the internal port; or name a keys-file with a key that may publish")
+        403, code: "forbidden", message: "this gateway has no tokens, so nobody may publish on this port",
+        hint: "publish on the internal port, or configure a key that may publish")
     }
     guard request.fields["Authorization"] != nil else {
       return api.unauthorized("a token that may publish is needed", error: nil)
@@ -51,6 +51,6 @@ struct TopicAnswer {
     let topics = grant.publish.map { $0.patterns.joined(separator: ", ") }.joined(separator: " and among them ")
     return .error(
       403, code: "forbidden", message: "your token does not allow publishing to \(name.prefix(64))",
-      hint: topics.isEmpty ? "its key needs publish=, a JWT the claim publish as well" : "it allows \(topics)")
+      hint: topics.isEmpty ? "its key needs the field publish, a JWT also the claim publish" : "it allows \(topics)")
   }
 }

@@ -1,13 +1,13 @@
 import Access
 
-/// What those may publish who do it on the client port. Time comes in with each call.
+/// Limits how fast a token publishes on the client port. Each call passes the time.
 struct TopicPace {
-  /// Of one subject, a second and at once.
+  /// The rate of one subject per second, and its burst.
   static let documentsPerSecond = 20
   static let kilobytesPerSecond = 512
-  /// Subjects that are remembered; one whose rates are free again is forgotten for another.
+  /// The most subjects that are remembered; one that is within its rates is forgotten first.
   static let subjectLimit = 4_096
-  /// The wait of those for whom there is no room, µs.
+  /// The wait of a subject beyond `subjectLimit`, µs.
   private static let fullWait: Int64 = 1_000_000
 
   private struct Subject {
@@ -19,7 +19,7 @@ struct TopicPace {
   private let kilobytes = Rate(perSecond: Self.kilobytesPerSecond)
   private var subjects: [String: Subject] = [:]
 
-  /// Counts a document; the µs to wait if it is too much, and then nothing is counted.
+  /// Counts a document. If it exceeds the rate, counts nothing and returns the µs to wait.
   /// - Parameter now: monotonic µs.
   mutating func take(_ subject: String, bytes: Int, now: Int64) -> Int64? {
     if subjects[subject] == nil, subjects.count >= Self.subjectLimit {

@@ -1,16 +1,16 @@
 import Logging
 import PubSub
 
-/// What documents of topics must be, as read with the rest of the configuration.
+/// The schemas of topics, which are read with the rest of the configuration.
 package struct TopicSettings: Sendable, Equatable {
   /// A folder with files `NAME.json`, each the schema of the topic of that name; nil: topics have none.
   package var folder: String?
-  /// What it held.
+  /// The schemas of that folder, by topic.
   package var schemas: [String: TopicSchema] = [:]
 
   package init() {}
 
-  /// Reads the schemas, so that a configuration with one that cannot be used is refused as a whole.
+  /// Reads the schemas. One that cannot be used is a problem of the configuration, which is then refused as a whole.
   mutating func read(
     _ load: (String) throws(ConfigurationProblems) -> [String: TopicSchema], _ problems: inout [ConfigurationProblem]
   ) {
@@ -18,8 +18,8 @@ package struct TopicSettings: Sendable, Equatable {
     do throws(ConfigurationProblems) { schemas = try load(folder) } catch { problems += error.problems }
   }
 
-  /// Has a gateway take the schemas of `next`; where no configuration is read again, those that its folder has now. If
-  /// they cannot be used, the old ones stay.
+  /// Replaces the gateway's schemas by those of `next`. If no configuration was read again, it reads the folder anew.
+  /// If a schema cannot be used, all old schemas stay.
   static func reload(
     _ gateway: Gateway, _ next: GatewayConfiguration?
   ) -> (isThere: Bool, changed: [String], problems: [String]) {
@@ -36,7 +36,7 @@ package struct TopicSettings: Sendable, Equatable {
   }
 }
 
-/// Reads a folder of schemas: each `NAME.json` is that of the topic `NAME`.
+/// Reads a folder of schemas: each file `NAME.json` is the schema of the topic `NAME`.
 enum TopicSchemaFiles {
   static func load(_ folder: String) throws(ConfigurationProblems) -> [String: TopicSchema] {
     let files = NamedFiles(

@@ -1,7 +1,7 @@
-/// An upgrade as the process sees it that is to take over. A value: messages and time in, actions out.
+/// An upgrade in the process that takes over. A value: messages and time in, actions out.
 ///
-/// It warms up until all of its connections are live, or for so long; then it says `ready` and waits for `yours`. What
-/// goes wrong before that ends it, and the other process serves on.
+/// It warms up until all of its connections are live, or for a limited time. Then it sends `ready` and waits for
+/// `yours`. A failure before that ends this process, and the other process continues to serve.
 struct IncomingUpgrade: Sendable {
   enum Phase: Sendable {
     case warming, waiting, taking, ended
@@ -9,13 +9,13 @@ struct IncomingUpgrade: Sendable {
 
   enum Action: Sendable, Equatable {
     case send(UpgradeMessage)
-    /// The data file and the ports are this process's: open them. With the number of the upgrade.
+    /// This process has the data file and the ports now: open them. With the number of the upgrade.
     case take(number: Int)
-    /// End, and say why.
+    /// End, and report why.
     case giveUp(reason: String)
   }
 
-  /// How far the feeds are.
+  /// The progress of the feeds.
   struct Warmth: Sendable, Equatable {
     /// Connections to venues.
     var live = 0
@@ -24,7 +24,7 @@ struct IncomingUpgrade: Sendable {
     var venues = 0
   }
 
-  /// How long `yours` is waited for, µs: as long as the other process may write, and a little more.
+  /// How long this process waits for `yours`, µs: as long as the other process may write, and a little more.
   static let waitLimit = OutgoingUpgrade.writingLimit + OutgoingUpgrade.margin
 
   private(set) var phase = Phase.warming
@@ -34,7 +34,7 @@ struct IncomingUpgrade: Sendable {
 
   /// - Parameters:
   ///   - required: venues that must be live (`ready-feeds`).
-  ///   - seconds: to wait for those that are not.
+  ///   - seconds: the time to wait for connections that are not live.
   ///   - now: monotonic µs, as everywhere.
   init(required: Int, warmSeconds seconds: Int, now: Int64) {
     self.required = required
@@ -56,13 +56,13 @@ struct IncomingUpgrade: Sendable {
       deadline = .max
       return [.take(number: number)]
     case (.taking, _), (.ended, _): return []
-    default: return giveUp("the process that serves said what nobody expected")
+    default: return giveUp("the serving process sent an unexpected message")
     }
   }
 
-  /// The other process is gone. Once it has handed over, that is as it should be.
+  /// The other process has ended. After it has handed over, that is expected.
   mutating func predecessorEnded() -> [Action] {
-    phase == .warming || phase == .waiting ? giveUp("the process that served is gone") : []
+    phase == .warming || phase == .waiting ? giveUp("the serving process has ended") : []
   }
 
   mutating func tick(now: Int64) -> [Action] {
@@ -71,8 +71,8 @@ struct IncomingUpgrade: Sendable {
     case .warming where warmth.venues >= required: return offer(now)
     case .warming:
       return giveUp(
-        "\(warmth.live) of \(warmth.all) connections are live in time; ready-feeds asks for \(required) venues")
-    case .waiting: return giveUp("the process that serves did not hand over in time")
+        "\(warmth.live) of \(warmth.all) connections are live in time; ready-feeds requires \(required) venues")
+    case .waiting: return giveUp("the serving process did not hand over in time")
     case .taking, .ended: return []
     }
   }

@@ -21,9 +21,9 @@ struct OutgoingUpgrade: Sendable {
     case handOver
     /// The next process serves: send the clients to it, and end.
     case leave
-    /// End the next process, if it is there.
+    /// End the next process, if it exists.
     case endSuccessor
-    /// Say that this process continues, and why.
+    /// Report that this process continues, and why.
     case goOn(reason: String)
     /// End with a failure.
     case giveUp(reason: String)
@@ -34,9 +34,9 @@ struct OutgoingUpgrade: Sendable {
     let reason: String
   }
 
-  /// What `writing` may take, µs: the file's own limits are shorter.
+  /// The longest time in `writing`, µs: the file's own limits are shorter.
   static let writingLimit: Int64 = 30_000_000
-  /// What the next process may take to open the data file and to accept clients, a migration included, µs.
+  /// The time that the next process has to open the data file, with a migration, and to accept clients, µs.
   static let takingLimit: Int64 = 60_000_000
   /// How long after its time to warm up the next process may still report, µs.
   static let margin: Int64 = 10_000_000
@@ -45,7 +45,7 @@ struct OutgoingUpgrade: Sendable {
   /// Connections to venues of the next process.
   private(set) var warmth: (live: Int, of: Int)?
   private var deadline = Int64.max
-  /// Upgrades of this service that were done before this process.
+  /// The number of upgrades of this service before this process.
   let number: Int
 
   /// - Parameter number: the number of the upgrade that started this process; 0: none.
@@ -53,14 +53,14 @@ struct OutgoingUpgrade: Sendable {
 
   /// Begins an upgrade.
   /// - Parameters:
-  ///   - seconds: that the next process has for its feeds.
+  ///   - seconds: the time that the next process has for its feeds.
   ///   - now: monotonic µs, as everywhere.
   mutating func request(warmSeconds seconds: Int, now: Int64) throws(Refusal) -> [Action] {
     switch phase {
     case .idle: break
     case .warming, .writing, .taking: throw Refusal(reason: "an upgrade is under way")
     case .leaving: throw Refusal(reason: "another process serves already, and this one sends its clients there")
-    case .ended: throw Refusal(reason: "this process ends")
+    case .ended: throw Refusal(reason: "this process is ending")
     }
     phase = .warming
     warmth = nil
@@ -87,7 +87,7 @@ struct OutgoingUpgrade: Sendable {
       deadline = .max
       return [.leave]
     case (_, .failed(let reason)): return fail(reason)
-    default: return fail("the next process said what nobody expected")
+    default: return fail("the next process sent an unexpected message")
     }
   }
 
@@ -96,7 +96,7 @@ struct OutgoingUpgrade: Sendable {
     phase == .idle || phase == .leaving || phase == .ended ? [] : fail("the next process is gone: \(how)")
   }
 
-  /// What `handOver` asked for is done.
+  /// The hand-over that `handOver` started is complete.
   mutating func handedOver(now: Int64) -> [Action] {
     guard phase == .writing else { return [] }
     phase = .taking
@@ -114,7 +114,7 @@ struct OutgoingUpgrade: Sendable {
     }
   }
 
-  /// This process is about to end for another reason: no upgrade begins any more, and one that is under way ends.
+  /// This process ends for another reason: no upgrade can begin any more, and a running one ends.
   mutating func processEnds() -> [Action] {
     defer {
       if phase != .leaving { phase = .ended }

@@ -11,9 +11,9 @@ package final class UpgradeDesk: @unchecked Sendable {
   // `@unchecked`: all state but the constants and `shared` is touched on `queue` only, which `assertOnQueue` checks at
   // each entrance.
 
-  /// What the desk has others do.
+  /// The steps that the rest of the process performs for the desk.
   package struct Hooks: Sendable {
-    /// `Gateway.handOver`, and all else that one process alone may have open.
+    /// `Gateway.handOver`, and closing everything else that only one process may have open.
     package var handOver: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// The next process serves: send the clients to it and end.
     package var leave: @Sendable (_ process: Int32) -> Void
@@ -35,9 +35,9 @@ package final class UpgradeDesk: @unchecked Sendable {
     var reapUntil: Int64?
   }
 
-  /// How often time-outs and children are looked at, ms.
+  /// The interval between checks of time-outs and children, ms.
   private static let interval = 50
-  /// How long a child that has closed its channel may take to end by itself, µs.
+  /// How long a child that has closed its channel may take to end, µs.
   private static let endLimit: Int64 = 2_000_000
 
   private unowned let gateway: Gateway
@@ -74,9 +74,9 @@ package final class UpgradeDesk: @unchecked Sendable {
 
   var report: UpgradeReport { shared.withLock { $0 } }
 
-  // MARK: What operators ask
+  // MARK: Requests of operators
 
-  /// Begins an upgrade; `reply` gets the reason if there can be none, on a queue of the desk's.
+  /// Begins an upgrade. `reply` gets the reason if none can begin, on the desk's queue.
   package func request(_ reply: @escaping @Sendable (_ refusal: String?) -> Void) {
     queue.async { [self] in
       if let obstacle {
@@ -101,15 +101,15 @@ package final class UpgradeDesk: @unchecked Sendable {
     if !configuration.replay.isEmpty { return "recordings are replayed, and would begin again" }
     // A container ends with its first process, whatever else runs in it.
     if getpid() == 1 { return "this is the first process of its container: start a new container and end this one" }
-    return program == nil ? "the system does not say which program this is" : nil
+    return program == nil ? "the system does not report the path of this program" : nil
   }
 
-  /// This process ends for another reason; waits for the end of a next one that does not serve yet.
+  /// Call when this process ends for another reason; waits for the end of a next process that does not serve yet.
   package func processEnds() {
     queue.sync { perform(machine.processEnds()) }
   }
 
-  // MARK: What happens
+  // MARK: Actions
 
   private var moment: Int64 { kernel.monotonicMicroseconds }
 
@@ -132,7 +132,8 @@ package final class UpgradeDesk: @unchecked Sendable {
       case .endSuccessor: endSuccessor()
       case .goOn(let reason):
         log.error(
-          "the upgrade failed; this process goes on", metadata: fields.merging(["reason": "\(reason)"]) { $1 })
+          "the upgrade failed; this process continues to serve",
+          metadata: fields.merging(["reason": "\(reason)"]) { $1 })
         note(failure: reason)
       case .giveUp(let reason):
         log.critical(
@@ -191,7 +192,7 @@ package final class UpgradeDesk: @unchecked Sendable {
       perform(machine.received(UpgradeMessage(bytes), now: moment))
     } ended: { [weak self] in
       guard let self, child?.process == process else { return }
-      // It ends now, or says nothing any more: either way it does not take over.
+      // It ends now, or stays silent: either way it does not take over.
       child?.reapUntil = moment + Self.endLimit
       reap()
     }
@@ -206,7 +207,7 @@ package final class UpgradeDesk: @unchecked Sendable {
     if end == nil { waitForEnd(of: current.process) }
     current.channel.close()
     child = nil
-    perform(machine.successorEnded(end?.description ?? "it does not answer any more"))
+    perform(machine.successorEnded(end?.description ?? "it no longer answers"))
   }
 
   private func endSuccessor() {
@@ -222,7 +223,7 @@ package final class UpgradeDesk: @unchecked Sendable {
     for _ in 0..<1_000 where process.end() == nil { usleep(1_000) }
   }
 
-  /// Looks at the time while there is something to look for.
+  /// Runs the timer while there is a child or an upgrade.
   private func watch() {
     let isNeeded = child != nil || machine.phase != .idle && machine.phase != .ended && machine.phase != .leaving
     if isNeeded, timer == nil {

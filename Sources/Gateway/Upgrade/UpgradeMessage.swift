@@ -3,9 +3,9 @@ import Transport
 /// What two processes of a service say to each other while one takes over from the other: a line of text each.
 enum UpgradeMessage: Sendable, Equatable {
   // From the next process.
-  /// So many of its connections to venues are live.
+  /// This many of its connections to venues are live.
   case warming(live: Int, of: Int)
-  /// Its books are there.
+  /// Its books are ready.
   case ready
   /// Clients are accepted.
   case serving
@@ -16,7 +16,7 @@ enum UpgradeMessage: Sendable, Equatable {
   /// The data file and the ports are its own; the number of this upgrade since the service began.
   case yours(Int)
 
-  /// Bytes of a reason.
+  /// The most bytes of a reason.
   static let reasonLimit = 600
 
   /// Nil if it is another text.

@@ -4,8 +4,8 @@ import Logging
 import Synchronization
 import Transport
 
-/// The process that this one takes over from, in a process that was started by `UpgradeDesk`: executes what
-/// `IncomingUpgrade` says, on a queue of its own.
+/// The process that this one takes over from, in a process that `UpgradeDesk` started: executes the actions of
+/// `IncomingUpgrade`, on its own queue.
 package final class UpgradeOrigin: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each
   // entrance.
@@ -15,12 +15,13 @@ package final class UpgradeOrigin: @unchecked Sendable {
     package let description: String
   }
 
-  /// Says to a process that it takes over from the one with this number. No setting, so that no configuration has it.
+  /// Tells a process that it takes over from the process with this id. It is not a setting, so no configuration
+  /// contains it.
   private static let variable = "SUCCESSOR_OF_TIDEGATE"
-  /// How often time-outs are looked at, ms.
+  /// The interval between checks of time-outs, ms.
   private static let interval = 50
 
-  /// The sockets that the other process has listened on.
+  /// The sockets that the other process listens on.
   package let sockets: [ServiceManager.KeptSocket]
   private let channel: MessageChannel
   private let queue = DispatchQueue(label: "tidegate.upgrade")
@@ -35,8 +36,8 @@ package final class UpgradeOrigin: @unchecked Sendable {
     ServiceManager.inheritable(own).merging([variable: "\(getpid())"]) { $1 }
   }
 
-  /// Nil where the environment does not say that this process takes over from another.
-  /// - Throws: where it says so and that other did not start this one.
+  /// Nil if the environment does not say that this process takes over from another.
+  /// - Throws: if it says so, but that process did not start this one.
   package init?(environment: [String: String], parent: Int32 = getppid()) throws {
     guard let process = environment[Self.variable] else { return nil }
     // The channel, then the sockets of both ports.
@@ -44,7 +45,7 @@ package final class UpgradeOrigin: @unchecked Sendable {
     guard process == "\(parent)", let channel = MessageChannel(inherited: place),
       Program.takeInherited(place + 1), Program.takeInherited(place + 2)
     else {
-      throw Failure(description: "\(Self.variable) is set, and no process \(process) has started this one to take over")
+      throw Failure(description: "\(Self.variable) is set, but process \(process) did not start this one to take over")
     }
     self.channel = channel
     sockets = [
@@ -55,7 +56,7 @@ package final class UpgradeOrigin: @unchecked Sendable {
 
   private func assertOnQueue() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-  // MARK: Before
+  // MARK: Preparation
 
   /// Checks in advance whether the configuration can be served: certificates, ports and the data file. Changes nothing.
   /// - Throws: an error with the reason.
@@ -66,15 +67,15 @@ package final class UpgradeOrigin: @unchecked Sendable {
     if let server = configuration.tls { _ = try TLSServerContext(server) { _, _, _ in } }
     for (socket, address) in zip(sockets, [configuration.listen, configuration.internalListen])
     where !KeptPorts.fits(socket, address, kernel) {
-      throw Failure(description: "\(address.description) is another address than the service listens on: restart it")
+      throw Failure(description: "the service does not listen on \(address.description) yet: restart it")
     }
     if let directory = configuration.data.directory {
       try HistoryKeeper.check(directory: directory, isSimulated: configuration.demo)
     }
   }
 
-  /// Warms the feeds up, and waits until the data file and the ports are this process's; how many upgrades of the
-  /// service that makes.
+  /// Warms the feeds up, and waits until this process has the data file and the ports. Also returns the number of
+  /// upgrades of the service.
   /// - Throws: why this process must end.
   package func warm(
     _ configuration: GatewayConfiguration, log: Logger
@@ -103,10 +104,10 @@ package final class UpgradeOrigin: @unchecked Sendable {
     return (feeds, number)
   }
 
-  /// Clients are accepted.
+  /// Tells the other process that this one accepts clients.
   package func serving() { channel.send(UpgradeMessage.serving.bytes) }
 
-  /// This process ends, for this reason.
+  /// Tells the other process that this one ends, for this reason.
   package func fail(_ reason: String) { channel.send(UpgradeMessage.failed(reason).bytes) }
 
   // MARK: The machine

@@ -1,4 +1,4 @@
-/// How far an upgrade is, for operators and metrics.
+/// The progress of an upgrade, for operators and metrics.
 struct UpgradeReport: Sendable {
   var phase = OutgoingUpgrade.Phase.idle
   /// The next process, while there is one.

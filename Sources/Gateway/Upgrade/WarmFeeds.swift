@@ -5,11 +5,11 @@ import Synchronization
 import Transport
 import Venues
 
-/// The feeds of a process that is to take over from another: they connect and build their books while that one serves.
+/// The feeds of a process that takes over from another: they connect and build their books while that one serves.
 /// Nothing is published, written or accepted in the meantime. Trades are held back in their market (`TradeBridge`,
 /// bounded), until it is known which of them the other process has published.
 ///
-/// Each stands on the loop that it will stay on; `Gateway.start` takes them from here.
+/// Each runs on the loop that it will stay on; `Gateway.start` takes them from here.
 package final class WarmFeeds: Sendable {
   let loops: [EventLoop]
   let tls: TLSClientContext
@@ -20,7 +20,7 @@ package final class WarmFeeds: Sendable {
   private let statuses = Mutex<[String: FeedStatus]>([:])
 
   /// Begins to connect.
-  /// - Parameter changed: called on any loop when there may be more that is live, or less.
+  /// - Parameter changed: called on any loop when the number of live feeds may have changed.
   /// - Throws: `TransportError` with the file or limit.
   init(
     _ configuration: GatewayConfiguration, log: Logger, changed: @escaping @Sendable (IncomingUpgrade.Warmth) -> Void
@@ -37,7 +37,7 @@ package final class WarmFeeds: Sendable {
     }
     self.schedules = schedules
     for (venue, _) in connections {
-      // All count from the beginning.
+      // All connections count from the start.
       statuses.withLock {
         $0[venue.label] = FeedStatus(venue: venue.name, state: .connecting, since: .distantPast)
       }
@@ -58,7 +58,7 @@ package final class WarmFeeds: Sendable {
     }
   }
 
-  /// How much is live.
+  /// How many connections and venues are live.
   var warmth: IncomingUpgrade.Warmth {
     let all = statuses.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
     return .init(
@@ -66,7 +66,7 @@ package final class WarmFeeds: Sendable {
       venues: FeedStatus.byVenue(all).count { $0.state == .live })
   }
 
-  /// Hands over the feed of a connection, once; nil if there is none. On its loop.
+  /// Hands over the feed of a connection, once; nil if it does not exist. On its loop.
   func take(_ label: String, on loop: Int) -> FeedSession? { nurseries[loop].take(label) }
 }
 
@@ -80,7 +80,7 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
   private var timers: [LoopTimer] = []
   private var report: ((String, FeedStatus) -> Void)?
 
-  /// How often feeds are looked at whose time has come: books are crossed for up to a second.
+  /// The interval at which due feeds advance: a book may be crossed for up to a second.
   private static let advanceInterval: Duration = .milliseconds(50)
   private static let tickInterval: Duration = .milliseconds(250)
 
@@ -134,9 +134,9 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
 
   private var inOrder: [FeedSession] { sessions.sorted { $0.key < $1.key }.map(\.value) }
 
-  // MARK: What feeds tell
+  // MARK: Reports of the feeds
 
-  /// The node that takes the feed over looks at what is there by then.
+  /// Does nothing: the node that takes the feed over reads its market as it is then.
   func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
   func feed(_ feed: any Feed, leftOut symbols: [String]) {}
   func feedStatusChanged(_ feed: any Feed) { report?(feed.pipeline.venue.label, feed.status) }

@@ -10,13 +10,13 @@ import Transport
 
 /// Executes owners' requests about their webhooks. It belongs to the alert desk and runs on that desk's queue.
 struct WebhookDesk: Sendable {
-  /// Bytes of a URL.
+  /// The most bytes of a URL.
   static let urlLimit = 1_000
   let desk: AlertDesk
 
   typealias Reply = @Sendable (Result<HTTPResponse, ProtocolError>) -> Void
 
-  /// Answers with all of an owner.
+  /// Answers with all webhooks of an owner.
   func list(_ subject: String, reply: @escaping Reply) {
     desk.queue.async { [desk] in
       var out = ByteBuffer(capacity: 1024)
@@ -34,7 +34,7 @@ struct WebhookDesk: Sendable {
     }
   }
 
-  /// Answers with one.
+  /// Answers with one webhook.
   func read(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
       guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
@@ -55,7 +55,8 @@ struct WebhookDesk: Sendable {
         return reply(
           .failure(
             ProtocolError(
-              .tooManyAlerts, "you may have \(desk.limits.webhooksOfOwner) webhooks", hint: "delete one first")))
+              .tooManyAlerts, "you may have at most \(desk.limits.webhooksOfOwner) webhooks", hint: "delete one first"))
+        )
       }
       let secret = "whsec_" + Base64URL.encode(desk.kernel.randomBytes(32))
       let webhook = desk.outbox.add(owner, url: url, secret: secret, now: desk.moment.wall)
@@ -105,7 +106,7 @@ struct WebhookDesk: Sendable {
   }
 
   /// Reads `{"url":"https://…"}`.
-  /// - Throws: for what no webhook may be sent to, as far as the URL shows it.
+  /// - Throws: if the URL shows that webhooks may not be sent to it.
   static func url(in body: [UInt8], _ addresses: WebhookAddresses) throws(ProtocolError) -> String {
     var url: String?
     do {
@@ -113,7 +114,7 @@ struct WebhookDesk: Sendable {
       try json.objectStart()
       while let key = try json.nextKey() {
         guard json.equals(key, "url"), json.peek() == .string else {
-          throw ProtocolError(.badRequest, "a webhook has `url` alone, a string")
+          throw ProtocolError(.badRequest, "a webhook has only the field `url`, a string")
         }
         let slice = try json.string()
         url = try json.decoded(slice)
@@ -124,13 +125,13 @@ struct WebhookDesk: Sendable {
     }
     guard let url, url.utf8.count <= urlLimit, let endpoint = EndpointURL(url), endpoint.scheme == .https else {
       throw ProtocolError(
-        .invalidWebhook, "`url` is an https URL of at most \(urlLimit) bytes, without user and fragment",
+        .invalidWebhook, "`url` must be an https URL of at most \(urlLimit) bytes, without user and fragment",
         hint: "{\"url\":\"https://push.example.com/tidegate\"}")
     }
     if let address = IPAddress(endpoint.host), !addresses.allows(address) {
       throw ProtocolError(
         .invalidWebhook, "webhooks are not sent to private addresses",
-        hint: "the operator may allow them: webhooks.networks")
+        hint: "the operator can allow them with webhooks.networks")
     }
     return url
   }

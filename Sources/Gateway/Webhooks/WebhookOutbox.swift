@@ -12,9 +12,9 @@ struct WebhookOutbox {
   static let patience = Microseconds.day
   /// The longest wait after a failure, µs; each is twice the one before.
   static let longestWait = Microseconds.hour
-  /// Deliveries of one owner that may wait; beyond that new ones are given up at once, and listed.
+  /// The most waiting deliveries of one owner. Beyond that, new ones are given up at once, and listed.
   static let ownerLimit = 1_000
-  /// Given-up deliveries of an owner that are kept, the newest.
+  /// The most given-up deliveries of an owner that are kept, the newest ones.
   static let deadLimit = 100
   /// Requests under way at a time, in all and of one owner.
   static let requestLimit = 16
@@ -34,18 +34,18 @@ struct WebhookOutbox {
   private var underWay: [Int64: AlertOwner] = [:]
   private var nextID: Int64 = 1
   private var nextWebhook: Int64 = 1
-  /// Deliveries by owner: that wait, and that were given up, the oldest first.
+  /// By owner: the number of waiting deliveries, and the given-up ones, oldest first.
   private var waiting: [AlertOwner: Int] = [:]
   private var dead: [AlertOwner: [Int64]] = [:]
-  /// What has to be written.
+  /// Changes that must be written.
   private var changes = WebhookBatch()
-  /// Deliveries that the store is being given: they are not sent before it has them.
+  /// Deliveries that are being stored: they are sent only after that.
   private var unwritten: Set<Int64> = []
 
   /// - Parameters:
-  ///   - nextWebhook: beyond every webhook that there was, and `nextDelivery` beyond every delivery: a receiver that
-  ///     has had a number takes what comes under it for the same once more.
-  ///   - firstWait: after the first failure, µs.
+  ///   - nextWebhook: greater than every earlier webhook's number, as `nextDelivery` is for deliveries. A receiver
+  ///     takes a number that it knows for a repetition.
+  ///   - firstWait: the wait after the first failure, µs.
   init(
     _ webhooks: [StoredWebhook] = [], _ deliveries: [StoredDelivery] = [], nextWebhook: Int64 = 1,
     nextDelivery: Int64 = 1, firstWait: Int64 = 5 * Microseconds.second
@@ -66,7 +66,7 @@ struct WebhookOutbox {
 
   var hasChanges: Bool { !changes.isEmpty }
 
-  /// What has to be written now; `written` ends the wait for it.
+  /// Takes the changes to write now; call `written` when the store has them.
   mutating func takeChanges() -> WebhookBatch {
     defer { changes = WebhookBatch() }
     (changes.nextWebhook, changes.nextDelivery) = (nextWebhook, nextID)
@@ -74,10 +74,10 @@ struct WebhookOutbox {
     return changes
   }
 
-  /// The store has all that was taken.
+  /// The store has all changes that were taken.
   mutating func written() { unwritten.removeAll(keepingCapacity: true) }
 
-  /// All there is, for a store that has been started again.
+  /// The whole content, for a new store.
   var everything: WebhookBatch {
     var all = WebhookBatch()
     all.made = webhooks.values.sorted { $0.id < $1.id }
@@ -91,7 +91,7 @@ struct WebhookOutbox {
     webhooks.values.filter { $0.owner == owner }.sorted { $0.id < $1.id }
   }
 
-  /// Deliveries of a webhook that wait.
+  /// The number of waiting deliveries of a webhook.
   func waitingCount(_ webhook: Int64) -> Int {
     lanes.reduce(0) { $0 + ($1.key.webhook == webhook ? $1.value.count : 0) }
   }
@@ -115,7 +115,7 @@ struct WebhookOutbox {
     return webhook
   }
 
-  /// Forgets a webhook and all that was to be sent to it.
+  /// Removes a webhook and all of its deliveries.
   mutating func remove(_ id: Int64) {
     guard let webhook = webhooks.removeValue(forKey: id) else { return }
     for delivery in deliveries.values where delivery.webhook == id {
@@ -127,14 +127,14 @@ struct WebhookOutbox {
     changes.removed.append(id)
   }
 
-  /// Takes up a firing for all webhooks of its owner.
+  /// Adds a delivery of a firing for each webhook of its owner.
   mutating func add(_ owner: AlertOwner, _ firing: StoredFiring, body: (_ delivery: Int64) -> String, now: Timestamp) {
     for webhook in webhooks(of: owner) {
       var delivery = StoredDelivery(
         id: nextID, webhook: webhook.id, alert: firing.alert, number: firing.number, body: body(nextID), created: now)
       nextID += 1
       if waiting[owner, default: 0] >= Self.ownerLimit {
-        delivery.reason = "\(Self.ownerLimit) deliveries wait already"
+        delivery.reason = "\(Self.ownerLimit) deliveries already wait"
         bury(&delivery, owner, now: now)
       } else {
         deliveries[delivery.id] = delivery
@@ -169,7 +169,7 @@ struct WebhookOutbox {
   }
 
   /// A request has ended.
-  /// - Parameter failure: why it has to be sent again; nil: it was taken.
+  /// - Parameter failure: why it must be sent again; nil: the receiver took it.
   mutating func ended(_ id: Int64, failure: String?, now: Timestamp) {
     guard let owner = underWay.removeValue(forKey: id), var delivery = deliveries[id] else { return }
     guard let failure else {

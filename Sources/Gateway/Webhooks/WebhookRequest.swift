@@ -4,9 +4,9 @@ import Transport
 
 /// One delivery to a webhook, on a connection of its own. Owned by one loop.
 ///
-/// The answer's status is all that counts: 2xx means that the receiver has it. Redirects are not followed.
+/// Only the answer's status counts: 2xx means that the receiver has the delivery. Redirects are not followed.
 final class WebhookRequest: ConnectionHandler {
-  /// Bytes of an answer that are read.
+  /// The most bytes of an answer.
   private static let answerLimit = 16 << 10
 
   private var parser = HTTPResponseParser(
@@ -18,11 +18,11 @@ final class WebhookRequest: ConnectionHandler {
 
   private init(_ completion: @escaping (String?) -> Void) { self.completion = completion }
 
-  /// Sends a delivery. `completion` is called once on `loop`, with the reason if it has to be sent again.
+  /// Sends a delivery. Calls `completion` once on `loop`, with the reason if it must be sent again.
   /// - Parameters:
   ///   - seconds: since 1970, which are signed with the body.
-  ///   - addresses: that may be connected to.
-  ///   - timeout: of name look-up, TLS and answer together.
+  ///   - addresses: the allowed addresses.
+  ///   - timeout: for name resolution, TLS and answer together.
   static func send(
     _ body: String, delivery: Int64, to url: EndpointURL, secret: String, seconds: Int64,
     addresses: WebhookAddresses, tls: TLSClientContext, loop: EventLoop, timeout: Duration,

@@ -3,7 +3,7 @@ import Bytes
 import History
 import MarketData
 
-/// What webhooks and their owners read.
+/// The texts for webhooks and their owners.
 enum WebhookText {
   /// The body of a delivery.
   static func body(_ delivery: Int64, _ name: String, _ firing: StoredFiring, isReminder: Bool) -> String {

@@ -2,14 +2,14 @@ import GRDB
 import GRDBSQLite
 import MarketData
 
-/// A row of candles, read from SQLite's own columns: a restart reads millions of them, and by way of a `Row` each of
-/// the eleven columns is looked up and converted by itself.
+/// A row of candles, read directly from SQLite's columns: a restart reads millions of them, and a `Row` would look up
+/// and convert each of the eleven columns separately.
 ///
-/// It stands for a whole row where GRDB asks for one value, which is what lets its fastest cursor read it.
+/// GRDB takes it for a single value, so that its fastest cursor reads it.
 struct CandleRow: DatabaseValueConvertible, StatementColumnConvertible {
-  /// Of the interval, since 1970.
+  /// The number of the interval, since 1970.
   let number: Int64
-  /// `start` is for the resolution to say.
+  /// The candle; its `start` follows from the resolution.
   let candle: StoredCandle
 
   /// Columns are those of `CandleTable.columns`.
@@ -37,7 +37,7 @@ struct CandleRow: DatabaseValueConvertible, StatementColumnConvertible {
     }
   }
 
-  // No single value is made of it, or stands for it.
+  // GRDB requires these; no single value converts to or from a row.
   var databaseValue: DatabaseValue { .null }
   static func fromDatabaseValue(_ dbValue: DatabaseValue) -> CandleRow? { nil }
 }

@@ -10,8 +10,8 @@ struct CandleTable {
     start, open, high, low, close, volume, quote_volume, trades, scales, quality, revision
     """
 
-  /// Stores a candle, unless a better one of the same interval is there (`StoredCandle.Quality`). What was computed of
-  /// a whole interval replaces everything: it follows its parts, also where one of them is now the venue's.
+  /// Stores a candle, unless the table has a better one of the same interval (`StoredCandle.Quality`). A candle
+  /// computed from a whole interval replaces any other: it follows its parts, even if one of them is now the venue's.
   func put(_ candle: StoredCandle, instrument: Int64, isComputed: Bool = false, _ db: Database) throws {
     let replaced: StoredCandle.Quality = isComputed && candle.quality > .partial ? .own : candle.quality
     let statement = try db.cachedStatement(
@@ -32,14 +32,13 @@ struct CandleTable {
     ])
   }
 
-  /// Stores a candle where there is none.
+  /// Stores a candle if the interval has none.
   func putIfMissing(_ candle: StoredCandle, instrument: Int64, _ db: Database) throws {
     let end = candle.start + resolution.length
     if try candles(instrument, candle.start..<end, db).isEmpty { try put(candle, instrument: instrument, db) }
   }
 
-  /// The candles that begin in `range`, in the order of time. Where there are more than `limit`, the oldest or the
-  /// newest.
+  /// The candles that begin in `range`, in order of time: at most `limit`, the oldest or the newest.
   func candles(
     _ instrument: Int64, _ range: Range<Timestamp>, limit: Int? = nil, newest: Bool = false, _ db: Database
   ) throws -> [StoredCandle] {
@@ -70,7 +69,7 @@ struct CandleTable {
     }
   }
 
-  /// Drops what begins before `cut`, at most `limit` candles; returns how many went.
+  /// Deletes at most `limit` candles that begin before `cut`; returns their number.
   func removeAll(_ instrument: Int64, before cut: Timestamp, limit: Int, _ db: Database) throws -> Int {
     let statement = try db.cachedStatement(
       sql: """
@@ -83,7 +82,7 @@ struct CandleTable {
   }
 }
 
-/// Sums of up to 128 bits in a column: an integer where 64 bits are enough, 16 bytes where not.
+/// Sums of up to 128 bits in a column: an integer if 64 bits are enough, else 16 bytes.
 enum WideInteger {
   static func value(_ integer: Int128) -> DatabaseValue {
     if let small = Int64(exactly: integer) { return small.databaseValue }

@@ -1,7 +1,7 @@
 import GRDB
 import MarketData
 
-/// Since when an instrument's candles are complete, by resolution, but for its gaps.
+/// Since when an instrument's candles are complete, by resolution, except for its gaps.
 enum CoverageTable {
   static func start(_ instrument: Int64, _ resolution: Resolution, _ db: Database) throws -> Timestamp? {
     let statement = try db.cachedStatement(sql: "SELECT start FROM coverage WHERE instrument = ? AND resolution = ?")
@@ -16,8 +16,8 @@ enum CoverageTable {
     }
   }
 
-  /// A venue's candles reach back to the beginning of `range`. It counts where they join what is there: the candles of
-  /// the same length, or those that this length is computed from. Minutes always do; the time between is then a gap.
+  /// A venue's candles reach back to the beginning of `range`. That counts if they adjoin stored candles of the same
+  /// length, or those that this length is computed from. Minutes always count; the time between is then a gap.
   static func extend(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
     for coarse in Resolution.allCases[resolution.rawValue...] {
       guard let present = try start(instrument, coarse, db) else {
@@ -34,7 +34,7 @@ enum CoverageTable {
     }
   }
 
-  /// What is older has been dropped.
+  /// Older candles were deleted.
   static func raise(_ instrument: Int64, _ resolution: Resolution, to cut: Timestamp, _ db: Database) throws {
     try db.cachedStatement(
       sql: "UPDATE coverage SET start = ?3 WHERE instrument = ?1 AND resolution = ?2 AND start < ?3"

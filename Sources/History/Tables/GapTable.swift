@@ -6,8 +6,8 @@ package struct HistoryGap: Sendable, Equatable {
   package var start: Timestamp
   /// `distantFuture` while it continues.
   package var end: Timestamp
-  /// The finest resolution at which a venue's candles have closed it, and with that all coarser ones; nil while none
-  /// has.
+  /// The finest resolution at which a venue's candles have closed the gap, which closes all coarser ones, too; nil:
+  /// none has.
   package var filled: Resolution?
 
   package init(start: Timestamp, end: Timestamp, filled: Resolution?) {
@@ -24,22 +24,22 @@ package struct HistoryGap: Sendable, Equatable {
 enum GapTable {
   private static let unfilled = Int64(Resolution.allCases.count)
 
-  /// Begins a gap that continues, unless one does already.
+  /// Begins an open-ended gap, unless there is one already.
   static func open(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
     guard try last(instrument, db)?.end != .distantFuture else { return }
-    // What an earlier gap covers is part of it.
+    // It begins after an earlier gap.
     let start = max(time, try last(instrument, db)?.end ?? .distantPast)
     try put(HistoryGap(start: start, end: .distantFuture, filled: nil), instrument, db)
   }
 
-  /// Ends the gap that continues, if one does. One without any length goes.
+  /// Ends the open-ended gap, if there is one. A gap without length is deleted.
   static func close(_ instrument: Int64, at time: Timestamp, _ db: Database) throws {
     guard let gap = try last(instrument, db), gap.end == .distantFuture else { return }
     try remove(gap.start, instrument, db)
     if time > gap.start { try put(HistoryGap(start: gap.start, end: time, filled: nil), instrument, db) }
   }
 
-  /// Adds a gap where there is none yet.
+  /// Adds a gap for the times in `range` that have none yet.
   static func insert(_ instrument: Int64, _ range: Range<Timestamp>, _ db: Database) throws {
     var start = range.lowerBound
     for gap in try gaps(instrument, in: range, db) {
@@ -51,7 +51,7 @@ enum GapTable {
     }
   }
 
-  /// Marks what lies in `range` as closed at `resolution`; a gap that reaches beyond is cut.
+  /// Marks gaps in `range` as closed at `resolution`, and splits gaps that reach beyond it.
   static func fill(_ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database) throws {
     for gap in try gaps(instrument, in: range, db) where gap.isOpen(at: resolution) {
       try remove(gap.start, instrument, db)
@@ -77,7 +77,7 @@ enum GapTable {
     return end.map { $0 > range.lowerBound.rawValue } ?? false
   }
 
-  /// The gaps that touch `range`, in the order of time.
+  /// The gaps that touch `range`, in order of time.
   static func gaps(_ instrument: Int64, in range: Range<Timestamp>, _ db: Database) throws -> [HistoryGap] {
     let statement = try db.cachedStatement(
       sql: "SELECT start, end, filled FROM gap WHERE instrument = ? AND start < ? AND end > ? ORDER BY start")
@@ -86,7 +86,7 @@ enum GapTable {
     ).map(gap)
   }
 
-  /// Forgets closed gaps from before `cut`.
+  /// Deletes closed gaps from before `cut`.
   static func removeFilled(_ instrument: Int64, before cut: Timestamp, _ db: Database) throws {
     try db.cachedStatement(sql: "DELETE FROM gap WHERE instrument = ? AND end < ? AND filled < ?")
       .execute(arguments: [instrument, cut.rawValue, unfilled])

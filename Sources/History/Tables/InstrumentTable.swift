@@ -2,9 +2,9 @@ import Bytes
 import GRDB
 import MarketData
 
-/// The instruments that anything is kept of.
+/// The stored instruments.
 enum InstrumentTable {
-  /// Adds an instrument or takes over its new description; returns its row.
+  /// Adds an instrument or updates its description; returns its row.
   static func put(
     _ instrument: Instrument, as symbol: String, now: Timestamp, _ db: Database
   ) throws -> Int64 {
@@ -40,7 +40,7 @@ enum InstrumentTable {
     return result
   }
 
-  /// What an instrument is, as it was last described; nil where nothing is kept of the symbol.
+  /// An instrument as it was last described; nil if the symbol is unknown.
   static func instrument(_ symbol: String, _ db: Database) throws -> Instrument? {
     let row = try Row.fetchOne(
       db,

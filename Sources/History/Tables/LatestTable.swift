@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import MarketData
 
-/// What is newest of each instrument.
+/// The newest state of each instrument.
 enum LatestTable {
   private static let columns = """
     time, scales, trade_id, trade_price, trade_size, trade_is_buy, trade_time, start, open, high, low, close, volume,

@@ -1,10 +1,9 @@
 import GRDB
 import MarketData
 
-/// Computes coarser candles from finer ones: each once, when its interval has ended, and again when a finer one
-/// changed.
+/// Computes coarser candles from finer ones: each when its interval has ended, and again when a finer one changes.
 enum Rollup {
-  /// How long after its end an interval is computed, µs: the grace of its last minute, and the way of that to the file.
+  /// How long after its end an interval is computed, µs: its last minute may still change, and must reach the file.
   static let delay = 5 * Microseconds.second
 
   /// A coarse interval of an instrument.
@@ -14,15 +13,15 @@ enum Rollup {
     var number: Int64
   }
 
-  /// Notes in a new file that what has ended by now is computed when its candles come, not by `advance`.
+  /// Records in a new file that intervals before now are computed when their candles arrive, not by `advance`.
   static func prepare(now: Timestamp, _ db: Database) throws {
     for resolution in Resolution.allCases.dropFirst() where try done(resolution, db) == nil {
       try setDone(resolution, resolution.number(of: now - delay), db)
     }
   }
 
-  /// Computes the intervals that have ended since the last time, for all instruments. It is in the same transaction as
-  /// the candles, so that after a crash nothing is left out. O(instruments) when an interval has ended.
+  /// Computes the intervals that have ended since the last time, for all instruments. It runs in the same transaction
+  /// as the candles, so that a crash leaves nothing out. O(instruments) when an interval has ended.
   static func advance(_ instruments: [Int64], now: Timestamp, _ db: Database) throws {
     for resolution in Resolution.allCases.dropFirst() {
       let end = resolution.number(of: now - delay)
@@ -34,8 +33,7 @@ enum Rollup {
     }
   }
 
-  /// Computes intervals again, and what is computed from them; those that have not been computed yet wait for
-  /// `advance`.
+  /// Computes intervals again that have been computed before; others wait for `advance`.
   static func refresh(_ intervals: Set<Interval>, _ db: Database) throws {
     for resolution in Resolution.allCases.dropFirst() {
       guard let until = try done(resolution, db) else { continue }
@@ -46,7 +44,7 @@ enum Rollup {
     }
   }
 
-  /// The coarse intervals that depend on what happened to `resolution` in `range`.
+  /// The coarse intervals that depend on candles of `resolution` in `range`.
   static func intervals(
     _ instrument: Int64, touching range: Range<Timestamp>, at resolution: Resolution
   ) -> Set<Interval> {

@@ -1,6 +1,6 @@
-/// In which order a side of a book keeps its prices.
+/// The order of the prices in a side of a book.
 protocol SideOrder {
-  /// Whether `a` is a worse price than `b`, and so stands before it.
+  /// Whether `a` is a worse price than `b`, and so comes before it.
   static func isWorse(_ a: Int64, _ b: Int64) -> Bool
 }
 
@@ -14,8 +14,8 @@ enum Asks: SideOrder {
 
 /// One side of an `OrderBook`: levels from worst to best, changed in place.
 enum BookSide<Order: SideOrder> {
-  /// Levels looked at one by one. Most updates are near the top or near the one before, and a straight run of loads
-  /// beats a search by halves whose branches cannot be foreseen.
+  /// The levels that are checked one by one. Most updates are near the top or near the one before, and sequential loads
+  /// are faster than a binary search with unpredictable branches.
   @inline(always) static var linearReach: Int { 32 }
 
   /// Sets or removes each level in turn; returns how many removals found nothing. Venues print changes in the order of
@@ -86,7 +86,7 @@ enum BookSide<Order: SideOrder> {
     }
   }
 
-  /// The place of `price`, or where it would have to stand, near `start` at first.
+  /// The index of `price`, or the index for its insertion, near `start` at first.
   @inline(always)
   private static func search(
     _ base: UnsafeMutablePointer<PriceLevel>, _ count: Int, from start: Int, _ price: Int64

@@ -14,7 +14,7 @@ package struct SymbolRules: Sendable, Hashable {
   private init(isAll: Bool) { self.isAll = isAll }
 
   /// - Parameter patterns: none allows nothing.
-  /// - Returns: nil where one of them is no pattern.
+  /// - Returns: nil if one of them is not a pattern.
   package init?(_ patterns: some Sequence<String>) {
     for pattern in patterns {
       if pattern == "*" {
@@ -32,7 +32,7 @@ package struct SymbolRules: Sendable, Hashable {
     }
   }
 
-  /// Whether a symbol of this venue may be among them. O(names).
+  /// Whether any symbol of this venue is allowed. O(names).
   func covers(venue: String) -> Bool {
     isAll || venues.contains(venue) || !instruments.isEmpty || names.contains { $0.hasPrefix("\(venue):") }
   }
@@ -50,20 +50,20 @@ package struct SymbolRules: Sendable, Hashable {
 package struct Grant: Sendable, Equatable {
   /// The holder's name, for logs and counts.
   package var subject: String
-  /// The owner whose rules the holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: none, because
+  /// The owner whose rules the holder may read and change: `key:desk-1`, `jwt:issuer-a/alice`. Nil: no owner, because
   /// several people may have this grant.
   package var owner: String?
   package var channels: Set<ChannelName>
-  /// All of them must allow a symbol: those of a token's issuer and those of the token, say.
+  /// Each of these must allow a symbol: for example the rules of a token's issuer and those of the token.
   package var symbols: [SymbolRules]
-  /// Topics that its holder may publish to: those that all of them allow; none: nothing.
+  /// The holder may publish to the topics that each of these allows; empty: to none.
   package var publish: [TopicRules] = []
-  /// Lower limits than everybody's; nil: everybody's.
+  /// Limits lower than the general ones; nil: the general ones.
   package var subscriptions: Int?
   package var requestsPerSecond: Int?
   /// The largest number of simultaneous connections of all its holders; counted by the gateway.
   package var connections: Int?
-  /// When it ends; nil: never.
+  /// When the grant ends; nil: never.
   package var expires: Timestamp?
 
   package init(
@@ -85,27 +85,26 @@ package struct Grant: Sendable, Equatable {
   package static let everything = Grant(subject: "", owner: localOwner)
   /// The grant of a page of another site if the gateway requires no token: it owns nothing.
   package static let reader = Grant(subject: "")
-  /// The one owner of a gateway that asks for no tokens.
+  /// The only owner of a gateway that requires no tokens.
   package static let localOwner = "local"
   /// No channel at all.
   static let nothing = Grant(subject: "", channels: [])
 
-  /// Whether every symbol is allowed without a look at it.
+  /// Whether every symbol is allowed, so that no symbol needs a check.
   package var allowsAllSymbols: Bool { symbols.allSatisfy { $0 == .all } }
   package func allows(_ symbol: String) -> Bool { symbols.allSatisfy { $0.allows(symbol) } }
   package func mayPublish(to topic: String) -> Bool { !publish.isEmpty && publish.allSatisfy { $0.allows(topic) } }
-  /// Identifies its status stream: the rules, or empty if all symbols are allowed.
+  /// Identifies the holder's status stream: the rules, or empty if all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
-    // A conversion goes through whatever markets there are.
+    // A conversion may use any market.
     if channel == .rate { return channels.contains(channel) && allowsAllSymbols }
     return channels.contains(channel) && (!channel.isOfMarket || allows(symbol))
   }
 }
 
 extension [FeedStatus] {
-  /// The feeds that have to do with symbols that all rules allow, each with those symbols alone: what heartbeats and
-  /// the status show.
+  /// The feeds with symbols that all rules allow, each reduced to these symbols, for heartbeats and the status.
   package func visible(to rules: [SymbolRules]) -> [FeedStatus] {
     if rules.allSatisfy({ $0 == .all }) { return self }
     return filter { feed in rules.allSatisfy { $0.covers(venue: feed.venue) } }.map { feed in

@@ -7,20 +7,20 @@ struct GrantReview {
   /// How long before its grant ends a client gets a notice, µs.
   static let expiryNotice = 60 * Microseconds.second
 
-  /// Whether those without a grant can say `hello` only, and must within `tokenTime`.
+  /// Whether clients without a grant may only send `hello`, and must send it within `tokenTime`.
   var asksForTokens = false
-  /// What clients without a token may have where tokens are asked for; nil: nothing.
+  /// The grant of clients without a token if tokens are required; nil: none.
   var anonymousGrant: Grant?
   private var cursor = -1
 
   enum Verdict: Equatable {
     case fine
-    /// Tell the client that its grant ends then.
+    /// Send the client a notice that its grant ends at this time.
     case expiring(Timestamp)
     case revoke(why: String)
   }
 
-  /// What a client begins with, and when that is looked at again.
+  /// A new client's grant, and when it is reviewed.
   func begin(_ grant: Grant?, now: Timestamp) -> (grant: Grant?, deadline: Timestamp) {
     let grant = grant ?? (asksForTokens ? anonymousGrant : .everything)
     return (grant, grant.map { Self.deadline(of: $0) } ?? now + Self.tokenTime)
@@ -28,7 +28,7 @@ struct GrantReview {
 
   static func deadline(of grant: Grant) -> Timestamp { grant.expires.map { $0 - expiryNotice } ?? .distantFuture }
 
-  /// The slots to be looked at now: a tenth of them at each call, and so each once a second.
+  /// The slots to review now: a tenth of them at each call, so each is reviewed once a second.
   mutating func nextSlots(used: Int) -> [UInt32] {
     guard asksForTokens, used > 0 else { return [] }
     return (0..<(used / 10 + 1)).map { _ in
@@ -37,7 +37,7 @@ struct GrantReview {
     }
   }
 
-  /// The action for a client whose deadline may have come; sets the next deadline.
+  /// The action for a client whose deadline may have passed; sets the next deadline.
   func review(_ grant: Grant?, _ deadline: inout Timestamp, now: Timestamp) -> Verdict {
     guard deadline <= now else { return .fine }
     guard let grant else { return .revoke(why: "no token within \(Self.tokenTime / Microseconds.second) s") }

@@ -3,12 +3,12 @@ import MarketData
 
 /// `book`: the resting orders by price, as snapshots and exact differences.
 enum BookChannel {
-  /// Changed prices that a full-depth stream remembers a side between two updates; beyond it the next message is a
-  /// snapshot.
+  /// The number of changed prices a side that a full-depth stream stores between two updates; beyond it, the next
+  /// message is a snapshot.
   static let pendingLimit = 2_000
 
-  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels. It changes
-  /// nothing for clients that do not know `state`.
+  /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, so that it
+  /// changes nothing for clients that do not know `state`.
   static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"state\":\"syncing\",\"reason\":")
     out.append(json: reason)
@@ -29,7 +29,7 @@ enum BookChannel {
       out.append(",\"spread\":\"")
       out.append(decimal: ask.price &- bid.price, scale: instrument.priceScale)
       out.append(UInt8(ascii: "\""))
-      // Of the mid price: (ask − bid) ÷ ((ask + bid) ÷ 2).
+      // The spread in percent of the mid price: (ask − bid) ÷ ((ask + bid) ÷ 2).
       let (twice, o1) = (ask.price &- bid.price).multipliedReportingOverflow(by: 2)
       let (sum, o2) = ask.price.addingReportingOverflow(bid.price)
       if !o1, !o2, let percent = Ratio.percent(twice, of: sum, digits: 4) {
@@ -74,7 +74,7 @@ enum BookChannel {
   }
 }
 
-/// What a book stream has shown its subscribers, and what changed since. One per stream, and reused.
+/// The levels that a book stream has published, and the changes since. One for each stream, and reused.
 struct BookView {
   /// The levels last published, best first; unused at full depth, where the book itself is the view once `pending` is
   /// empty.
@@ -83,9 +83,9 @@ struct BookView {
   /// Prices that changed since the last update; full depth only.
   var pendingBids: [Int64] = []
   var pendingAsks: [Int64] = []
-  /// More changed than `BookChannel.pendingLimit`: a snapshot must follow.
+  /// Whether more prices changed than `BookChannel.pendingLimit`, so that a snapshot must follow.
   var isOverflowing = false
-  /// The venue's time of what was last published.
+  /// The venue's time of the last published data.
   var time: Timestamp = .distantPast
 
   mutating func removeAll() {
@@ -112,8 +112,8 @@ struct BookView {
     for level in asks { pendingAsks.append(level.price) }
   }
 
-  /// Makes `view` (best first) the top `depth` levels of `side` (best last), and appends to `changed` what that
-  /// changes; levels that leave the view have size 0. O(depth).
+  /// Sets `view` (best first) to the top `depth` levels of `side` (best last), and appends the differences to
+  /// `changed`; levels that leave the view have size 0. O(depth).
   static func advance(
     _ view: inout [PriceLevel], to side: [PriceLevel], depth: Int, isBid: Bool, scratch: inout [PriceLevel],
     changed: inout [PriceLevel]
@@ -145,8 +145,8 @@ struct BookView {
     swap(&view, &scratch)
   }
 
-  /// Appends to `changed` what now stands in `side` (best last) at each of `prices`, 0 where nothing does, and empties
-  /// `prices`. O(k log n).
+  /// Appends to `changed` the present size in `side` (best last) at each of `prices`, 0 if there is no level, and
+  /// empties `prices`. O(k log n).
   static func resolve(_ prices: inout [Int64], in side: [PriceLevel], isBid: Bool, changed: inout [PriceLevel]) {
     if prices.count > 1 { prices.sort { isBid ? $0 > $1 : $0 < $1 } }
     var previous: Int64?

@@ -4,10 +4,10 @@ import MarketData
 /// `candles`: the last candles of one interval, and each that changes. A closed one changes again only with a higher
 /// `rev`.
 enum CandlesChannel {
-  /// About as many as a candle takes on the wire.
+  /// The approximate size of a candle on the wire.
   static let bytes = 220
 
-  /// `{"interval":"1m","candles":[…]}`, in order of time but for those that late trades changed.
+  /// `{"interval":"1m","candles":[…]}`, in order of time, except those that late trades changed.
   static func append(
     _ candles: ArraySlice<Candle>, _ interval: CandleInterval, of instrument: Instrument, to out: inout ByteBuffer
   ) {

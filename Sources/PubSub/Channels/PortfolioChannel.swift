@@ -2,14 +2,14 @@ import Bytes
 import MarketData
 import Portfolio
 
-/// The `data` of `portfolio`, which HTTP shows as well:
+/// The `data` of `portfolio`, on the stream and over HTTP:
 /// `{"currency":"EUR","state":"live","value":"…","holdings":[{"asset":"BTC",…}],"positions":[…]}`.
 ///
-/// It has no time of its own, so that a value that does not move makes no message.
+/// It has no time, so that an unchanged value causes no message.
 package enum PortfolioChannel {
   /// - Parameters:
-  ///   - head: fields that come first, each with a comma behind it.
-  ///   - source: the least real of the markets that took part.
+  ///   - head: the first fields, each with a comma after it.
+  ///   - source: the least real source of the used markets.
   package static func append(
     _ priced: PricedPortfolio, head: String = "", source: DataSource, to out: inout ByteBuffer
   ) {

@@ -3,7 +3,7 @@ import MarketData
 
 /// `quote`: the best bid and ask. A side without orders is absent.
 enum QuoteChannel {
-  /// `{"state":"syncing","reason":"sequence gap","time":…}`: the book that the quote is read from is out of sync.
+  /// `{"state":"syncing","reason":"sequence gap","time":…}`: the book from which the quote is derived is out of sync.
   static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"state\":\"syncing\",\"reason\":")
     out.append(json: reason)

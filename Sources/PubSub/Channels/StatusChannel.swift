@@ -69,7 +69,7 @@ enum StatusChannel {
 }
 
 extension FeedStatus {
-  /// Milliseconds since market data, or a heartbeat of its own, last came from the venue; nil if none ever did.
+  /// Milliseconds since the venue last sent market data or its own heartbeat; nil if it never did.
   package func ageMilliseconds(at now: Timestamp) -> Int64? {
     lastMessage.map { max(0, (now - $0) / Microseconds.millisecond) }
   }

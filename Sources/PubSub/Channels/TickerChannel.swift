@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// `ticker`: the 24 h figures, the same for every venue: the venue's own where it publishes them, else the gateway's.
+/// `ticker`: the 24 h figures, the same fields for every venue: the venue's values if it publishes them, otherwise the
+/// gateway's.
 enum TickerChannel {
   /// Unknown values are left out. Values that the venue left out and that follow from the others (last, change) are
   /// computed.
@@ -62,7 +63,7 @@ enum TickerChannel {
     (.trades, "trades_24h"),
   ]
 
-  /// In percent with two digits, rounded half to even; the venue's figure before one of our own.
+  /// In percent with two digits, rounded half to even; the venue's figure if there is one, otherwise the gateway's.
   static func changePercent(of ticker: Ticker) -> Int64? {
     if let percent = ticker.changePercent {
       return Ratio.rescaled(percent.mantissa, from: percent.scale, to: 2)

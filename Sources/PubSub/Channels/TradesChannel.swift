@@ -3,9 +3,9 @@ import MarketData
 
 /// `trades`: every execution, in order. An event channel.
 enum TradesChannel {
-  /// Trades that a snapshot shows, and that are kept per instrument for it.
+  /// The number of trades in a snapshot, which are stored for each instrument.
   static let recent = 50
-  /// Trades gathered for one update of a rate-limited stream; at the bound they are published ahead of time.
+  /// The largest number of trades in one update of a rate-limited stream; when it is reached, they are published early.
   static let gatheredLimit = 500
 
   /// `{"trades":[…]}`
@@ -42,12 +42,12 @@ enum TradesChannel {
   }
 }
 
-/// The last trades of an instrument, oldest first; at most `TradesChannel.recent`. Allocates at its first trade only.
+/// The last trades of an instrument, oldest first; at most `TradesChannel.recent`. Allocates only at its first trade.
 struct RecentTrades {
   private var ring: [Trade] = []
-  /// Where the oldest stands once the ring is full.
+  /// The index of the oldest trade once the ring is full.
   private var start = 0
-  /// Trades ever appended.
+  /// The number of trades that were ever appended.
   private(set) var appended: UInt64 = 0
 
   var isEmpty: Bool { ring.isEmpty }
@@ -63,7 +63,7 @@ struct RecentTrades {
     }
   }
 
-  /// Forgets all, but not how many there were.
+  /// Removes all trades, but keeps their number.
   mutating func removeAll() {
     ring.removeAll(keepingCapacity: true)
     start = 0

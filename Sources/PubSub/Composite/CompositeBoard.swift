@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Where a member of a composite lives.
+/// The location of a member of a composite.
 package struct CompositePlace: Sendable, Hashable {
   package var symbol: String
   package var loop: Int
@@ -26,7 +26,7 @@ package struct CompositePlace: Sendable, Hashable {
 /// It stores the last values from the owners of the markets. It checks whether a feed is live when it computes a
 /// composite, so a venue is excluded as soon as its state is not live.
 package struct CompositeBoard {
-  /// Composites that one `advance` makes at most, of 5 µs each; the others follow in the order in which they changed.
+  /// The most composites that one `advance` computes, at 5 µs each; the others follow in the order of their changes.
   package static let atOnce = 200
 
   private struct Member {
@@ -41,24 +41,24 @@ package struct CompositeBoard {
     var shown: [ChannelName: String] = [:]
     var members: [Member] = []
     var isDirty = false
-    /// Of the last price, at the widest scale that it had.
+    /// The pulse of the last price, at the widest scale that the price has had.
     var pulse = PulseMerger(instrument: InstrumentID(0))
     var pulseScale: UInt8 = 0
     var lastPulse: StreamDocument?
   }
 
   private var composites: [String: Composite] = [:]
-  /// What has changed, in the order in which it did.
+  /// Changed composites, in the order of their changes.
   private var dirty: [String] = []
-  /// With a pulse that is held back.
+  /// Composites with a delayed pulse.
   private var held: Set<String> = []
-  /// Composites made since the start. For tests and metrics.
+  /// The number of computed composites since the start. For tests and metrics.
   package private(set) var made: UInt64 = 0
 
   package init() {}
 
   package var isEmpty: Bool { composites.isEmpty }
-  /// Whether `advance` has something to make.
+  /// Whether `advance` has a composite to compute.
   package var isDirty: Bool { !dirty.isEmpty }
   /// The symbols that have subscribers, in order. O(n log n).
   package var symbols: [String] { composites.keys.sorted() }
@@ -71,8 +71,8 @@ package struct CompositeBoard {
     touch(symbol)
   }
 
-  /// A channel has no subscribers any longer: removes it, and the composite with its last channel. Returns the members
-  /// that are no longer needed.
+  /// Removes a channel without subscribers, and the composite with its last channel. Returns the members that are no
+  /// longer needed.
   package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
     composites[symbol]?.shown[channel] = nil
     guard let composite = composites[symbol], composite.shown.isEmpty else { return [] }
@@ -109,7 +109,7 @@ package struct CompositeBoard {
     touch(name)
   }
 
-  /// The state of a feed is another: any composite may be. O(composites × log).
+  /// Marks all composites as changed, because a feed's state changed. O(composites × log).
   package mutating func feedsChanged() {
     for symbol in symbols { touch(symbol) }
   }
@@ -122,7 +122,7 @@ package struct CompositeBoard {
 
   // MARK: Results
 
-  /// Makes what has changed, at most `atOnce` composites, and the pulses that are due.
+  /// Computes changed composites, at most `atOnce`, and publishes due pulses.
   /// - Parameters:
   ///   - judge: adds to a part whether its feed is live.
   ///   - show: takes each document that differs from the one before.
@@ -167,7 +167,7 @@ package struct CompositeBoard {
     }
     guard let shown = composite.shown[.pulse], let last = quote.last else { return }
     if shown.isEmpty, let document = composite.lastPulse {
-      // Another stream of it begins with what the first shows.
+      // Another stream of the composite begins with the document of the first.
       composites[symbol]?.shown[.pulse] = document.head
       show(StreamDocumentName(.pulse, symbol), document)
     }
@@ -177,12 +177,13 @@ package struct CompositeBoard {
     if composites[symbol]?.pulse.deadline != .distantFuture { held.insert(symbol) }
   }
 
-  /// A price at the widest scale that the composite had, to which what is held is widened; nil if it does not fit.
+  /// A price at the widest scale that the composite has had. Widens the stored values to this scale. Nil if the price
+  /// does not fit.
   private mutating func price(_ value: Int64, _ scale: UInt8, of symbol: String) -> Int64? {
     guard let widest = composites[symbol]?.pulseScale else { return nil }
     if scale > widest {
       composites[symbol]?.pulseScale = scale
-      // What does not fit is forgotten: the next pulse is a first one.
+      // Values that do not fit are dropped: the next pulse is a first one.
       _ = composites[symbol]?.pulse.rescale(by: Int64(clamping: DecimalText.power(scale - widest)))
       return value
     }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What the streams of composite markets show. Every message is whole.
+/// The data of the streams of composite markets. Every message is whole.
 enum CompositeChannel {
   /// `{"state":"live","bid":"…","bid_size":"…","bid_venue":"kraken","ask":…,"venues":[…],"absent":[…],"time":…}`
   static func quote(_ quote: CompositeQuote, _ source: DataSource, now: Timestamp) -> StreamDocument {
@@ -27,14 +27,14 @@ enum CompositeChannel {
     }
   }
 
-  /// As of a market, without the change of 24 h.
+  /// Like a market's, without the change of 24 h.
   static func pulse(_ pulse: Pulse, of instrument: Instrument) -> StreamDocument {
     var out = ByteBuffer(capacity: 128)
     PulseChannel.append(pulse, changePercent: nil, of: instrument, to: &out)
     return StreamDocument(head: String(decoding: out.takeBytes(), as: UTF8.self), tail: "")
   }
 
-  /// The time stands in the tail, so that the heads of two say whether anything else differs.
+  /// The time is in the tail, so a comparison of two heads shows whether anything else differs.
   private static func document(
     _ quote: CompositeQuote, _ source: DataSource, time: Timestamp, _ fields: (inout ByteBuffer) -> Void
   ) -> StreamDocument {
@@ -53,7 +53,7 @@ enum CompositeChannel {
   }
 }
 
-/// What the streams of rates show.
+/// The data of the streams of rates.
 enum RateChannel {
   /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"state":"live","age_ms":120}`
   static func rate(_ conversion: Conversion, _ name: RateName, _ source: DataSource) -> StreamDocument {

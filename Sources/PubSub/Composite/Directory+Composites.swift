@@ -1,8 +1,8 @@
 import MarketData
 
 extension Directory {
-  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
-  /// the symbol is another. O(members).
+  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or it
+  /// is not a composite's symbol. O(members).
   package mutating func members(ofComposite symbol: String) -> [DirectoryEntry] {
     guard CompositeSymbol.isOne(symbol), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
     return symbols(matching: "*:" + symbol.dropFirst(CompositeSymbol.prefix.count))
@@ -10,15 +10,15 @@ extension Directory {
   }
 }
 
-/// What a conversion goes from and to, as subscriptions name it: `ZEC-USD`.
+/// The two assets of a conversion, as subscriptions name them: `ZEC-USD`.
 package struct RateName: Sendable, Equatable {
-  /// Bytes of an asset's name at most.
+  /// The largest length of an asset's name, in bytes.
   static let limit = 24
 
   package let base: String
   package let quote: String
 
-  /// Nil for what is not two names of assets with `-` between them.
+  /// Nil if the text is not two names of assets with `-` between them.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ (1...Self.limit).contains($0.utf8.count) }),
@@ -33,14 +33,14 @@ package struct RateName: Sendable, Equatable {
 extension SubscriptionResolver {
   static let noConversions = ProtocolError(
     .forbidden, "your token does not allow all markets, and a conversion may go through any",
-    hint: "GET /v1/rates goes through those that it allows")
+    hint: "GET /v1/rates uses only the markets that it allows")
 
   static func noRate(_ name: String) -> ProtocolError {
     ProtocolError(
       .unknownSymbol, "`\(name.prefix(80))` does not name two assets", hint: "as in ZEC-USD: what one ZEC is in USD")
   }
 
-  /// Nil for the symbol of a venue.
+  /// Nil for a venue's symbol.
   mutating func explainComposite(_ symbol: String, _ channel: ChannelName) -> ProtocolError? {
     guard CompositeSymbol.isOne(symbol) else { return nil }
     let shown = symbol.prefix(80)
@@ -50,7 +50,7 @@ extension SubscriptionResolver {
         hint: "they have quote, ticker, pulse; GET /v1/quotes/composite:BTC-USD?depth=25 has the merged book")
     }
     if symbol.utf8.contains(UInt8(ascii: "*")) {
-      return ProtocolError(.unknownSymbol, "`\(shown)`: composite markets are named one by one")
+      return ProtocolError(.unknownSymbol, "`\(shown)`: a pattern cannot name composite markets; name each one")
     }
     let venues = "*:" + symbol.dropFirst(CompositeSymbol.prefix.count)
     if var early = notReady(venues) {

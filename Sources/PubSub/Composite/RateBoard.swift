@@ -1,22 +1,23 @@
 import MarketData
 
-/// The conversions that have subscribers, computed from a table of live markets that its owner brings about four times
+/// The conversions that have subscribers, computed from a table of live markets that the owner passes about four times
 /// a second. Sans-IO; loop 0 has one.
 package struct RateBoard {
-  /// Conversions of one `advance` at most, of up to 30 µs each with 2,000 markets; the others follow, each in its turn.
+  /// The most conversions that one `advance` computes, at up to 30 µs each with 2,000 markets; the others follow in
+  /// turn.
   package static let atOnce = 48
 
   private struct Rate {
     let name: RateName
-    /// What was last shown; nil before.
+    /// The last published document; nil before the first.
     var shown: (head: String, oldest: Timestamp?)?
   }
 
   private var rates: [String: Rate] = [:]
-  /// All of them, in the order in which they are computed, and whose turn it is.
+  /// All conversions in the order of computation, and the index of the next one.
   private var names: [String] = []
   private var next = 0
-  /// How many still wait for the present table.
+  /// How many have not been computed with the present table.
   private var due = 0
 
   package init() {}
@@ -41,12 +42,12 @@ package struct RateBoard {
     due = min(due, names.count)
   }
 
-  /// A new table is there: every conversion is computed with it.
+  /// Marks every conversion to be computed with a new table.
   package mutating func begin() { due = names.count }
 
-  /// Works out the next conversions.
+  /// Computes the next conversions.
   /// - Parameters:
-  ///   - parts: what the table was made of.
+  ///   - parts: the values from which the table was made.
   ///   - show: takes each document that differs from the one before.
   package mutating func advance(
     _ table: ConversionTable, _ parts: [QuotePart], show: (StreamDocumentName, StreamDocument) -> Void
@@ -75,7 +76,7 @@ package struct RateBoard {
         return RateChannel.unavailable(name, "no live market has the asset \(asset)")
       }
       return RateChannel.unavailable(
-        name, "at most \(ConversionTable.longest) live markets do not lead from \(name.base) to \(name.quote)")
+        name, "no chain of at most \(ConversionTable.longest) live markets leads from \(name.base) to \(name.quote)")
     }
     let source = conversion.path.compactMap { sources[$0] }
     return RateChannel.rate(conversion, name, source.contains(.simulated) ? .simulated : source.first ?? .live)

@@ -1,11 +1,11 @@
 import Bytes
 
-/// One element of `streams` in a subscribe request as text of a URL: `book:kraken:BTC-USD,kraken:ETH-USD;depth=25`. The
-/// channel, then symbols between commas, then the element's other fields.
+/// One element of `streams` in a subscribe request as text of a URL: `book:kraken:BTC-USD,kraken:ETH-USD;depth=25`. It
+/// has the channel, symbols separated by commas, and the element's other fields.
 struct EventItem: Equatable {
-  /// The fields that can be said so; `holdings` and `positions` are lists, and need a WebSocket.
+  /// The fields that are possible in a URL; `holdings` and `positions` are lists and need a WebSocket.
   static let fields = ["depth", "points", "range", "interval", "last", "interval_ms", "portfolio", "currency"]
-  /// Those whose values are numbers where they are digits.
+  /// The fields whose values are numbers if they consist of digits.
   private static let numbers = ["depth", "points", "last", "interval_ms"]
   private static let example = "pulse:kraken:BTC-USD or book:kraken:BTC-USD,kraken:ETH-USD;depth=25;interval_ms=250"
 
@@ -33,15 +33,15 @@ struct EventItem: Equatable {
     for part in parts.dropFirst() {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard pair.count == 2, !pair[1].isEmpty else {
-        throw Self.problem("`\(part.prefix(40))` is no field with a value")
+        throw Self.problem("`\(part.prefix(40))` is not a field with a value")
       }
       guard Self.fields.contains(pair[0]) else {
         throw ProtocolError(
           .badRequest, "there is no field `\(pair[0].prefix(40))` here",
-          hint: "there are: \(Self.fields.joined(separator: ", "))")
+          hint: "the fields are: \(Self.fields.joined(separator: ", "))")
       }
       guard !values.contains(where: { $0.name == pair[0] }) else {
-        throw Self.problem("`\(pair[0])` stands twice in one element")
+        throw Self.problem("`\(pair[0])` appears twice in one element")
       }
       values.append(Value(name: pair[0], text: pair[1]))
     }
@@ -51,7 +51,7 @@ struct EventItem: Equatable {
     ProtocolError(.badRequest, message, hint: "write \(example)")
   }
 
-  /// As in a URL; nil where a symbol has characters that stand between others.
+  /// The element as in a URL; nil if a symbol has a separator.
   var text: String? {
     let isPlain = symbols.allSatisfy { symbol in
       !symbol.isEmpty && symbol.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !Self.separators.contains($0) }
@@ -61,7 +61,7 @@ struct EventItem: Equatable {
     return channel + names + values.map { ";\($0.name)=\($0.text)" }.joined()
   }
 
-  /// Of elements, and of the positions in an event's id.
+  /// The separators of elements, and of the positions in an event's id.
   private static let separators = Array(",;@|".utf8)
 
   /// Appends the fields as JSON, without braces.

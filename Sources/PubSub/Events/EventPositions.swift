@@ -10,11 +10,11 @@ import Bytes
 /// position from its first sent message on, not from a reply that names its `seq`: an id never claims more than the
 /// client has received.
 package struct EventPositions: Sendable {
-  /// Streams, and bytes of an id: it goes out up to four times a second, and comes back as a field of a request.
+  /// The most streams and bytes of an id, which is sent up to four times a second and returns as a field of a request.
   package static let limit = 16
   static let bytesLimit = 2 << 10
 
-  /// Where the reader is in one stream.
+  /// The reader's position in one stream.
   struct Position: Sendable, Equatable {
     var item: EventItem
     var epoch: String
@@ -39,13 +39,13 @@ package struct EventPositions: Sendable {
     var stream: UInt32
     /// `trades:kraken:BTC-USD;interval_ms=0@k7.4.`
     var text: String
-    /// Nil: the reader has nothing of it yet.
+    /// Nil: the reader has no message of the stream yet.
     var seq: UInt64?
     var isEvent: Bool
   }
 
   private let digest: String
-  /// Where the reader was when it came back.
+  /// The reader's positions when it reconnected.
   private let resumed: [Position]
   private var places: [Place] = []
   /// Whether the id has changed since it was last taken.
@@ -58,10 +58,11 @@ package struct EventPositions: Sendable {
     self.resumed = resumed
   }
 
-  /// Takes note of a message that goes out to the reader. O(bytes up to its `seq`), and O(bytes) of a reply.
+  /// Notes a message that is sent to the reader. O(bytes up to its `seq`), and O(bytes) of a reply.
   package mutating func note(_ message: RawSpan) {
     var json = JSONScanner(message)
-    // What the gateway itself has made can be read; if not, the id stays as it is, which costs a snapshot.
+    // The gateway's own messages are always readable. If one were not, the id would stay as it is, which costs a
+    // snapshot.
     try? note(&json)
   }
 
@@ -122,11 +123,11 @@ package struct EventPositions: Sendable {
         if EventItem.fields.contains(name) { item.values.append(.init(name: name, text: try json.decoded(slice))) }
       }
     }
-    // A portfolio's message is whole, and so is the state of feeds.
+    // Streams without a symbol (status, portfolio, alerts) have no position: they begin with a snapshot.
     guard let stream, let epoch, !item.symbols.isEmpty, let text = item.text else { return }
-    // It is listed again where it was resumed and then asked for.
+    // A stream is listed again if it was resumed and then also subscribed to.
     if places.contains(where: { $0.stream == stream }) { return }
-    // Where a stream continues, what was missed follows, or nothing was.
+    // If a stream continues, the missed messages follow, or none were missed.
     let seq = isRecovered ? resumed.first { $0.stream == stream && $0.epoch == epoch }?.seq : nil
     let isEvent = ChannelName(rawValue: item.channel)?.isEvent ?? false
     if places.count >= Self.limit {
@@ -138,7 +139,7 @@ package struct EventPositions: Sendable {
     if seq != nil { isNew = true }
   }
 
-  /// Appends the id; nothing, and false, while there is no position. O(limit).
+  /// Appends the id and returns true; if there is no position, appends nothing and returns false. O(limit).
   package mutating func appendID(to out: inout ByteBuffer) -> Bool {
     isNew = false
     let start = out.count
@@ -153,7 +154,7 @@ package struct EventPositions: Sendable {
     return out.count > start
   }
 
-  /// The positions of an id; nil where it cannot be read or is of another request.
+  /// The positions in an id; nil if it is unreadable or belongs to another request.
   static func read(_ id: String, digest: String) -> [Position]? {
     guard id.utf8.count <= 2 * bytesLimit else { return nil }
     let parts = id.split(separator: "|", omittingEmptySubsequences: false)

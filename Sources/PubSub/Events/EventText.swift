@@ -7,8 +7,8 @@ package enum EventText {
   package static let prefix: StaticString = "data: "
   package static let end: StaticString = "\n\n"
 
-  /// Whether a message has to be cut into lines: between its tokens only, as JSON strings have no line ends.
-  /// O(bytes), eight at a time.
+  /// Whether a message must be cut into lines. Cuts are only between its tokens, because JSON strings have no line
+  /// ends. O(bytes), eight at a time.
   package static func hasLineEnd(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var place = 0
     while place &+ 8 <= bytes.count {

@@ -1,14 +1,14 @@
 import Bytes
 
-/// A request for server-sent events as the messages that a WebSocket client would send: nothing else of the gateway
-/// knows that they were a URL.
+/// A request for server-sent events, translated to the messages that a WebSocket client would send. So no other part of
+/// the gateway knows about the URL.
 package struct EventsRequest: Sendable {
-  /// Elements of one request.
+  /// The most elements of one request.
   package static let itemLimit = 100
 
-  /// To be received from the client, in this order.
+  /// The messages, as if received from the client in this order.
   package let messages: [[UInt8]]
-  /// The beginning of its events' ids.
+  /// The beginning of the ids of its events.
   package let digest: String
   let resumed: [EventPositions.Position]
 
@@ -60,7 +60,7 @@ package struct EventsRequest: Sendable {
     for message in messages {
       let parsed = RequestParser.parse(message.span.bytes)
       if let error = parsed.error { throw error }
-      // What is wrong with an element as it is written; symbols that there are not come back in the stream.
+      // Reports mistakes in the text of an element. Unknown symbols are reported in the stream.
       if case .subscribe(let items) = parsed.request, let error = items.lazy.compactMap(\.error).first { throw error }
     }
   }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// The answer about candles of one instrument, from the same encoder as the stream's messages.
+/// The answer with the candles of an instrument, from the same encoder as the stream's messages.
 package struct CandlesBody {
   package var instrument: Instrument
   package var interval: CandleInterval
@@ -9,7 +9,7 @@ package struct CandlesBody {
   package var candles: [Candle]
   /// The times in which the market was not observed, in order of time.
   package var gaps: [TimeSpan]
-  /// Where the page before this one ends; nil if there is none.
+  /// The end of the previous page; nil if there is none.
   package var next: Timestamp?
 
   package init(
@@ -22,7 +22,7 @@ package struct CandlesBody {
     self.next = next
   }
 
-  /// What the text is made of, without making it: equal for equal texts, in every run of the gateway. O(candles).
+  /// Identifies the text without making it: equal for equal texts, in every run of the gateway. O(candles).
   package func add(to tag: inout ContentTag) {
     tag.add(UInt64(instrument.priceScale) << 16 | UInt64(instrument.sizeScale) << 8 | UInt64(interval.rawValue))
     tag.add(UInt64(candles.count))

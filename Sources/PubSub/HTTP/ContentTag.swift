@@ -4,12 +4,12 @@ import MarketData
 /// A number that identifies the content of an answer: equal for equal content. A client that has the content can be
 /// answered without making the text.
 ///
-/// FNV-1a with 64 bits over values, not over text: a market's part costs some 30 steps, while its text has 10,000
-/// bytes. Counters that restart with the process are hashed together with the name of its run.
+/// FNV-1a with 64 bits over values, not over text: a market's part takes about 30 steps, while its text has 10,000
+/// bytes. Counters that restart with the process are hashed together with the name of the run.
 package struct ContentTag: Sendable, Equatable {
   package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
-  /// - Parameter run: a name of the run whose counters are added, or of what is tagged.
+  /// - Parameter run: the name of the run whose counters are added, or the name of the content.
   package init(run: String) { add(run) }
 
   package mutating func add(_ number: UInt64) {
@@ -22,13 +22,13 @@ package struct ContentTag: Sendable, Equatable {
 
   package mutating func add(_ number: Int64) { add(UInt64(bitPattern: number)) }
 
-  /// With its length, so that two texts never add up to two others.
+  /// With its length, so that two texts never give the tag of two others.
   package mutating func add(_ text: String) {
     add(UInt64(text.utf8.count))
     for byte in text.utf8 { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
   }
 
-  /// Of an array, since a loop over any sequence costs other modules 30 ns a byte.
+  /// Takes an array, because a loop over a generic sequence costs other modules 30 ns a byte.
   package mutating func add(_ bytes: [UInt8]) {
     for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
     add(UInt64(bytes.count))

@@ -1,14 +1,14 @@
 import Bytes
 import MarketData
 
-/// The state of the data in an answer: whether its feed is alive, and whether the prices are a venue's own.
+/// The state of the data in an answer: whether its feed is live, and whether the prices are a venue's own.
 ///
-/// It does not change while a feed stays live, or stays dead, so answers keep their entity tags. The age, which always
-/// changes, is outside the body (`Tidegate-Feeds`).
+/// It does not change while a feed stays live, or stays not live, so answers keep their entity tags. The age, which
+/// always changes, is outside the body (`Tidegate-Feeds`).
 package struct DataState: Sendable, Equatable {
   package var venue: String
   package var state: FeedState
-  /// Since when the feed is in this state; nil before it has one.
+  /// Since when the feed is in this state; nil before its first state.
   package var since: Timestamp?
   /// The time of the venue's last message; nil if there was none.
   package var lastMessage: Timestamp?
@@ -28,8 +28,8 @@ package struct DataState: Sendable, Equatable {
     self.failure = failure
   }
 
-  /// Appends `,"state":"live"`, and where it is another state, since when, and the time of the last message if none
-  /// come.
+  /// Appends `,"state":"live"`. For another state, also appends since when, and the time of the last message if none
+  /// arrive.
   package func append(to out: inout ByteBuffer) {
     out.append(",\"state\":\"")
     out.append(state.rawValue)
@@ -63,9 +63,9 @@ extension SubscriberHub {
   }
 }
 
-/// What was found out while the symbols of one request were looked up.
+/// The results of looking up the symbols of one request.
 package struct SymbolLookup {
-  /// Symbols of one request for which like ones are looked for; the rest get a plain hint.
+  /// The most symbols of one request for which similar ones are suggested; the others get a general hint.
   static let nearMatchLimit = 3
   var nearMatches = 0
   package init() {}
@@ -73,7 +73,7 @@ package struct SymbolLookup {
 
 extension SubscriberHub {
   /// Why the directory has no such symbol: its venue's list of markets has not arrived yet, or the symbol does not
-  /// exist; the same as on the stream. For the first few symbols O(symbols × length²).
+  /// exist; the same reason as on the stream. For the first few symbols O(symbols × length²).
   package func explainMissing(_ symbol: String, _ lookup: inout SymbolLookup) -> ProtocolError {
     if let early = listNotReady(of: symbol) { return early }
     lookup.nearMatches += 1
@@ -81,10 +81,10 @@ extension SubscriberHub {
   }
 
   /// Why there is no list of markets yet; nil if there is one.
-  /// - Parameter symbol: any symbol of the venue; `*:` asks for any venue's.
+  /// - Parameter symbol: any symbol of the venue; `*:` means any venue.
   package func listNotReady(of symbol: String) -> ProtocolError? {
     guard var early = resolver.notReady(symbol) else { return nil }
-    early.hint = "ask again in a second"
+    early.hint = "retry in a second"
     return early
   }
 }

@@ -1,15 +1,15 @@
 import Bytes
 import MarketData
 
-/// What the HTTP interface shows that needs no market; it is the same as on the stream.
+/// Bodies of HTTP answers that need no market; they are the same as on the stream.
 package enum HTTPBodies {
   /// `{"feeds":[…]}`, as on the `status` channel.
   package static func status(_ feeds: [FeedStatus], now: Timestamp, into out: inout ByteBuffer) {
     StatusChannel.append(feeds, now: now, to: &out)
   }
 
-  /// An instrument; `feed` is that of its venue, nil while it has none.
-  /// - Parameter name: of its base asset.
+  /// An instrument; `feed` is its venue's, or nil before the first.
+  /// - Parameter name: the name of its base asset.
   package static func append(
     _ entry: DirectoryEntry, name: String?, feed: FeedStatus?, to out: inout ByteBuffer
   ) {

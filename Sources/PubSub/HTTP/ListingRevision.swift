@@ -1,7 +1,7 @@
 import MarketData
 
-/// How often what answers say of instruments and of their feeds has changed on one loop: where instruments are, what
-/// they are called, whether their feeds live. Prices are not in it.
+/// Counts the changes on one loop of the data about instruments and their feeds: locations, names, and whether feeds
+/// are live. It does not count prices.
 package struct ListingRevision: Equatable, Sendable {
   var directory: UInt64
   var names: UInt64
@@ -16,7 +16,8 @@ extension SubscriberHub {
 }
 
 extension FeedStatus {
-  /// Whether answers about it are equal: they contain the time of the last message only if the venue sends none.
+  /// Whether answers about the two are equal. Answers contain the time of the last message only if the venue sends
+  /// none.
   func isShownAs(_ other: FeedStatus) -> Bool {
     state.indicator == "connected" ? !differsInMoreThanAge(from: other) : self == other
   }

@@ -12,7 +12,7 @@ package enum MarketView: Sendable, Hashable {
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
-  /// The cost of making the text, in points of a sparkline (some 20 ns each). Other parameters of a request do not
+  /// The cost of making the text, in points of a sparkline (about 20 ns each). A request's other parameters do not
   /// matter. A sparkline reads its whole history for any number of points.
   package var cost: Int {
     switch self {
@@ -26,7 +26,7 @@ package enum MarketView: Sendable, Hashable {
   }
 }
 
-/// One instrument of an answer, where its data is.
+/// One instrument of an answer, with the location of its data.
 package struct MarketPlace: Sendable, Hashable {
   /// The slot of its market in the publisher.
   package var market: Int
@@ -37,15 +37,15 @@ package struct MarketPlace: Sendable, Hashable {
   }
 }
 
-/// The text of a view, and what it is made of.
+/// The text of a view, with the tag of its content.
 package struct MarketText: Sendable {
   package var tag: UInt64
   /// Fields of an object, each with a comma before it.
   package var fields: [UInt8]
 }
 
-/// What the parts of one instrument show together: one price and one change, where the venue's ticker, the pulse and
-/// the sparkline each move at a moment of their own.
+/// One price and one change for all parts of an instrument's answer, although the venue's ticker, the pulse and the
+/// sparkline change at different moments.
 struct MarketSummary {
   /// The price of all parts, at the instrument's scale; nil before any is known.
   var price: Int64?
@@ -69,15 +69,15 @@ struct MarketSummary {
     }
     pulse = instrument.lastPulse
     if let last = pulse, last.price != price {
-      // The change that the next pulse will tell.
+      // The change that the next pulse will report.
       pulse = Pulse(
         instrument: last.instrument, price: price, previous: last.price, merged: 1,
         time: max(last.time, state.lastTrade?.time ?? last.time))
     }
   }
 
-  /// That of the newest trade; the venue's ticker where it knows a later one: it is then newer than the trade by more
-  /// than clocks and messages that overtake each other explain.
+  /// The price of the newest trade, or that of the venue's ticker if the ticker is newer by more than differences of
+  /// clocks and overtaking messages can explain.
   private static func price(_ state: InstrumentState) -> Int64? {
     guard let traded = state.lastPrice else { return state.ticker?.last }
     guard let ticker = state.ticker, let last = ticker.last, let trade = state.lastTrade,
@@ -91,8 +91,8 @@ struct MarketSummary {
 }
 
 extension InstrumentState {
-  /// The 24 h figures with the time of what they were made from, where the gateway makes them itself: that of the
-  /// newest trade or candle. Nil before there are any.
+  /// The 24 h figures. If the gateway computes them itself, their time is that of the newest trade or candle. Nil
+  /// before the first figures.
   func shownDay(now: Timestamp) -> DayTicker? {
     guard var shown = knownDay(now: now) else { return nil }
     if ticker == nil, let time = lastTrade?.time ?? chart.lines.lastTradeTime { shown.ticker.time = time }

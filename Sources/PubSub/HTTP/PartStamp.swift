@@ -3,9 +3,9 @@ import MarketData
 /// Identifies the data that a view of an instrument was made from. Any thread can check, without a request to the
 /// instrument's owner, whether the view is still up to date.
 package struct PartStamp: Sendable {
-  /// As `StreamPublisher.tag` says; nil if there is nothing to show.
+  /// The tag from `StreamPublisher.tag`; nil if there is nothing to show.
   package let tag: UInt64?
-  /// From then on time alone may have changed it.
+  /// From this time on, the mere passing of time may have changed the data.
   package let validUntil: Timestamp
   private let revision: ContentRevision
   private let part: ContentRevision.Part
@@ -19,7 +19,7 @@ package struct PartStamp: Sendable {
     number = revision.number(of: part)
   }
 
-  /// Whether nothing that the owner has told since, and no time that has passed, can have changed it. O(1).
+  /// Whether the data is unchanged: the owner has reported no change since, and time has not changed it. O(1).
   package func isCurrent(at now: Timestamp) -> Bool { now < validUntil && revision.number(of: part) == number }
 }
 

@@ -1,14 +1,14 @@
 import Bytes
 import MarketData
 
-/// One venue's part in a composite market, as the loop that owns it hands it out.
+/// One venue's part in a composite market, from the loop that owns it.
 package struct QuotePart: Sendable {
   package var market: VenueMarket
-  /// The best levels of its book; nil if they were not asked for, or the book is not in sync.
+  /// The best levels of its book; nil if they were not requested, or the book is not in sync.
   package var book: CompositeBook.Part?
   /// Where its prices come from.
   package var source = DataSource.live
-  /// Whether its feed is live, whatever its book.
+  /// Whether its feed is live, regardless of its book.
   package var isFeedLive = true
 }
 
@@ -38,8 +38,8 @@ extension StreamPublisher {
 }
 
 extension SubscriberHub {
-  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or
-  /// the symbol is another.
+  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or it
+  /// is not a composite's symbol.
   package func members(ofComposite symbol: String) -> [DirectoryEntry] { directory.members(ofComposite: symbol) }
 
   /// Adds to a part whether its feed is live. O(feeds).
@@ -63,9 +63,9 @@ extension SubscriberHub {
   }
 }
 
-/// The answers about quotes and rates of several venues.
+/// Answers with quotes and rates of several venues.
 package enum QuoteAnswer {
-  /// Levels a side at most.
+  /// The most levels a side.
   package static let depthLimit = 100
 
   /// The quote of one symbol, or of all venues combined: best bid and ask, last trade, 24 h volumes, and on request
@@ -150,7 +150,7 @@ package enum QuoteAnswer {
     out.append(UInt8(ascii: "]"))
   }
 
-  /// The least real of the parts' sources.
+  /// The least real source of the parts.
   package static func source(of parts: some Sequence<QuotePart>) -> DataSource { source(of: parts.map(\.source)) }
 
   /// The least real of sources.

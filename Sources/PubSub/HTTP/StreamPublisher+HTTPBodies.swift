@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What HTTP shows of instruments, from the same encoders as the stream's messages.
+/// Bodies of HTTP answers about instruments, from the same encoders as the stream's messages.
 extension StreamPublisher {
   /// How long a sparkline of all days is reused, µs. Each new one tells the owner that a client requested it, and the
   /// owner then requests missing days from the venue.
@@ -27,7 +27,7 @@ extension StreamPublisher {
       part: part)
   }
 
-  /// What the text of `view` would be made of, without making it; nil if there is nothing to show. O(1), for trades
+  /// The tag of the text of `view`, without making the text; nil if there is nothing to show. O(1), for trades
   /// O(limit).
   package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
     guard let instrument = instrument(place) else { return nil }
@@ -114,7 +114,7 @@ extension StreamPublisher {
     return (state.instrument, candles, state.lastPrice != nil)
   }
 
-  /// What a picture of an instrument is drawn from; nil if there is no such instrument. O(buckets).
+  /// The data of a picture of an instrument; nil if there is no such instrument. O(buckets).
   package func cardFigures(
     _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp
   ) -> CardFigures? {
@@ -136,7 +136,7 @@ extension StreamPublisher {
 }
 
 extension ContentTag {
-  /// The line is its newest point, where it stands, and the revision of all before it.
+  /// A line is identified by its newest point, the place of that point, and the revision of all points before it.
   fileprivate mutating func add(sparkline state: InstrumentState, _ range: ChartRange, points: Int, now: Timestamp) {
     add(UInt64(points))
     add(UInt64(range.rawValue))
@@ -156,7 +156,7 @@ extension ContentTag {
 }
 
 extension Sparkline {
-  /// The line with a gap that continues cut to buckets that are over.
+  /// The line. A gap that continues is cut to finished buckets.
   fileprivate func withWholeGap(now: Timestamp) -> Sparkline {
     var line = self
     line.gaps = gaps.cut(to: range, now: now)
@@ -165,8 +165,7 @@ extension Sparkline {
 }
 
 extension [TimeSpan] {
-  /// Gaps of which one that continues is cut to buckets that are over, so that an answer does not change while nothing
-  /// happens.
+  /// The gaps. One that continues is cut to finished buckets, so that an answer does not change while nothing happens.
   fileprivate func cut(to range: ChartRange, now: Timestamp) -> [TimeSpan] {
     guard let last, last.to == now else { return self }
     return dropLast() + [

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What a picture of one instrument is drawn from.
+/// The data of a picture of one instrument.
 package struct CardFigures: Sendable {
   package var instrument: Instrument
   /// Nil before any is known.
@@ -10,9 +10,9 @@ package struct CardFigures: Sendable {
   package var line: Sparkline
   package var high: Int64?
   package var low: Int64?
-  /// Of 24 h, in base units.
+  /// The volume of 24 h, in base units.
   package var volume: Decimal64?
-  /// When the price was made.
+  /// The time of the price.
   package var time: Timestamp?
 
   /// The change over the line in percent, with two digits; nil without points.
@@ -22,10 +22,10 @@ package struct CardFigures: Sendable {
   }
 }
 
-/// A card for a home screen: the price, how it changed, its chart, and whether it is alive.
+/// A card for a home screen: the price, its change, its chart, and whether it is live.
 ///
-/// Measures are in points of 1/72 inch as on the phone, which are CSS pixels in a page. White on black in the opacities
-/// of the design; green and red for the change alone.
+/// Measures are points on a phone and CSS pixels in a page. White on black in the opacities of the design; green and
+/// red only for the change.
 package struct PriceCard {
   package enum Size: String, Sendable, CaseIterable {
     case small, medium, large
@@ -88,7 +88,7 @@ package struct PriceCard {
 
   private var isLive: Bool { state.state.indicator == "connected" && state.failure == nil }
 
-  /// `LIVE`, `SIMULATED` or `REPLAYED` with a dot while data comes, else the state in a word.
+  /// `LIVE`, `SIMULATED` or `REPLAYED` with a dot while data arrives, otherwise the state in a word.
   private var label: String {
     guard isLive else { return state.failure == nil ? state.state.rawValue.uppercased() : "REFUSED" }
     switch state.source {
@@ -131,7 +131,7 @@ package struct PriceCard {
 
   // MARK: Drawing
 
-  /// What the picture is made of, without drawing it. O(points).
+  /// The tag of the picture, without drawing it. O(points).
   package func add(to tag: inout ContentTag) {
     for text in [size.rawValue, name, label, title, description, change ?? ""] { tag.add(text) }
     tag.add(figures.line.points.count == 0 ? 0 : figures.line.from.microseconds)
@@ -186,7 +186,7 @@ package struct PriceCard {
     pill(x: 16, top: 90, isAtEnd: false, &out)
     live(x: 16, y: 139, isAtEnd: false, &out)
     if let time = figures.time {
-      // Beside a long word there is no room for the day and the zone; both are in the words.
+      // Beside a long word there is no room for the day and the zone; the text alternative has both.
       let shown = PriceWords.time(time, now: now).split(separator: " ").suffix(2).first.map { "\($0)Z" } ?? ""
       text(shown, x: right, y: 139, size: 10, weight: 400, opacity: 40, spacing: "0.02em", end: true, to: &out)
     }
@@ -239,7 +239,7 @@ package struct PriceCard {
 
   private var pair: String { "\(figures.instrument.base)/\(figures.instrument.quote)" }
 
-  /// Grey where the price, its change and its chart will stand.
+  /// Grey blocks in place of the price, its change and its chart.
   private func placeholder(_ out: inout ByteBuffer) {
     func block(_ x: Double, _ y: Double, _ width: Double, _ height: Double) {
       out.append("<rect rx=\"6\" fill=\"#fff\" fill-opacity=\".1\"")
@@ -269,7 +269,7 @@ package struct PriceCard {
 
   // MARK: Parts
 
-  /// The price with its currency, made smaller where it has more digits than there is room for.
+  /// The price with its currency, in a smaller size if it has too many digits for the room.
   private func price(baseline: Double, room: Double, _ out: inout ByteBuffer) {
     guard let words else { return }
     let signSize = 20.0
@@ -296,7 +296,7 @@ package struct PriceCard {
     out.append("</text>")
   }
 
-  /// About how wide a text is in the widest of the fonts that a browser may take, DejaVu Sans Bold.
+  /// The approximate width of a text in DejaVu Sans Bold, the widest font that a browser may choose.
   static func width(of text: String, size: Double) -> Double {
     text.reduce(0) { $0 + ($1 == "," || $1 == "." ? 0.38 : $1.isNumber ? 0.69 : 0.76) } * size
   }
@@ -321,7 +321,7 @@ package struct PriceCard {
       colour: colour, to: &out)
   }
 
-  /// The dot and its word; without the dot where nothing comes.
+  /// The dot and its word; without the dot if no data arrives.
   private func live(x: Double, y: Double, isAtEnd: Bool, _ out: inout ByteBuffer) {
     let width = Double(label.count) * 7.4
     let left = isAtEnd ? x - width : x + (isLive ? 11 : 0)
@@ -365,7 +365,7 @@ package struct PriceCard {
   }
 }
 
-/// The chart alone, in a size of the asker's.
+/// Only the chart, in the requested size.
 package struct LinePicture {
   let card: PriceCard
   let width: Int
@@ -380,7 +380,7 @@ package struct LinePicture {
     self.height = height
   }
 
-  /// What the picture is made of. O(points).
+  /// The tag of the picture. O(points).
   package func add(to tag: inout ContentTag) {
     card.add(to: &tag)
     tag.add(UInt64(width) << 32 | UInt64(height))

@@ -17,14 +17,14 @@ struct PriceWords: Sendable, Equatable {
     "EUR": Currency(sign: "€", one: "euro", many: "euros", oneCent: "cent", cents: "cents"),
     "GBP": Currency(sign: "£", one: "pound", many: "pounds", oneCent: "penny", cents: "pence"),
   ]
-  /// Digits that a price below 1 shows beyond its zeros.
+  /// The digits that a price below 1 shows after its zeros.
   private static let significantDigits: UInt8 = 4
 
-  /// `$`; empty where the currency has no sign.
+  /// `$`; empty if the currency has no sign.
   let sign: String
   /// `1,048.23`
   let digits: String
-  /// `USDT`, to stand behind the digits; empty where there is a sign.
+  /// `USDT`, which follows the digits; empty if there is a sign.
   let code: String
   /// "48 dollars and 23 cents", "0.1234 dollars", "48.23 USDT"
   let spoken: String
@@ -56,7 +56,8 @@ struct PriceWords: Sendable, Equatable {
     spoken = rest == 0 ? dollars : whole == 0 ? cents : "\(dollars) and \(cents)"
   }
 
-  /// Two from 1 on; below, as many as show four digits beyond the zeros, but not more than there are.
+  /// Two digits for prices of at least 1. Below 1, enough for four digits after the zeros, but not more than the price
+  /// has.
   private static func digitsShown(_ price: Int64, _ scale: UInt8) -> UInt8 {
     let one = DecimalText.power(min(scale, DecimalText.scaleLimit))
     guard price.magnitude > 0, price.magnitude < one else { return 2 }
@@ -78,7 +79,7 @@ struct PriceWords: Sendable, Equatable {
     return String(text.reversed())
   }
 
-  /// `14:32 UTC`, with the day before it where that is not the day of `now`: `21 Nov 14:32 UTC`.
+  /// `14:32 UTC`, preceded by the day if it is not the day of `now`: `21 Nov 14:32 UTC`.
   static func time(_ time: Timestamp, now: Timestamp) -> String {
     let (day, rest) = split(time.microseconds, by: Microseconds.day)
     let (hour, minute) = (rest / Microseconds.minute).quotientAndRemainder(dividingBy: 60)
@@ -88,7 +89,7 @@ struct PriceWords: Sendable, Equatable {
     return "\(date.day) \(months[date.month - 1]) \(clock) UTC"
   }
 
-  /// The quotient rounded down, and what is left, 0 or more.
+  /// The quotient, rounded down, and the remainder, 0 or more.
   private static func split(_ value: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

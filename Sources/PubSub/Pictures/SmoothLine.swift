@@ -8,8 +8,8 @@ struct PicturePoint: Sendable, Equatable {
 }
 
 /// A smooth line through points as an SVG path: cubic Bézier curves with the tangents of Fritsch and Carlson (SIAM
-/// Journal on Numerical Analysis 17, 1980), so that between two points it never leaves what lies between their values.
-/// No price is drawn that was not there.
+/// Journal on Numerical Analysis 17, 1980), so that between two points it stays between their values. So it shows no
+/// price that did not occur.
 struct SmoothLine {
   /// In order of x, all different.
   let points: [PicturePoint]
@@ -70,7 +70,7 @@ struct SmoothLine {
   }
 }
 
-/// The chart of a sparkline in a box: where it was observed a smooth line over a fading area, else a dotted one.
+/// The chart of a sparkline in a box: a smooth line over a fading area where it was observed, otherwise a dotted line.
 struct ChartDrawing {
   let line: Sparkline
   let left: Double
@@ -90,7 +90,7 @@ struct ChartDrawing {
     }
   }
 
-  /// Of each point, whether anybody observed its slice.
+  /// Whether the gateway observed the slice of each point.
   var observed: [Bool] {
     line.points.indices.map { index in
       let start = line.from + Int64(index) * line.step
@@ -100,13 +100,13 @@ struct ChartDrawing {
     }
   }
 
-  /// Runs of points that are drawn alike, each with the first point of the next run so that the line has no holes.
+  /// Runs of points that are drawn alike. Each includes the first point of the next run, so that the line has no holes.
   var runs: [(range: ClosedRange<Int>, isObserved: Bool)] {
     let observed = observed
     var runs: [(range: ClosedRange<Int>, isObserved: Bool)] = []
     var start = 0
     for index in observed.indices where index > 0 {
-      // From an unobserved point, or to one, the way is not known.
+      // The path from or to an unobserved point is unknown.
       let isObserved = observed[index - 1] && observed[index]
       if let last = runs.last, last.isObserved == isObserved {
         runs[runs.count - 1].range = last.range.lowerBound...index

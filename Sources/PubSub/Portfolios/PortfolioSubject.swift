@@ -1,10 +1,10 @@
 import Portfolio
 
-/// What a stream of the channel `portfolio` values: the contents that a client sent, or a portfolio that its owner
-/// keeps; with the markets that may be looked at for it.
+/// What a stream of the channel `portfolio` values: the contents that a client sent, or a stored portfolio of its
+/// owner. It includes the markets whose prices may be used.
 ///
-/// A class, because it is part of the keys of streams, which are copied often; two with the same contents are equal, so
-/// that they share one stream.
+/// A class, because it is part of stream keys, which are copied often. Two subjects with the same contents are equal,
+/// so they share one stream.
 package final class PortfolioSubject: Sendable, Hashable {
   package enum Source: Sendable, Hashable {
     case sent(PortfolioContents)
@@ -12,7 +12,7 @@ package final class PortfolioSubject: Sendable, Hashable {
   }
 
   package let source: Source
-  /// Of the report; nil: the portfolio's own.
+  /// The currency of the report; nil: the portfolio's own.
   package let currency: String?
   /// The rules of clients that may see only the allowed markets; empty: all markets.
   package let scope: [SymbolRules]
@@ -35,7 +35,7 @@ package final class PortfolioSubject: Sendable, Hashable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
-  /// The id of a portfolio that is kept.
+  /// The id of a stored portfolio.
   package var id: String? {
     if case .kept(let id, _) = source { return id }
     return nil
@@ -46,7 +46,7 @@ package final class PortfolioSubject: Sendable, Hashable {
     return nil
   }
 
-  /// What it costs to value, in lines; of a portfolio that is kept, as much as it may have.
+  /// The cost of a valuation, in lines; for a stored portfolio, the most lines that it may have.
   package var lines: Int {
     switch source {
     case .sent(let contents): max(1, contents.lines)
@@ -57,7 +57,7 @@ package final class PortfolioSubject: Sendable, Hashable {
 
 /// A portfolio as a subscription names it.
 package struct PortfolioRequestItem: Sendable, Equatable {
-  /// The id of one that is kept.
+  /// The id of a stored one.
   package var id: String?
   package var currency: String?
   package var holdings: [PortfolioContents.Holding]?
@@ -71,7 +71,7 @@ package struct PortfolioRequestItem: Sendable, Equatable {
 }
 
 extension PortfolioRequestItem {
-  /// The subject of an item, for a grant's holder.
+  /// The subject of an item, for the holder of a grant.
   /// - Parameter exists: whether an owner has a portfolio of an id.
   func subject(
     for grant: Grant, exists: (_ id: String, _ owner: String) -> Bool
@@ -79,12 +79,12 @@ extension PortfolioRequestItem {
     -> PortfolioSubject
   {
     if let currency, !PortfolioContents.isAsset(currency) {
-      throw ProtocolError(.outOfRange, "`currency` is no asset", hint: "assets are written as in symbols: EUR, BTC")
+      throw ProtocolError(.outOfRange, "`currency` is not an asset", hint: "write assets as in symbols: EUR, BTC")
     }
     if let id {
       guard holdings == nil, positions == nil else {
         throw ProtocolError(
-          .badRequest, "`portfolio` comes without `holdings` and `positions`", hint: "name one, or send its contents")
+          .badRequest, "`portfolio` excludes `holdings` and `positions`", hint: "name one, or send its contents")
       }
       guard let owner = grant.owner else {
         throw ProtocolError(
@@ -105,7 +105,7 @@ extension PortfolioRequestItem {
       )
     }
     guard let currency else {
-      throw ProtocolError(.badRequest, "`currency` is missing", hint: "what costs and values are in: USD, EUR, BTC")
+      throw ProtocolError(.badRequest, "`currency` is missing", hint: "the currency of costs and values: USD, EUR, BTC")
     }
     for position in positions where !grant.allows(position.symbol) {
       throw ProtocolError(

@@ -19,25 +19,25 @@ enum ClientRequest: Equatable {
 
   /// One element of `streams` in a subscribe request.
   struct Item: Equatable {
-    /// As it was written, to name it in a refusal.
+    /// The name as the client wrote it, for refusals.
     var channelText: String?
     var channel = ChannelName.status
     var symbols: [String] = []
     var depth: UInt16?
     var points: UInt16?
-    /// Of a `topic`; 1 if left out.
+    /// For a `topic`; 1 if left out.
     var last: UInt16?
-    /// Of a `sparkline`; 24h if left out.
+    /// For a `sparkline`; 24h if left out.
     var range: ChartRange?
-    /// Of `candles`; 1m if left out.
+    /// For `candles`; 1m if left out.
     var candle: CandleInterval?
     var interval: Int?
-    /// Of a `deck`; UTC if left out.
+    /// For a `deck`; UTC if left out.
     var zone: String?
     var portfolio = PortfolioRequestItem()
-    /// Of `resume`: where the client stopped.
+    /// For `resume`: where the client stopped.
     var position: StreamPosition?
-    /// What is wrong with the item as a whole.
+    /// The error of the item as a whole.
     var error: ProtocolError?
   }
 
@@ -55,9 +55,9 @@ enum ClientRequest: Equatable {
   static let ops = ["hello", "subscribe", "unsubscribe", "configure", "pause", "resume", "list", "ping", "alert"]
 }
 
-/// A request as read: the `id` is known even if the rest makes no sense, so that the error can be matched.
+/// A parsed request. Its `id` is known even if the rest is invalid, so that the client can match the error.
 struct ParsedRequest {
-  /// The text of the `id`, to be echoed as it is; nil if there was none.
+  /// The text of the `id`, which is echoed unchanged; nil if there was none.
   var id: String?
   var request: ClientRequest?
   var error: ProtocolError?

@@ -1,20 +1,20 @@
 import Bytes
 
-/// What an owner asks of its alerts, on the stream or over HTTP: as it was read, with the body unread.
+/// A parsed request of an owner about its alerts, on the stream or over HTTP. Its body is not parsed yet.
 package struct ControlRequest: Sendable, Equatable {
   package enum Action: String, Sendable, CaseIterable {
     case create, change, replace, delete, ack, snooze, pause, resume, enable, disable
 
-    /// Whether the stream has it; the others are of HTTP alone.
+    /// Whether the stream has this action; HTTP has all.
     var isOfStream: Bool { self != .replace }
   }
 
   package var action: Action
-  /// The rule's id as the client wrote it; nil to `create`.
+  /// The rule's id as the client wrote it; nil for `create`.
   package var alert: String?
-  /// The revision that the rule must be at; nil: any.
+  /// The revision that the rule must have; nil: any.
   package var revision: Int64?
-  /// Makes the same `create` twice make one rule.
+  /// With the same key, two `create` requests make one rule.
   package var key: String?
   /// JSON text; empty: none.
   package var body: [UInt8]
@@ -32,7 +32,7 @@ package struct ControlRequest: Sendable, Equatable {
     self.body = body
   }
 
-  /// Why a grant's holder has no alerts; nil if it has.
+  /// The reason why the holder of a grant has no alerts; nil if it has.
   package static func refusal(for grant: Grant?) -> ProtocolError? {
     guard grant?.channels.contains(.alerts) == true else {
       return ProtocolError(.forbidden, "your token does not allow the channel `alerts`")
@@ -46,13 +46,13 @@ package struct ControlRequest: Sendable, Equatable {
   }
 }
 
-/// The fields of an `alert` request while it is read.
+/// The fields of an `alert` request while it is parsed.
 struct ControlFields {
   static let names = ["action", "alert", "body", "key", "revision"]
 
   private var slices: [JSONSlice?] = [nil, nil, nil, nil, nil]
 
-  /// Keeps a field that is one of these; whether it is.
+  /// Stores the field if it is one of these; returns whether it is.
   mutating func take(_ key: JSONSlice, _ value: JSONSlice, _ json: borrowing JSONScanner) -> Bool {
     let index: Int
     if json.equals(key, "action") {
@@ -78,7 +78,7 @@ struct ControlFields {
     let name = try RequestParser.optionalString(slices[0], "action", json)
     guard let name, let action = ControlRequest.Action(rawValue: name), action.isOfStream else {
       let known = ControlRequest.Action.allCases.filter(\.isOfStream).map(\.rawValue).joined(separator: ", ")
-      throw ProtocolError(.badRequest, "`action` must say what is asked for", hint: "one of: \(known)")
+      throw ProtocolError(.badRequest, "`action` must name the action", hint: "one of: \(known)")
     }
     var request = ControlRequest(action)
     request.alert = try RequestParser.optionalString(slices[1], "alert", json)
@@ -94,7 +94,7 @@ struct ControlFields {
       throw .wrongType("key", "1 to \(ControlRequest.keyLimit) bytes")
     }
     guard request.key == nil || action == .create else {
-      throw ProtocolError(.badRequest, "`key` is of `create` alone")
+      throw ProtocolError(.badRequest, "only `create` takes a `key`")
     }
     return request
   }

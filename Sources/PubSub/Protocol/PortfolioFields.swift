@@ -3,7 +3,7 @@ import Portfolio
 
 extension RequestParser {
   /// Reads the value of one of the fields of a portfolio item.
-  /// - Parameter place: where they stand, for errors: `streams[0].`.
+  /// - Parameter place: the place of the fields, for errors: `streams[0].`.
   static func readPortfolio(
     _ name: String, _ value: JSONSlice, _ item: inout PortfolioRequestItem, _ json: borrowing JSONScanner, place: String
   ) throws(ProtocolError) {

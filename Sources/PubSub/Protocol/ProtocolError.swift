@@ -1,6 +1,6 @@
 import Bytes
 
-/// Why a request, or an item of one, was refused: what is wrong, what that means, and what to do.
+/// The reason why a request, or an item of it, was refused: what is wrong, what that means, and what to do.
 package struct ProtocolError: Error, Sendable, Equatable {
   package enum Code: String, Sendable {
     case badJSON = "bad_json"
@@ -15,7 +15,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case rateLimited = "rate_limited"
     case unauthorized = "unauthorized"
     case forbidden = "forbidden"
-    /// Of a venue whose list of markets has not come yet.
+    /// The venue's list of markets has not arrived yet.
     case notReady = "not_ready"
     case unknownAlert = "unknown_alert"
     case invalidAlert = "invalid_alert"
@@ -26,9 +26,9 @@ package struct ProtocolError: Error, Sendable, Equatable {
     case unknownWebhook = "unknown_webhook"
     case invalidWebhook = "invalid_webhook"
     case tooManyAlerts = "too_many_alerts"
-    /// It is not at the revision that the request names.
+    /// It does not have the revision that the request names.
     case changed
-    /// The same `key` came with another request before.
+    /// The same `key` was used for another request.
     case keyReused = "key_reused"
     /// The store cannot be written.
     case unavailable
@@ -50,7 +50,13 @@ package struct ProtocolError: Error, Sendable, Equatable {
     ProtocolError(.badRequest, "`\(field)` must be \(wanted)", hint: "the protocol reference shows every request")
   }
 
-  /// Appends `"code":…,"message":…` and what else there is, without braces.
+  /// What a refusal with this code means for its request.
+  package static func impact(of code: String) -> String {
+    code == Code.unavailable.rawValue
+      ? "it is not certain that this request was carried out" : "this request was not carried out"
+  }
+
+  /// Appends `"code":…,"message":…` and the other members that are set, without braces.
   package func append(to out: inout ByteBuffer, impact: String? = nil) {
     out.append("\"code\":\"")
     out.append(code.rawValue)

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Answers to requests, and notices about a client's own affairs.
+/// Answers to requests, and notices that concern only one client.
 extension Replies {
   /// Appends the elements with commas between them.
   private static func appendList<Element>(
@@ -33,14 +33,14 @@ extension Replies {
     /// When the grant ends; nil: never.
     var expires: Timestamp?
     var isResumed: Bool
-    /// Whether some feed's prices are not a venue's present ones.
+    /// Whether the prices of any feed are not a venue's present ones.
     var isSimulated: Bool
     var subscriptions: Int
     var requestsPerSecond: Int
     var messageBytes: Int
   }
 
-  /// A `welcome` up to where the streams of a resumed session stand.
+  /// A `welcome` up to the streams of a resumed session.
   static func beginWelcome(_ welcome: Welcome, id: String?, to out: inout ByteBuffer) {
     begin("welcome", id: id, to: &out)
     out.append(",\"session\":")
@@ -75,12 +75,12 @@ extension Replies {
     var request: PendingRequest
     /// The client's subscriptions.
     var total: Int
-    /// What waits for the client.
+    /// The bytes that are queued for the client.
     var queuedBytes: Int
     /// Of a `resume`.
     var welcome: Welcome
     var isPaused: Bool
-    /// Those that were joined.
+    /// The joined streams.
     var streams: [Stream]
   }
 
@@ -154,7 +154,7 @@ extension Replies {
 
   // MARK: The rest
 
-  /// - Parameter fields: behind the `id`: `"alert":{…}`.
+  /// - Parameter fields: the fields after the `id`: `"alert":{…}`.
   static func appendControl(_ fields: SharedBytes, id: String?, to out: inout ByteBuffer) {
     begin("alert", id: id, to: &out)
     out.append(UInt8(ascii: ","))
@@ -194,7 +194,7 @@ extension Replies {
     out.append(UInt8(ascii: "}"))
   }
 
-  /// The client's grant covers these streams no more.
+  /// The client's grant no longer covers these streams.
   static func appendForbidden(_ streams: [UInt32], total: Int, to out: inout ByteBuffer) {
     out.append("{\"type\":\"notice\",\"code\":\"forbidden\",\"streams\":[")
     appendNumbers(streams, to: &out)
@@ -204,7 +204,7 @@ extension Replies {
   }
 
   /// - Parameters:
-  ///   - wait: after which the client should reconnect, µs.
+  ///   - wait: the time after which the client should reconnect, µs.
   ///   - deadline: when the gateway ends.
   static func appendDrain(wait: Int64, deadline: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"type\":\"notice\",\"code\":\"drain\",\"reconnect_in_ms\":")

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// The gateway's messages that belong to no stream.
+/// The messages that do not belong to a stream.
 enum Replies {
   /// `{"type":"…"` and the echoed `id`.
   static func begin(_ type: StaticString, id: String?, to out: inout ByteBuffer) {
@@ -54,7 +54,7 @@ enum Replies {
   static func appendError(_ error: ProtocolError, id: String?, to out: inout ByteBuffer) {
     begin("error", id: id, to: &out)
     out.append(UInt8(ascii: ","))
-    error.append(to: &out, impact: "this request was not carried out")
+    error.append(to: &out, impact: ProtocolError.impact(of: error.code.rawValue))
     out.append(UInt8(ascii: "}"))
   }
 
@@ -62,15 +62,15 @@ enum Replies {
   struct Stream {
     var number: UInt32
     var key: StreamKey
-    /// The least step between two prices; nil where the venue does not say.
+    /// The smallest step between two prices; nil if the venue does not say.
     var priceIncrement: Decimal64?
     var epoch: String
     var seq: UInt64
-    /// `live` or what is the matter.
+    /// `live`, or the state that prevents data.
     var state: String
     /// The stream that it replaces; 0: none.
     var from: UInt32
-    /// Whether it continues where the client stopped; nil where it did not say.
+    /// Whether it continues where the client stopped; nil if the client sent no position.
     var isRecovered: Bool?
   }
 

@@ -1,7 +1,7 @@
 import Bytes
 
 extension RequestParser {
-  /// The refusal of a text that is no JSON object.
+  /// The refusal of a text that is not a JSON object.
   static func describe(_ error: JSONError) -> ProtocolError {
     let what: String
     switch error.reason {

@@ -5,7 +5,7 @@ import MarketData
 enum RequestParser {
   /// Bytes of an `id`.
   static let idLimit = 128
-  /// Elements of `streams`; a longer list is refused, since no client may have as many subscriptions.
+  /// The most elements of `streams`; a longer list is refused, because no client may have as many subscriptions.
   static let listLimit = 10_000
 
   private struct Fields {
@@ -41,11 +41,11 @@ enum RequestParser {
   /// The error of an unknown field: it is a spelling mistake, and its intended effect would be missing.
   private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
-    let list = known.isEmpty ? "there are none" : "there are: \(known.joined(separator: ", "))"
+    let list = known.isEmpty ? "it takes no fields" : "the fields are: \(known.joined(separator: ", "))"
     return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
   }
 
-  /// Throws for the first field that the request does not have.
+  /// Throws for the first field that the request does not allow.
   private static func checkFields(_ fields: Fields, of op: String) throws(ProtocolError) {
     guard let known = fieldsByOp[op] else { return }
     let given: [(name: String, isThere: Bool)] =
@@ -119,7 +119,7 @@ enum RequestParser {
   private static func request(_ fields: Fields, _ json: borrowing JSONScanner) throws(ProtocolError) -> ClientRequest {
     guard let op = fields.op else {
       throw ProtocolError(
-        .badRequest, "`op` must be a string that says what is asked for",
+        .badRequest, "`op` must be a string that names the request",
         hint: "one of: \(ClientRequest.ops.joined(separator: ", "))")
     }
     try checkFields(fields, of: op)
@@ -176,7 +176,7 @@ enum RequestParser {
     guard (0...60_000).contains(interval) else {
       throw ProtocolError(
         .outOfRange, "`interval_ms` is \(interval)",
-        hint: "0 to 60000; the nearest of 0, 100, 250, 1000, 5000 that is not faster is taken")
+        hint: "0 to 60000; the gateway uses the nearest of 0, 100, 250, 1000, 5000 that is not faster")
     }
     return Int(interval)
   }
@@ -294,7 +294,7 @@ enum RequestParser {
     return resume
   }
 
-  /// - Parameter hasPosition: whether it is one symbol with the place where the client stopped.
+  /// - Parameter hasPosition: whether the item has one symbol and the position where the client stopped.
   private static func item(
     _ scanner: inout JSONScanner, place: Int, hasPosition: Bool
   ) throws(JSONError) -> ClientRequest.Item {
@@ -482,7 +482,7 @@ enum RequestParser {
     return item
   }
 
-  /// An integer, or nil, with the value skipped, if it is something else.
+  /// An integer; nil for any other value, which is skipped.
   private static func number(_ scanner: inout JSONScanner) throws(JSONError) -> Int64? {
     guard scanner.peek() == .number else {
       try scanner.skipValue()

@@ -1,11 +1,12 @@
-/// What requests, replies and channels have, for machines: which fields a request may carry, and which members a
-/// message always has. The parser reads requests by it; tests hold every message that a model client is sent to it.
+/// A machine-readable description of requests, replies and channels: the fields that a request may have, and the
+/// members that a message always has. The parser uses it for requests. Tests compare every message to a model client
+/// with it.
 package enum WireDescription {
   package struct Request: Sendable {
     package var op: String
     /// Fields beside `op` and `id`.
     package var fields: [String]
-    /// The `type` of its reply; an `error` may stand in its place.
+    /// The `type` of its reply; an `error` may replace it.
     package var reply: String
   }
 
@@ -23,7 +24,7 @@ package enum WireDescription {
     }
   }
 
-  /// Those that the parser knows, in their order.
+  /// The requests that the parser knows, in order.
   package static let requests: [Request] = ClientRequest.ops.map { op in
     Request(op: op, fields: RequestParser.fieldsByOp[op] ?? [], reply: replies[op] ?? "error")
   }
@@ -33,7 +34,7 @@ package enum WireDescription {
     "pause": "paused", "resume": "resumed", "list": "list", "ping": "pong", "alert": "alert",
   ]
 
-  /// By `type`: the members that messages which belong to no stream always have.
+  /// By `type`: the members that messages without a stream always have.
   package static let messages: [String: [String]] = [
     "welcome": ["session", "node", "version", "time", "heartbeat_s", "resumed", "limits"],
     "subscribed": ["total", "ok", "failed"],
@@ -49,7 +50,7 @@ package enum WireDescription {
     "heartbeat": ["time", "sent", "feeds"],
   ]
 
-  /// The members that every snapshot and every update has, whatever its channel.
+  /// The members that every snapshot and every update has, in all channels.
   package static let snapshot = ["channel", "stream", "seq", "reason", "time", "data"]
   package static let update = ["channel", "stream", "prev", "seq", "time", "data"]
 

@@ -1,6 +1,6 @@
 import MarketData
 
-/// A session without a connection, as the next run of the gateway takes it up.
+/// A session without a connection, as the next run of the gateway receives it.
 package struct KeptSession: Sendable, Equatable {
   package var token: String
   /// The owner's identity; nil if the gateway required no token.
@@ -16,13 +16,13 @@ package struct KeptSession: Sendable, Equatable {
     self.expires = expires
   }
 
-  /// The loop that made it, and looks for it.
+  /// The loop that made the session, and searches for it.
   package var loop: Int? { SessionToken.origin(of: token)?.loop }
 }
 
 extension SubscriberHub {
-  /// The sessions that can be resumed, those that are still connected included: their connections are about to end.
-  /// O(sessions + clients).
+  /// The sessions that can be resumed, also the connected ones, because their connections are about to end. O(sessions
+  /// + clients).
   package func keepSessions(now: Timestamp) -> [KeptSession] {
     let connected = (0..<UInt32(clients.used)).compactMap { slot -> KeptSession? in
       guard let state = clients[slot].pointee.state, !state.isClaimed, !state.memberships.isEmpty else { return nil }
@@ -38,10 +38,10 @@ extension SubscriberHub {
     return Array((parked + connected).suffix(limits.parkedSessions))
   }
 
-  /// Takes up sessions of an earlier run, of this loop, before the first client comes.
+  /// Takes over this loop's sessions of an earlier run, before the first client connects.
   package func restore(_ sessions: [KeptSession], now: Timestamp, into actions: inout [HubAction]) {
     for session in sessions.sorted(by: { $0.expires < $1.expires }) where session.expires > now {
-      // A clock that was set back would keep it for longer.
+      // If the clock was set back, the session would otherwise be kept longer.
       let expires = min(session.expires, now + ParkedSessions.time)
       let parked = ParkedSessions.Session(
         subject: session.subject, isPaused: session.isPaused, streams: [], expires: steady(expires))

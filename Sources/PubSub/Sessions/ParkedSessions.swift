@@ -2,24 +2,24 @@ import MarketData
 
 /// Sessions of clients that have left and may return, and the streams that run for them.
 ///
-/// Bounded by `limit`; past it the oldest is given up. All times are the hub's steady time.
+/// Bounded by `limit`; beyond it, the oldest session is dropped. All times are the hub's steady time.
 struct ParkedSessions {
   struct Session {
     var subject: String?
     var isPaused: Bool
-    /// Event streams whose missed messages it may request.
+    /// The event streams whose missed messages the session may request.
     var streams: [UInt32]
     var expires: Timestamp
   }
 
-  /// How long a session can be resumed after its connection is gone, µs.
+  /// How long a session can be resumed after the end of its connection, µs.
   static let time = 120 * Microseconds.second
   /// How long streams are kept for a client that has taken its session and is about to join them, µs.
   static let handOverTime = 10 * Microseconds.second
 
   let limit: Int
   private var sessions: [String: Session] = [:]
-  /// By expiry, rising; a token that is gone from `sessions` was resumed.
+  /// In order of expiry; a token that is not in `sessions` was resumed.
   private var order: [(token: String, expires: Timestamp)] = []
   private var head = 0
   private var handedOver: [(streams: [UInt32], expires: Timestamp)] = []
@@ -28,12 +28,12 @@ struct ParkedSessions {
 
   var count: Int { sessions.count }
 
-  /// By expiry, rising. O(sessions).
+  /// In order of expiry. O(sessions).
   var all: [(token: String, session: Session)] {
     order[head...].compactMap { entry in sessions[entry.token].map { (entry.token, $0) } }
   }
 
-  /// Keeps a session; returns the streams of one that had to go for it. Amortised O(1).
+  /// Stores a session; returns the streams of one that was dropped for it. Amortised O(1).
   mutating func park(_ token: String, _ session: Session) -> [UInt32] {
     sessions[token] = session
     order.append((token, session.expires))
@@ -45,7 +45,7 @@ struct ParkedSessions {
     return []
   }
 
-  /// Takes a session out; its streams stay for the time of a hand-over.
+  /// Removes a session; its streams are kept for the time of a hand-over.
   mutating func take(_ token: String, subject: String?, now: Timestamp) -> Session? {
     guard let session = sessions[token], session.subject == subject, session.expires > now else { return nil }
     sessions[token] = nil
@@ -58,7 +58,7 @@ struct ParkedSessions {
     if !streams.isEmpty { handedOver.append((streams, now + Self.handOverTime)) }
   }
 
-  /// Removes what has expired; returns the streams that were kept for it, one entry for each time. O(expired).
+  /// Removes expired entries. Returns the streams that were kept for them, one entry for each time. O(expired).
   mutating func expire(at now: Timestamp) -> [UInt32] {
     var streams: [UInt32] = []
     while head < order.count, order[head].expires <= now {

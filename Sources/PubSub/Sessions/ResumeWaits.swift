@@ -1,7 +1,7 @@
 import MarketData
 
-/// Clients that returned soon after a restart, before their streams existed again. Their streams are joined when they
-/// exist, at `end` at the latest.
+/// Clients that reconnected soon after a restart, before their streams existed again. They join their streams when
+/// these exist, at `end` at the latest.
 struct ResumeWaits {
   /// How long after the start clients wait at most, µs.
   static let time = 5 * Microseconds.second
@@ -10,26 +10,26 @@ struct ResumeWaits {
     var client: ClientID
     /// The client's request.
     var request: UInt32
-    /// Symbols, and venues with a colon, that are to come.
+    /// The missing symbols, and missing venues with a colon.
     var wanted: Set<String>
   }
 
-  /// In steady time; no client waits longer.
+  /// When the waiting ends for all clients, in steady time.
   var end = Timestamp.distantPast
-  /// Symbols whose streams continue when they come.
+  /// Symbols whose streams continue when the symbols are listed.
   var expected: Set<String> = []
   var entries: [Entry] = []
 }
 
 extension SubscriberHub {
-  /// From now on for a few seconds clients that come back are answered when these symbols, and the venues of others,
-  /// are there: a restart is a delay for them, and no error.
+  /// For a few seconds from now on, resuming clients get their answer only when these symbols, and the venues of
+  /// others, are listed. So a restart is a delay for them, not an error.
   package func expect(_ symbols: Set<String>, now: Timestamp) {
     departures.waits.end = steady(now) + ResumeWaits.time
     departures.waits.expected = symbols
   }
 
-  /// Joins the streams that a client comes back to, at once or when they are there.
+  /// Joins the streams that a client resumes, now or when they exist.
   func joinWhenThere(
     _ pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [HubAction]
@@ -41,7 +41,7 @@ extension SubscriberHub {
     join(pending.resume.positions, pending, client, state, now: now, into: &actions)
   }
 
-  /// What of these is to come. O(items).
+  /// The missing symbols and venues of these items. O(items).
   private func missing(in items: [ClientRequest.Item]) -> Set<String> {
     var wanted: Set<String> = []
     for symbol in items.lazy.flatMap(\.symbols) where directory.entries[symbol] == nil {

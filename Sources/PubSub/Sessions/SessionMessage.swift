@@ -1,6 +1,7 @@
-/// Where a client stopped in a stream: what it has of it is everything up to `seq`.
+/// Where a client stopped in a stream: it has all messages up to `seq`.
 package struct StreamPosition: Sendable, Equatable {
-  /// The number that the stream had; nil if the client does not say. Tells the position of another rate class apart.
+  /// The number that the stream had; nil if the client does not say. It distinguishes positions of different rate
+  /// classes.
   package var stream: UInt32?
   package var epoch: String
   package var seq: UInt64
@@ -22,15 +23,15 @@ package struct SessionClaim: Sendable {
   package var request: UInt32
 }
 
-/// What passes between the hubs of two loops about sessions. In order, and each claim has one answer.
+/// A message about sessions between the hubs of two loops. Messages are in order, and each claim has one answer.
 package enum SessionMessage: Sendable {
   /// To the loop that made the token.
   case claim(SessionClaim)
-  /// Back: whether the session was there to be taken, and whether it was paused.
+  /// The answer: whether the session could be taken, and whether it was paused.
   case answer(client: ClientID, request: UInt32, isGranted: Bool, isPaused: Bool)
 }
 
-/// The name of a session: random text, then where to look for it: loop, slot and generation of its client.
+/// The name of a session: random text, then its location (loop, slot and generation of its client).
 enum SessionToken {
   /// The length of a token in bytes; a longer one matches no session.
   static let limit = 128
@@ -39,7 +40,7 @@ enum SessionToken {
     random + ".\(loop)." + String(client.slot, radix: 16) + "." + String(client.generation, radix: 16)
   }
 
-  /// The origin that the token names; nil if it is not a session token.
+  /// The location in the token; nil if the text is not a session token.
   static func origin(of token: String) -> (loop: Int, client: ClientID)? {
     guard token.utf8.count <= limit else { return nil }
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
@@ -49,7 +50,7 @@ enum SessionToken {
     return (Int(loop), ClientID(slot: slot, generation: generation))
   }
 
-  /// Compares in a time that depends on the lengths alone, so that a token cannot be found byte by byte.
+  /// Compares in a time that depends only on the lengths, so that nobody can guess a token byte by byte.
   static func areEqual(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     var difference: UInt8 = 0

@@ -18,10 +18,10 @@ package struct StreamFrame: Sendable {
   package enum Kind: Sendable { case snapshot, update }
   package var stream: StreamID
   package var kind: Kind
-  /// The `seq` that an update follows; of a snapshot its own.
+  /// The `seq` that an update follows; for a snapshot, its own.
   package var prev: UInt64
   package var seq: UInt64
-  /// Events it carries, for the bound of event channels and `notice lost`; 0 on state channels.
+  /// The number of events in the message, for the bound of event channels and `notice lost`; 0 on state channels.
   package var events: UInt32
   package var bytes: SharedBytes
 
@@ -43,19 +43,19 @@ package enum Delivery: Sendable {
   case joined(JoinResult, loop: Int, client: ClientID)
   /// A fresh snapshot for one client, after its frames were merged.
   case snapshot(StreamFrame, loop: Int, client: ClientID)
-  /// There is nothing to make that snapshot of: the stream's next frame will be one, for all.
+  /// There is no data for that snapshot: the stream's next frame will be a snapshot for all.
   case nothing(StreamID, loop: Int, client: ClientID)
-  /// Frames of a stream that a loop was too busy to take: in their place, for all of its subscribers there.
+  /// Replaces frames of a stream that a busy loop could not take, for all subscribers there.
   case missed(MissedFrames, loop: Int)
 }
 
 /// A run of updates of one stream that was not delivered.
 package struct MissedFrames: Sendable, Equatable {
   package var stream: StreamID
-  /// `seq` of the first and the last.
+  /// The `seq` of the first and of the last.
   package var first: UInt64
   package var last: UInt64
-  /// That they carried; 0 on state channels.
+  /// The number of their events; 0 on state channels.
   package var events: UInt64
 }
 
@@ -70,15 +70,15 @@ package enum PublisherCommand: Sendable {
 
 /// Why a snapshot is sent.
 package enum SnapshotReason: String, Sendable {
-  /// The client asked for the stream.
+  /// The client subscribed.
   case subscribe
-  /// The client paused and resumed, or came back to a stream that had gone on too far.
+  /// The client paused and resumed, or reconnected after missing more than the ring of the stream has.
   case resume
-  /// The publisher started the stream's state again: a book that is in sync again, or too many changes for one update.
+  /// The publisher began the state anew: a book is in sync again, or there were too many changes for one update.
   case resync
-  /// Messages were merged away because the client was slow.
+  /// Messages were merged because the client was slow.
   case slow
-  /// The numbering restarted: the client came back with a position of another epoch.
+  /// The numbering restarted: the client's position is of another epoch.
   case epoch
 }
 
@@ -94,7 +94,7 @@ package struct JoinRequest: Sendable {
   package var request: UInt32
   package var item: UInt32
   package var reason: SnapshotReason
-  /// Where the client stopped, if it comes back.
+  /// Where the client stopped, if it reconnects.
   package var position: StreamPosition?
 
   package init(
@@ -118,14 +118,15 @@ package struct JoinResult: Sendable {
   package var key: StreamKey
   package var epoch: String
   package var seq: UInt64
-  /// `live` or `syncing`: of the symbol's book for `book`, else `live`; the hub puts the feed's state over it.
+  /// For `book`, the state of the symbol's book (`live` or `syncing`), otherwise `live`. The feed's state replaces it
+  /// in the hub.
   package var state: String
   package var request: UInt32
   package var item: UInt32
-  /// Nil while there is nothing to show (no trade yet, a book out of sync): the snapshot follows when there is.
+  /// Nil while there is no data (no trade yet, a book out of sync): the snapshot follows later.
   package var snapshot: StreamFrame?
-  /// Whether the stream continues where the client stopped: then there is no snapshot, but what it missed. Nil if it is
-  /// new to it.
+  /// Whether the stream continues where the client stopped: then the missed messages replace the snapshot. Nil if the
+  /// client sent no position.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []
 }

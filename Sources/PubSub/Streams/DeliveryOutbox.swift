@@ -8,11 +8,11 @@ import Bytes
 package struct DeliveryOutbox {
   /// The deliveries, in order.
   package private(set) var deliveries: [Delivery] = []
-  /// Of the frames among it.
+  /// The bytes of the frames in it.
   package private(set) var bytes = 0
-  /// Frames that were merged away, since the start.
+  /// The number of merged frames since the start.
   package private(set) var framesMissed: UInt64 = 0
-  /// From here on nothing was merged yet.
+  /// The index from which nothing has been merged yet.
   private var fresh = 0
   private let loop: Int
 
@@ -26,14 +26,14 @@ package struct DeliveryOutbox {
     bytes += Self.bytes(of: delivery)
   }
 
-  /// Everything was taken.
+  /// The other loop took everything.
   package mutating func removeAll() {
     deliveries.removeAll(keepingCapacity: true)
     bytes = 0
     fresh = 0
   }
 
-  /// Nothing was taken: merges the frames that came since the last time. O(deliveries).
+  /// The other loop took nothing: merges the frames that were added since the last time. O(deliveries).
   package mutating func merge() {
     guard fresh < deliveries.count else { return }
     /// The index of a stream's run, if no other item of the stream follows it.

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// A stream of trades as the next run of the gateway continues with it: its place in the numbering, and the messages
-/// that a client which comes back may have missed.
+/// that a returning client may have missed.
 package struct KeptStream: Sendable {
   package struct Message: Sendable {
     package var prev: UInt64
@@ -26,11 +26,11 @@ package struct KeptStream: Sendable {
   package var market: Int
   package var instrument: InstrumentID
   package var symbol: String
-  /// Of its rate class, ms.
+  /// The interval of its rate class, ms.
   package var interval: UInt16
-  /// Of its last message.
+  /// The `seq` of its last message.
   package var seq: UInt64
-  /// Oldest first, without a hole up to `seq`; empty where nothing is remembered.
+  /// Oldest first, without a gap up to `seq`; empty if no messages were kept.
   package var messages: [Message]
 
   package init(
@@ -47,12 +47,12 @@ package struct KeptStream: Sendable {
   }
 }
 
-/// Where the numbering of an epoch continues after a run that has ended in order.
+/// Where the numbering of an epoch continues after a run that ended normally.
 package struct KeptNumbering: Sendable {
   package var epoch: String
   /// No message of the epoch has a higher `seq`.
   package var highest: UInt64
-  /// Numbers of streams that are restored, or may be.
+  /// The numbers of streams that are, or may be, restored.
   package var numbers: Set<UInt32>
 
   package init(epoch: String, highest: UInt64 = 0, numbers: Set<UInt32> = []) {

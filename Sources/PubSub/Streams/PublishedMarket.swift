@@ -11,7 +11,7 @@ final class PublishedMarket {
     self.venue = venue
   }
 
-  /// The publisher's half of an instrument; nil if the market does not have it.
+  /// The publisher's state of an instrument; nil if the market does not have the instrument.
   func instrument(_ id: InstrumentID) -> PublishedInstrument? {
     let index = id.index
     if index < instruments.count { return instruments[index] }
@@ -23,7 +23,7 @@ final class PublishedMarket {
   }
 }
 
-/// The subscribed streams of an instrument, and the recent past that a joiner is shown.
+/// The subscribed streams of an instrument, and the recent trades for new subscribers.
 final class PublishedInstrument {
   let state: InstrumentState
   var trades: [PublishedStream] = []
@@ -70,7 +70,8 @@ final class PublishedInstrument {
     }
   }
 
-  /// Follows the instrument to wider scales. Returns whether they moved, after which every text of a price is another.
+  /// Adopts the wider scales of the instrument. Returns whether they changed, after which every text of a price
+  /// differs.
   func rescale() -> Bool {
     let instrument = state.instrument
     guard instrument.priceScale != priceScale || instrument.sizeScale != sizeScale else { return false }

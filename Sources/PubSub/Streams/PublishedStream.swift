@@ -9,17 +9,17 @@ final class PublishedStream {
   private(set) var instrument = InstrumentID(rawValue: 0)
   /// The number of the last message. It never goes back in an epoch, also not when the slot is given to another key.
   var seq: UInt64
-  /// Bit n: loop n has subscribers. A stream without any publishes nothing, unless it is held.
+  /// Bit n: loop n has subscribers. A stream without subscribers publishes nothing, unless it is held.
   var loops: UInt64 = 0
-  /// Whether it continues without subscribers, for those of an earlier run that may come back.
+  /// Whether it continues without subscribers, for returning clients of an earlier run.
   var isHeld = false
-  /// Whether what happens is published on it.
+  /// Whether the stream publishes changes.
   var isRunning: Bool { loops != 0 || isHeld }
   /// Whether it waits for its tick or for the end of the batch.
   var isDirty = false
   /// Whether its subscribers hold its state, so that updates make sense; if not, a snapshot is due when there is data.
   var isShown = false
-  /// Why that snapshot will have been sent.
+  /// The reason of that snapshot.
   var dueReason = SnapshotReason.subscribe
   /// Raised each time the last subscriber leaves, so that a note of it in the idle queue can be told from a newer one.
   var idleGeneration: UInt32 = 0
@@ -34,13 +34,13 @@ final class PublishedStream {
   var gathered: [Trade] = []
   /// Candles that closed, or changed after it, since the last update.
   var closedCandles: [Candle] = []
-  /// The tip that was last shown, and the coverage that its line had.
+  /// The last published tip, and the coverage of its line.
   var sparklineTip: SparklineTip?
   var coverageRevision: UInt32 = 0
-  /// Of a channel whose data no market makes.
+  /// The document of a channel whose data does not come from a market.
   var document: StreamDocument?
   var ring = ReplayRing()
-  /// Nil: the channel's messages are whole, so that the last one is all there is to remember.
+  /// Nil: the channel's messages are whole, so only the last one matters.
   private(set) var ringLimits: ReplayRing.Limits?
 
   init(id: StreamID, seq: UInt64, key: StreamKey) {
@@ -56,7 +56,7 @@ final class PublishedStream {
     self.instrument = instrument
     switch key.channel {
     case .trades: ringLimits = .events
-    // About 40 bytes a level, of both sides; a full book's snapshot is far larger than what is worth keeping.
+    // About 40 bytes a level, of both sides. A full book's snapshot is far too large to keep as much.
     case .book: ringLimits = .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
     case .sparkline: ringLimits = .differences(snapshotBytes: 16 * Int(key.points))
     case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
@@ -90,7 +90,7 @@ final class PublishedStream {
   /// A pulse is at its natural rate up to 100 ms, the others at 0.
   var isImmediate: Bool { interval == 0 || (key.channel == .pulse && interval <= 100) }
 
-  /// Forgets what is only worth keeping for subscribers.
+  /// Drops data that only subscribers need.
   func sleep() {
     isShown = false
     dueReason = .subscribe

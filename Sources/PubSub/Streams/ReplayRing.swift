@@ -1,46 +1,46 @@
 import Bytes
 import MarketData
 
-/// The last messages of a stream, without a hole: for clients that come back, and for those that cannot take them yet.
+/// The last messages of a stream, without a gap, for returning clients and for clients that cannot take them yet.
 /// Bounded by its `Limits`.
 struct ReplayRing {
   struct Limits {
-    /// Events that messages carry; on state channels every message counts as one.
+    /// The number of events in the messages; on state channels each message counts as one.
     var events: Int
     var bytes: Int
 
-    /// Of event channels: 2,000 events.
+    /// For event channels: 2,000 events.
     static let events = Limits(events: 2_000, bytes: 512 << 10)
 
-    /// Of channels whose updates are differences: a replay larger than a snapshot is worth less than the snapshot.
+    /// For channels whose updates are differences: a replay that is larger than a snapshot is useless.
     static func differences(snapshotBytes: Int) -> Limits { Limits(events: 500, bytes: snapshotBytes) }
   }
 
   struct Item {
     var frame: StreamFrame
     var time: Timestamp
-    /// Events and bytes of all messages that were added before it, also of those that are forgotten.
+    /// The events and bytes of all messages that were added before it, also of dropped ones.
     fileprivate(set) var eventsBefore: UInt64
     fileprivate(set) var bytesBefore: UInt64
 
-    /// Events of all messages up to and with it.
+    /// The events of all messages up to and including it.
     var eventsAfter: UInt64 { eventsBefore + ReplayRing.events(of: frame) }
   }
 
-  /// The age beyond which a message is forgotten, µs.
+  /// The age at which a message is dropped, µs.
   static let ageLimit = 120 * Microseconds.second
 
   private var items: [Item] = []
   private var head = 0
-  /// Events of all messages that were ever added, and their bytes.
+  /// The events of all messages that were ever added, and their bytes.
   private(set) var totalEvents: UInt64 = 0
   private var totalBytes: UInt64 = 0
 
-  /// The same without the last message.
+  /// The events without those of the last message.
   var eventsBeforeLast: UInt64 { items.last?.eventsBefore ?? totalEvents }
 
   var count: Int { items.count - head }
-  /// Bytes of the messages that are held.
+  /// The bytes of the stored messages.
   var bytes: Int { head < items.count ? Int(totalBytes - items[head].bytesBefore) : 0 }
 
   /// Adds the message that follows the last one. Amortised O(1).
@@ -56,7 +56,7 @@ struct ReplayRing {
     compact()
   }
 
-  /// Forgets the oldest until at most `limit` bytes are held.
+  /// Drops the oldest messages until at most `limit` bytes are stored.
   mutating func trim(toBytes limit: Int) {
     while head < items.count, bytes > limit { head += 1 }
     compact()
@@ -64,14 +64,14 @@ struct ReplayRing {
 
   mutating func removeAll() { self = ReplayRing() }
 
-  /// Forgets all messages, because others with so many `events` are missing behind them.
+  /// Drops all messages, because `events` events after them are missing.
   mutating func skip(events: UInt64) {
     let total = totalEvents + max(1, events)
     self = ReplayRing()
     totalEvents = total
   }
 
-  /// The messages after `seq` up to the last one; nil if one of them is not here any more. O(log n) to find them.
+  /// The messages after `seq` up to the last one; nil if one of them has been dropped. O(log n) to find them.
   func frames(after seq: UInt64, now: Timestamp) -> [StreamFrame]? {
     let index = firstIndex { $0.frame.prev >= seq }
     guard index < items.count, items[index].frame.prev == seq, now - items[index].time <= Self.ageLimit else {
@@ -80,11 +80,10 @@ struct ReplayRing {
     return items[index...].map(\.frame)
   }
 
-  /// All that is held, oldest first.
+  /// All stored messages, oldest first.
   var messages: ArraySlice<Item> { items[head...] }
 
-  /// Of the messages after `seq` those that are here, without the oldest beyond `limits`, but always the last one.
-  /// O(log n).
+  /// The stored messages after `seq`, without the oldest ones beyond `limits`, but always with the last one. O(log n).
   func items(after seq: UInt64, limits: Limits) -> ArraySlice<Item> {
     let known = firstIndex { $0.frame.seq > seq }
     guard known < items.count else { return [] }
@@ -103,14 +102,14 @@ struct ReplayRing {
     return low
   }
 
-  /// Whether it and what follows it are more than `limits`.
+  /// Whether the item and all later ones exceed `limits`.
   private func isBeyond(_ item: Item, _ limits: Limits) -> Bool {
     totalEvents - item.eventsBefore > UInt64(limits.events) || totalBytes - item.bytesBefore > UInt64(limits.bytes)
   }
 
   private static func events(of frame: StreamFrame) -> UInt64 { max(1, UInt64(frame.events)) }
 
-  /// Frames before `head` are held until now; half of what is used at most.
+  /// Frees the frames before `head`, which are at most half of the array.
   private mutating func compact() {
     guard head > 16, head * 2 > items.count else { return }
     items.removeFirst(head)

@@ -1,10 +1,10 @@
 import Bytes
 import MarketData
 
-/// What a stream shows that no market makes: the rules of an owner, the documents of a topic.
+/// The data of a stream that does not come from a market: the rules of an owner, the documents of a topic.
 ///
-/// A snapshot's `data` is `head`, the entries between commas, and `tail`. Entries are kept in the order of their keys,
-/// so that a client that joins late costs one walk over texts that are made already.
+/// A snapshot's `data` is `head`, the entries between commas, and `tail`. Entries are in the order of their keys, so a
+/// snapshot for a late client costs one pass over existing texts.
 package struct StreamDocument: Sendable {
   package struct Entry: Sendable {
     package var key: UInt64
@@ -31,8 +31,8 @@ package struct StreamDocument: Sendable {
     self.entries = entries.sorted { $0.key < $1.key }
   }
 
-  /// Puts an entry in place of the one with its key, or where it belongs. O(log entries), and O(entries) for one that
-  /// is new and not the last.
+  /// Replaces the entry with the same key, or inserts a new one in order. O(log entries), and O(entries) for a new one
+  /// that is not the last.
   mutating func set(_ entry: Entry) {
     let index = index(of: entry.key)
     if index < entries.count, entries[index].key == entry.key {
@@ -75,29 +75,29 @@ package struct StreamDocument: Sendable {
   }
 }
 
-/// What changed in a document, and the message that says so.
+/// A change of a document, and its message.
 package struct StreamDocumentUpdate: Sendable {
-  /// In place of the head, if it changed.
+  /// The new head, if it changed.
   package var head: String?
   package var changed: [StreamDocument.Entry] = []
   package var removed: [UInt64] = []
   /// The `data` of the update.
   package var data: SharedBytes
-  /// Events that it carries; 0 on state channels.
+  /// The number of its events; 0 on state channels.
   package var events: UInt32 = 0
 
   package init(data: SharedBytes) { self.data = data }
 }
 
-/// Which document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, of a deck in a time zone,
-/// or of a composite's symbol.
+/// Identifies a document: that of an owner (`alerts`), of a name (`topic`, `rate`), of a portfolio, of a deck in a time
+/// zone, or of a composite's symbol.
 package struct StreamDocumentName: Sendable, Hashable {
   package var channel: ChannelName
   /// The owner, the name, or the symbol.
   package var name: String
-  /// Of `portfolio`.
+  /// For `portfolio`.
   package var portfolio: PortfolioSubject?
-  /// Of `deck`.
+  /// For `deck`.
   package var zone: String?
 
   package init(_ channel: ChannelName, _ name: String, zone: String? = nil) {
@@ -112,14 +112,14 @@ package struct StreamDocumentName: Sendable, Hashable {
   }
 }
 
-/// That a document has subscribers now, or has none left.
+/// A document has its first subscribers, or lost its last one.
 package enum StreamDocumentDemand: Sendable, Equatable {
   /// Answer with `StreamPublisher.show`.
   case wanted(StreamDocumentName)
   case unwanted(StreamDocumentName)
 }
 
-/// The subscribed streams of documents, and what their owners have not been asked for yet.
+/// The subscribed streams of documents, and the demands that their owners have not got yet.
 struct DocumentStreams {
   private var byName: [StreamDocumentName: [PublishedStream]] = [:]
   private var demands: [StreamDocumentDemand] = []
@@ -131,15 +131,15 @@ struct DocumentStreams {
     return demands
   }
 
-  /// Adds a stream that has found its first subscriber. Its document is asked for, though another stream may show it
-  /// already: that one may show less of it.
+  /// Adds a stream that has its first subscriber. Always requests the document, because another stream of it may have
+  /// only a part.
   mutating func add(_ stream: PublishedStream) {
     guard let name = stream.key.documentName else { return }
     demands.append(.wanted(name))
     byName[name, default: []].append(stream)
   }
 
-  /// Removes a stream that has lost its last one.
+  /// Removes a stream that has lost its last subscriber.
   mutating func remove(_ stream: PublishedStream) {
     guard let name = stream.key.documentName else { return }
     byName[name]?.removeAll { $0 === stream }
@@ -150,14 +150,14 @@ struct DocumentStreams {
 }
 
 extension PublishedStream {
-  /// A topic's stream shows the last documents that were asked for.
+  /// Cuts a topic's document to the requested number of last documents.
   func limitDocument() {
     if key.channel == .topic { document?.keepLast(Int(key.points)) }
   }
 }
 
 extension StreamKey {
-  /// The document that the stream shows; nil for what markets and feeds make.
+  /// The document of the stream; nil for data of markets and feeds.
   var documentName: StreamDocumentName? {
     switch channel {
     case .alerts: owner.map { StreamDocumentName(.alerts, $0) }

@@ -11,11 +11,10 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
 package enum ChannelName: String, Sendable, CaseIterable {
   case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio, deck
 
-  /// Whether every message matters (`trades`, `topic`); of the others only the latest does.
+  /// Whether every message matters (`trades`, `topic`); for the other channels, only the latest does.
   package var isEvent: Bool { self == .trades || self == .topic }
 
-  /// Whether its data is of a market, so that it has a symbol that the directory knows. The others are published by
-  /// loop 0.
+  /// Whether its data comes from a market, so that the directory has its symbol. Loop 0 publishes the others.
   package var isOfMarket: Bool {
     switch self {
     case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
@@ -26,20 +25,20 @@ package enum ChannelName: String, Sendable, CaseIterable {
   /// Whether subscriptions name something: a symbol, a topic, a pair of assets, or a deck.
   package var takesNames: Bool { isOfMarket || self == .topic || self == .rate || self == .deck }
 
-  /// Whether composite markets have it on the stream.
+  /// Whether composite markets have this channel.
   package var isOfComposites: Bool { self == .quote || self == .ticker || self == .pulse }
 }
 
-/// What makes two subscriptions the same stream.
+/// The properties of a stream: subscriptions with equal keys share it.
 package struct StreamKey: Sendable, Hashable {
   package var channel: ChannelName
-  /// `kraken:BTC-USD`, the name of a topic or a deck, or `ZEC-USD` of a rate; empty for `status` and `alerts`.
+  /// `kraken:BTC-USD`, the name of a topic or a deck, or for a rate `ZEC-USD`; empty for `status` and `alerts`.
   package let symbol: String
-  /// Whether the symbol is that of several venues' markets as one, which no single market publishes.
+  /// Whether the symbol is a composite's, which no single market publishes.
   package let isComposite: Bool
   /// Levels a side of a `book`: 10, 25, 100, or 0 for all.
   package var depth: UInt16
-  /// Points of a `sparkline`; the last documents of a `topic`.
+  /// Points of a `sparkline`; the number of last documents of a `topic`.
   package var points: UInt16
   /// Of a `sparkline`.
   package var range: ChartRange
@@ -51,9 +50,9 @@ package struct StreamKey: Sendable, Hashable {
   package var scope: [SymbolRules] = []
   /// For `alerts`: the owner of the rules.
   package var owner: String?
-  /// Of `portfolio`: what is valued.
+  /// For `portfolio`: what is valued.
   package var portfolio: PortfolioSubject?
-  /// Of `deck`: the time zone whose days are shown, `Europe/Berlin`.
+  /// For `deck`: the time zone of the days, `Europe/Berlin`.
   package var zone: String?
 
   package init(
@@ -70,13 +69,13 @@ package struct StreamKey: Sendable, Hashable {
     self.intervalMilliseconds = intervalMilliseconds
   }
 
-  /// Whether one market publishes it, which the directory knows by the symbol.
+  /// Whether a single market publishes it, which the directory finds by the symbol.
   package var isOfMarket: Bool { channel.isOfMarket && !isComposite }
 }
 
 /// The symbols of several venues' markets as one: `composite:BTC-USD`.
 package enum CompositeSymbol {
-  /// What stands in the place of a venue.
+  /// The prefix in place of a venue.
   package static let venue = "composite"
   static let prefix = venue + ":"
 
@@ -88,8 +87,8 @@ package enum CompositeSymbol {
   }
 }
 
-/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, on
-/// a grid of multiples of it, so that everything a client is owed of one class falls into one send.
+/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, at
+/// multiples of it, so that all data of a class for a client is sent at once.
 package enum RateClass {
   /// The intervals, in milliseconds.
   package static let intervals: [UInt16] = [0, 100, 250, 1000, 5000]
@@ -109,7 +108,7 @@ package enum RateClass {
   package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
     switch channel {
     case .status, .alerts, .topic, .deck: return 0
-    // A table of conversions is made four times a second at most.
+    // A table of conversions is made at most four times a second.
     case .rate: return max(250, nearest(notFasterThan: milliseconds ?? 1000))
     case .portfolio: return 1000
     case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
@@ -121,19 +120,19 @@ package enum RateClass {
   }
 }
 
-/// What the parameters of a subscription may be.
+/// The limits of the parameters of a subscription.
 package enum StreamLimits {
   /// Levels a side; 0 is all.
   package static let depths: [UInt16] = [10, 25, 100, 0]
   package static let defaultDepth: UInt16 = 25
   package static let points: ClosedRange<Int> = 2...1440
   package static let defaultPoints: UInt16 = 96
-  /// The last documents of a topic that a snapshot shows.
+  /// The number of last documents of a topic in a snapshot.
   package static let documents: ClosedRange<Int> = 1...100
   /// Holdings and positions of all portfolios of a client.
   package static let portfolioLines = 500
   /// Of a deck.
   package static let defaultZone = "UTC"
-  /// Candles that a snapshot shows.
+  /// The number of candles in a snapshot.
   package static let candles = 100
 }

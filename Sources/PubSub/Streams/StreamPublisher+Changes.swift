@@ -1,9 +1,9 @@
 import Bytes
 import MarketData
 
-/// From what happened in a market to messages on its streams.
+/// Turns the changes of a market into messages on its streams.
 extension StreamPublisher {
-  /// Publishes what a batch changed: streams at full rate at once, the others at their next tick.
+  /// Publishes the changes of a batch: streams at full rate at once, the others at their next tick.
   package func publish(_ changes: borrowing MarketChanges, market: Int, now: Timestamp, into out: inout [Delivery]) {
     let owner = markets[market]
     for index in changes.items.indices {
@@ -80,7 +80,7 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Trades may be missing before the next ones: a snapshot says so, and has no earlier trades.
+  /// Trades before the next ones may be missing: a snapshot without earlier trades shows that.
   private func begin(
     _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
   ) {
@@ -109,8 +109,8 @@ extension StreamPublisher {
     }
   }
 
-  /// A book is flushed when the whole batch is known; out of sync it may not be shown, and back in sync it is shown at
-  /// once.
+  /// A book is published at the end of the batch, because it may go out of sync in it. A book that is back in sync is
+  /// published at once.
   func bookChanged(_ stream: PublishedStream, now: Timestamp) {
     guard stream.isImmediate || !stream.isShown else { return wait(stream, now: now) }
     if stream.isDirty { return }
@@ -118,7 +118,7 @@ extension StreamPublisher {
     touched.append(stream)
   }
 
-  /// Every price is now written another way: what has been shown is shown again.
+  /// The texts of all prices have changed, so published data is published again.
   func rescaled(_ instrument: PublishedInstrument, now: Timestamp) {
     for stream in instrument.books + instrument.sparklines + instrument.candles where stream.isShown {
       stream.isShown = false
@@ -156,7 +156,7 @@ extension StreamPublisher {
     }
   }
 
-  /// When `advance` next has something to do.
+  /// The time at which `advance` next has work.
   package var nextDeadline: Timestamp { ticks.min() ?? .distantFuture }
 
   /// Replaces the feed states that the `status` stream shows; publishes if something other than an age changed. Loop 0
@@ -168,8 +168,8 @@ extension StreamPublisher {
     for stream in statusStreams { flush(stream, now: now, into: &out) }
   }
 
-  /// What a snapshot of an incremental stream cannot show twice must be out before it: then a client that joins late
-  /// has at every `seq` exactly what one has that joined first.
+  /// Pending changes of an incremental stream must be published before a snapshot. Then all clients have the same data
+  /// at each `seq`, whenever they joined.
   func flushBeforeSnapshot(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     switch stream.key.channel {
     case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }

@@ -2,9 +2,9 @@ import Bytes
 import MarketData
 import WebSocket
 
-/// The messages of streams as frames, each encoded once.
+/// Encodes the messages of streams as frames, each once.
 extension StreamPublisher {
-  /// Sends all subscribers a snapshot in place of an update.
+  /// Sends all subscribers a snapshot instead of an update.
   func republish(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
     stream.seq += 1
     stream.cachedSnapshot = nil
@@ -33,12 +33,12 @@ extension StreamPublisher {
     if stream.loops != 0 { out.append(.frame(made, loops: stream.loops)) }
   }
 
-  /// The snapshot at the stream's present `seq`; nil while there is nothing to show. There may be nothing to show any
-  /// more (a quote whose book is out of sync). Then the stream's next message is a snapshot, because a client that
-  /// requested this one has nothing that an update could follow.
+  /// The snapshot at the stream's present `seq`; nil while there is no data. There may be no data any more (a quote
+  /// whose book is out of sync). Then the stream's next message is a snapshot, because a client that requested this one
+  /// has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
-    // Ages are those of the moment, whatever the `seq`.
+    // Ages are computed at each call, so a cached snapshot would be wrong even at the same `seq`.
     let hasAges = stream.key.channel == .status || stream.document?.oldest != nil
     let isFresh = !hasAges || stream.cachedTime == now
     if let cached = stream.cachedSnapshot, stream.cachedReason == reason, isFresh { return cached }
@@ -63,7 +63,7 @@ extension StreamPublisher {
     return made
   }
 
-  /// In place of a snapshot of a book that is out of sync, or of a quote read from it, for a client that may not know
+  /// Replaces the snapshot of a book that is out of sync, or of a quote derived from it, for a client that may not know
   /// that yet; nil for other streams.
   func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     let channel = stream.key.channel
@@ -128,7 +128,7 @@ extension StreamPublisher {
       out.append(UInt8(ascii: "}"))
     case .candles:
       let interval = stream.key.candle
-      // What is in a snapshot need not be in the next update.
+      // The next update need not repeat the content of a snapshot.
       stream.closedCandles.removeAll(keepingCapacity: true)
       let candles = state.candles(
         interval, from: .distantPast, to: .distantFuture, limit: StreamLimits.candles, now: now)
@@ -154,10 +154,10 @@ extension StreamPublisher {
 
   // MARK: What is remembered, for clients that come back
 
-  /// Bytes of all rings of a publisher; past it a stream that publishes forgets half of its own.
+  /// The most bytes of all rings of a publisher; beyond it, a publishing stream drops half of its own.
   static let ringBytesLimit = 64 << 20
 
-  /// Keeps a message in its stream's ring, if the channel has one.
+  /// Stores a message in the ring of its stream, if the channel has one.
   func remember(_ frame: StreamFrame, of stream: PublishedStream, now: Timestamp) {
     guard remembers, let limits = stream.ringLimits else { return }
     ringBytes -= stream.ring.bytes
@@ -166,7 +166,7 @@ extension StreamPublisher {
     ringBytes += stream.ring.bytes
   }
 
-  /// Its messages do not link to what comes.
+  /// The messages in the ring do not link to later ones.
   func forget(_ stream: PublishedStream) {
     ringBytes -= stream.ring.bytes
     stream.ring.removeAll()

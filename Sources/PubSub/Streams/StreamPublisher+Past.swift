@@ -1,9 +1,9 @@
 import MarketData
 
-/// What a publisher takes over from an earlier run, and leaves to the next.
+/// Takes over streams from an earlier run, and leaves them to the next.
 ///
 /// Streams of trades continue where the earlier run ended, under their numbers and its epoch. Every other stream begins
-/// above all numbers that the epoch has seen: its clients get a snapshot, whatever position they come with.
+/// above all numbers that the epoch has seen: its clients get a snapshot, regardless of their positions.
 extension StreamPublisher {
   /// Shows trades from before this run to new subscribers, unless there are newer ones.
   /// - Parameter trades: of one instrument, oldest first.
@@ -14,13 +14,13 @@ extension StreamPublisher {
     for trade in trades { instrument.recentTrades.append(trade) }
   }
 
-  /// How many trades of an instrument there have been, and the last of them, at most 50, oldest first.
+  /// The number of all trades of an instrument, and the last of them, at most 50, oldest first.
   package func lastTrades(of id: InstrumentID, market: Int) -> (count: UInt64, trades: ArraySlice<Trade>) {
     guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return (0, []) }
     return (instrument.recentTrades.appended, instrument.recentTrades.last(TradesChannel.recent))
   }
 
-  /// The number of the same; O(1).
+  /// The number of all trades of an instrument; O(1).
   package func tradeCount(of id: InstrumentID, market: Int) -> UInt64 {
     guard market >= 0, market < markets.count, let instrument = markets[market].instrument(id) else { return 0 }
     return instrument.recentTrades.appended
@@ -34,13 +34,13 @@ extension StreamPublisher {
 
   // MARK: Streams
 
-  /// Bytes of messages that are kept of all streams; of the rest the positions alone.
+  /// The most bytes of messages that are kept for all streams; beyond it, only positions are kept.
   static let keptBytesLimit = 16 << 20
-  /// What may still be published on other streams after `keep`, until the loop ends.
+  /// The number of messages that other streams may still publish after `keep`, until the loop ends.
   static let numberingMargin: UInt64 = 1 << 20
 
-  /// The streams of trades that run, with what has been published on them; what was gathered is published first. When
-  /// the feeds have ended: nothing more may be published on these streams in this run. O(messages).
+  /// The running streams of trades, with their published messages; publishes gathered trades first. Call it after the
+  /// feeds have ended: nothing more may be published on these streams in this run. O(messages).
   package func keep(now: Timestamp, into out: inout [Delivery]) -> [KeptStream] {
     var kept: [KeptStream] = []
     var room = Self.keptBytesLimit
@@ -63,13 +63,13 @@ extension StreamPublisher {
     return kept
   }
 
-  /// The highest `seq` of this run so far, and a margin for what follows until its end. O(streams).
+  /// The highest `seq` of this run so far, plus a margin for messages until its end. O(streams).
   package var highestSeq: UInt64 {
     streams.reduce(retiredSeq) { max($0, $1?.seq ?? 0) } + Self.numberingMargin
   }
 
-  /// Takes up a stream of an earlier run, before anybody joins it. It runs until `time`, whether or not somebody
-  /// subscribes, so that its memory has no hole.
+  /// Continues a stream of an earlier run, before any client joins it. It runs until `time`, with or without
+  /// subscribers, so that its ring has no gap.
   /// - Returns: false if there is another with its number or its key.
   @discardableResult
   package func restore(_ kept: KeptStream, until time: Timestamp, now: Timestamp) -> Bool {
@@ -90,17 +90,17 @@ extension StreamPublisher {
       let frame = StreamFrame(
         stream: stream.id, kind: .update, prev: message.prev, seq: message.seq, events: message.events,
         bytes: message.bytes)
-      // A clock that was set back would keep them for ever.
+      // If the clock was set back, they would otherwise be kept for ever.
       remember(frame, of: stream, now: min(message.time, now))
     }
     return true
   }
 
-  /// Whether a stream of an earlier run may still be taken up: its instrument has not come yet.
+  /// Whether a stream of an earlier run may still continue, because its instrument has not been listed yet.
   package func isAwaited(_ number: UInt32) -> Bool { reserved.contains(number) }
 
-  /// Ends the streams that were held for clients of an earlier run and have no subscribers. Once a second. O(held) at
-  /// most.
+  /// Ends the streams that were held for clients of an earlier run and have no subscribers. Call it once a second. At
+  /// most O(held).
   package func releaseHeld(now: Timestamp) {
     guard let first = held.first, first.until <= steady(now) else { return }
     held.removeAll { stream, until in

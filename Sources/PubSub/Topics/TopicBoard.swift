@@ -3,13 +3,13 @@ import MarketData
 
 /// Why a document was not published.
 package enum TopicError: Error, Sendable, Equatable {
-  /// Not 1 to 64 letters `a-z 0-9 . _ -`.
+  /// The name is not 1 to 64 characters `a-z 0-9 . _ -`.
   case name
-  /// Larger than `TopicBoard.Limits.documentBytes`.
+  /// It is larger than `TopicBoard.Limits.documentBytes`.
   case tooLarge(limit: Int)
-  /// Not one JSON value in UTF-8.
+  /// It is not one JSON value in UTF-8.
   case malformed(offset: Int)
-  /// There are as many topics as there may be.
+  /// The number of topics has reached its limit.
   case tooMany(limit: Int)
 }
 
@@ -19,7 +19,7 @@ package enum TopicError: Error, Sendable, Equatable {
 /// requests the documents after its last number. Numbers belong to an epoch, which readers compare.
 package struct TopicBoard: Sendable {
   package struct Limits: Sendable {
-    /// Topics at a time; one that is published to stays.
+    /// The most topics. A topic exists from its first document on.
     package var topics = 256
     /// Bytes of a document.
     package var documentBytes = 64 << 10
@@ -36,7 +36,7 @@ package struct TopicBoard: Sendable {
     package var number: UInt64
     package var time: Timestamp
     package var text: SharedBytes
-    /// The instrument that it is of: its top-level `symbol`, if that is a text.
+    /// The instrument of the document: its top-level `symbol`, if that is a string.
     package let symbol: String?
 
     /// O(bytes).
@@ -71,19 +71,19 @@ package struct TopicBoard: Sendable {
     }
   }
 
-  /// What a reader gets.
+  /// The documents for a reader.
   package struct Page: Sendable {
-    /// Of the newest document.
+    /// The number of the newest document.
     package var number: UInt64
     /// In order of their numbers.
     package var documents: [Document]
-    /// Documents after the one that was asked for that are not kept any more.
+    /// The number of requested documents that are no longer kept.
     package var lost: UInt64
   }
 
   private struct Topic {
     var newest: UInt64 = 0
-    /// The highest number that a document was given, kept or not.
+    /// The highest number of any document, kept or not.
     var given: UInt64 = 0
     var bytes = 0
     /// In order of their numbers.
@@ -96,7 +96,7 @@ package struct TopicBoard: Sendable {
   package init(limits: Limits = Limits()) { self.limits = limits }
 
   /// The topics to which something was published, by name, each with its newest document.
-  /// - Parameter symbol: only those whose newest document is of it.
+  /// - Parameter symbol: only topics whose newest document has this symbol.
   package func list(symbol: String? = nil) -> [(name: String, newest: Document)] {
     topics.sorted { $0.key < $1.key }.compactMap { name, topic in
       guard let newest = topic.documents.last, symbol == nil || newest.symbol == symbol else { return nil }
@@ -107,15 +107,15 @@ package struct TopicBoard: Sendable {
   /// The names of all topics, in order.
   package var names: [String] { topics.keys.sorted() }
 
-  /// Keeps a document as the newest of its topic, and answers its number. O(bytes).
+  /// Stores a document as the newest of its topic, and returns its number. O(bytes).
   package mutating func publish(_ text: [UInt8], to name: String, now: Timestamp) throws(TopicError) -> UInt64 {
     let document = try prepare(text, for: name, now: now)
     keep(document, of: name)
     return document.number
   }
 
-  /// Gives a document its number, which no other gets, and keeps nothing yet: it may have to be written first. The
-  /// topic is there from then on. O(bytes).
+  /// Gives a document its number, which no other gets, without storing it, because it may have to be written first. The
+  /// topic exists from then on. O(bytes).
   package mutating func prepare(_ text: [UInt8], for name: String, now: Timestamp) throws(TopicError) -> Document {
     guard Self.isName(name) else { throw .name }
     guard text.count <= limits.documentBytes else { throw .tooLarge(limit: limits.documentBytes) }
@@ -126,12 +126,12 @@ package struct TopicBoard: Sendable {
     return Document(number: number, time: now, text: SharedBytes(text))
   }
 
-  /// Keeps a prepared document, or one of an earlier run, as the newest of its topic. Documents are kept in the order
-  /// of their numbers, of which some may be left out.
+  /// Stores a prepared document, or one of an earlier run, as the newest of its topic. Documents are stored in the
+  /// order of their numbers, which may have gaps.
   package mutating func keep(_ document: Document, of name: String) {
     var topic = topics[name] ?? Topic()
     precondition(document.number > topic.newest, "documents are kept in the order of their numbers")
-    // A copy of the documents' list is of at most `kept` references.
+    // A copy of the list has at most `kept` references.
     topic.newest = document.number
     topic.given = max(topic.given, document.number)
     topic.bytes += document.text.count
@@ -142,9 +142,8 @@ package struct TopicBoard: Sendable {
     topics[name] = topic
   }
 
-  /// The newest `limit` documents; with `after`, the first `limit` of those that follow it. Nil if nothing was
-  /// published. A number that has not been reached is taken for one of an earlier run: the answer begins with the
-  /// oldest document.
+  /// The newest `limit` documents; with `after`, the first `limit` of those after it. Nil if nothing was published. A
+  /// number that has not been reached must be of an earlier run, so the answer begins with the oldest document.
   package func read(_ name: String, after: UInt64? = nil, limit: Int) -> Page? {
     guard let topic = topics[name], let oldest = topic.documents.first?.number else { return nil }
     guard let after else {

@@ -4,7 +4,7 @@ package struct TopicRules: Sendable, Hashable {
   private var beginnings: Set<String> = []
 
   /// - Parameter patterns: none allows nothing.
-  /// - Returns: nil where one of them is no pattern.
+  /// - Returns: nil if one of them is not a pattern.
   package init?(_ patterns: some Sequence<String>) {
     for pattern in patterns {
       if pattern.hasSuffix("*") {

@@ -2,11 +2,11 @@ import Bytes
 import MarketData
 
 extension TopicSchema {
-  /// Every keyword that is understood, in the order of the guide.
+  /// The supported keywords, in the order of the guide.
   static let keywords =
     ["type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"]
     + ["minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
-  /// Those that say something to people alone.
+  /// Keywords that are only for people.
   static let annotations = ["$schema", "$id", "$comment", "title", "description", "default", "examples"]
   private static let dialect = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,17 +16,17 @@ extension TopicSchema {
       throw TopicSchemaError("", "has \(text.count) bytes; at most \(Limits.bytes) are read")
     }
     guard String(validating: text, as: UTF8.self) != nil else { throw TopicSchemaError("", "is not UTF-8 text") }
-    // A schema of a schema takes two levels: its properties, and the one of them.
+    // A schema in a schema takes two levels of JSON: `properties`, and the property.
     let value = try TopicValue(text, depth: 2 * Limits.depth + 2)
     if case .object = value {} else { throw TopicSchemaError("", "must be an object with keywords") }
     _ = try add(value, "", depth: 0)
   }
 
-  /// Adds a schema and those within; its number.
+  /// Adds a schema and the schemas in it; returns its number.
   private mutating func add(
     _ value: TopicValue, _ path: String, depth: Int
   ) throws(TopicSchemaError) -> Int {
-    guard nodes.count < Limits.nodes else { throw TopicSchemaError(path, "is one schema too many") }
+    guard nodes.count < Limits.nodes else { throw TopicSchemaError(path, "exceeds the limit of schemas") }
     guard depth < Limits.depth else { throw TopicSchemaError(path, "is nested too deep") }
     let number = nodes.count
     nodes.append(Node())
@@ -41,7 +41,7 @@ extension TopicSchema {
       try read(name, value, of: number, place, depth)
     }
     if case .string(let dialect)? = members["$schema"], dialect != Self.dialect, dialect != Self.dialect + "#" {
-      throw TopicSchemaError("$schema", "is another than \(Self.dialect)")
+      throw TopicSchemaError("$schema", "is not \(Self.dialect)")
     }
     return number
   }
@@ -88,14 +88,14 @@ extension TopicSchema {
     default:
       let near = NearNames.question(String(keyword.prefix(40)), among: Self.keywords)
       throw TopicSchemaError(
-        place, "is no keyword that is checked here\(near); there are \(Self.keywords.joined(separator: ", "))")
+        place, "is not a supported keyword\(near); the keywords are \(Self.keywords.joined(separator: ", "))")
     }
   }
 
-  /// `enum` and `const` both hold.
+  /// `enum` and `const` must both hold.
   private mutating func narrow(_ number: Int, to values: [TopicValue], _ place: String) throws(TopicSchemaError) {
     let left = nodes[number].values.map { known in values.filter { known.contains($0) } } ?? values
-    guard !left.isEmpty else { throw TopicSchemaError(place, "leaves no value beside `const` or `enum`") }
+    guard !left.isEmpty else { throw TopicSchemaError(place, "excludes all values of `const` or `enum`") }
     nodes[number].values = left
   }
 
@@ -126,7 +126,7 @@ extension TopicSchema {
       throw TopicSchemaError(place, "must be a whole number, 0 or more")
     }
     let (low, high) = isLow ? (count, known?.upperBound ?? .max) : (known?.lowerBound ?? 0, count)
-    guard low <= high else { throw TopicSchemaError(place, "leaves nothing between the least and the most") }
+    guard low <= high else { throw TopicSchemaError(place, "leaves no value between the minimum and the maximum") }
     return low...high
   }
 }

@@ -1,8 +1,8 @@
 import Bytes
 
-/// What is wrong with a schema, or with a document under one.
+/// A mistake in a schema, or in a document that is checked with one.
 package struct TopicSchemaError: Error, Sendable, Equatable {
-  /// Where: `posts[3].text`; empty for the whole.
+  /// The place: `posts[3].text`; empty for the whole.
   package var path: String
   package var message: String
 
@@ -16,14 +16,14 @@ package struct TopicSchemaError: Error, Sendable, Equatable {
 ///
 /// Keywords: `type` `enum` `const` `properties` `required` `additionalProperties` `items` `minItems` `maxItems`
 /// `minLength` `maxLength` `minimum` `maximum` `exclusiveMinimum` `exclusiveMaximum`; without effect `$schema` `$id`
-/// `$comment` `title` `description` `default` `examples`. A schema with any other is refused when it is read, so that
-/// none is taken for a check that is not made. Every value of a document meets one schema at most, and no keyword
-/// compares with more than scalars: a check costs O(bytes of the document).
+/// `$comment` `title` `description` `default` `examples`. A schema with any other keyword is refused, so that nobody
+/// relies on a check that does not happen. Every value of a document is checked against at most one schema, and
+/// keywords compare only with scalars: a check costs O(bytes of the document).
 package struct TopicSchema: Sendable, Equatable {
   package struct Limits: Sendable {
     /// Bytes of a schema.
     package static let bytes = 64 << 10
-    /// Schemas within a schema, and how deep they may stand.
+    /// The most schemas in a schema, and their deepest nesting.
     package static let nodes = 1_000
     package static let depth = 16
     /// Values of an `enum`.
@@ -42,9 +42,9 @@ package struct TopicSchema: Sendable, Equatable {
     /// `enum`, or the one of `const`. Nil: any.
     var values: [TopicValue]?
     var properties: [String: Int] = [:]
-    /// In the order of the schema.
+    /// The properties in the order of the schema.
     var required: [String] = []
-    /// Properties that are not named: nil: anything; else by the schema of that number, −1: none.
+    /// The schema of other properties, by number; nil: any value; −1: no other properties are allowed.
     var others: Int?
     var items: Int?
     var itemCount: ClosedRange<Int>?
@@ -57,7 +57,7 @@ package struct TopicSchema: Sendable, Equatable {
     var isNever = false
   }
 
-  /// The first is that of the document.
+  /// The first schema is that of the document.
   var nodes: [Node] = []
 
   /// Checks a document, which is JSON in UTF-8.
@@ -66,7 +66,7 @@ package struct TopicSchema: Sendable, Equatable {
   }
 
   private func check(_ value: TopicValue, _ node: Node, _ path: String) throws(TopicSchemaError) {
-    if node.isNever { throw TopicSchemaError(path, "may not be there") }
+    if node.isNever { throw TopicSchemaError(path, "is not allowed") }
     if let kinds = node.kinds, !value.kinds.contains(where: { kinds.contains($0) }) {
       throw TopicSchemaError(path, "must be \(kinds.map(\.rawValue).sorted().joined(separator: " or "))")
     }
@@ -100,13 +100,13 @@ package struct TopicSchema: Sendable, Equatable {
   private func check(_ members: [String: TopicValue], _ node: Node, _ path: String) throws(TopicSchemaError) {
     func place(_ name: String) -> String { path.isEmpty ? String(name.prefix(80)) : "\(path).\(name.prefix(80))" }
     for name in node.required where members[name] == nil { throw TopicSchemaError(place(name), "is missing") }
-    // In their order, so that the same document is always refused in the same words.
+    // In order, so that the same document always gets the same error.
     for name in members.keys.sorted() {
       guard let value = members[name] else { continue }
       if let schema = node.properties[name] {
         try check(value, nodes[schema], place(name))
       } else if let others = node.others {
-        guard others >= 0 else { throw TopicSchemaError(place(name), "is no property of the topic's schema") }
+        guard others >= 0 else { throw TopicSchemaError(place(name), "is not a property of the topic's schema") }
         try check(value, nodes[others], place(name))
       }
     }
@@ -126,7 +126,7 @@ indirect enum TopicValue: Sendable, Equatable {
   case array([TopicValue])
   case object([String: TopicValue])
 
-  /// The kinds that it is of: 1.0 is an integer, too.
+  /// The kinds of the value: 1.0 is an integer, too.
   var kinds: [TopicSchema.Kind] {
     switch self {
     case .null: [.null]
@@ -157,7 +157,7 @@ indirect enum TopicValue: Sendable, Equatable {
     }
   }
 
-  /// Reads a whole text, in which no object has a name twice: what is checked is what every reader sees.
+  /// Reads a whole text in which no object has a name twice, so that the checked value is what every reader sees.
   init(_ text: [UInt8], depth: Int) throws(TopicSchemaError) {
     var json = JSONScanner(text.span.bytes)
     var twice: String?

@@ -2,10 +2,10 @@ import Bytes
 
 /// A change of one alert, for ``GatewayClient/perform(_:)``.
 public struct AlertRequest: Sendable, Hashable {
-  /// What the gateway takes at once is 64 KiB, and a rule is a small part of that.
+  /// The longest rule in bytes. The gateway accepts requests of 64 KiB.
   private static let limit = 60_000
 
-  /// The fields behind `op` and `id`, each with a comma before it; nil: the rule is no JSON, or too long.
+  /// The fields after `op` and `id`, each with a comma before it; nil: the rule is not JSON, or too long.
   let fields: String?
 
   private init(_ action: StaticString, _ id: String? = nil, revision: Int64? = nil, key: String? = nil, body: String?) {
@@ -35,7 +35,7 @@ public struct AlertRequest: Sendable, Hashable {
     out.append(json: text)
   }
 
-  /// `{"name":…,"rule":{…}}`; nil if the rule is no JSON.
+  /// `{"name":…,"rule":{…}}`; nil if the rule is not JSON.
   private static func body(name: String?, rule: String?) -> String? {
     var out = ByteBuffer()
     out.append("{")
@@ -114,14 +114,14 @@ public enum RequestFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .refused(let refusal): refusal.description
-    case .notConnected: "there is no connection to the gateway; ask again when there is"
-    case .invalid: "the rule is no JSON, or too long; write it as the gateway's guide says"
+    case .notConnected: "there was no answer from the gateway; send it again after the next connection"
+    case .invalid: "the rule is not JSON, or too long; write it as in the gateway's guide Alerts"
     case .cancelled: "it was cancelled"
     }
   }
 }
 
-/// The answer to a request: the alert as it is now, or nothing where it is gone.
+/// The answer to a request: the alert as it is now, or nil if it was deleted.
 struct AlertAnswer: Sendable, Hashable {
   var alert: Alert?
 }

@@ -34,7 +34,7 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   /// Whether its updates are changes, which mean nothing without the snapshot before them.
   var isIncremental: Bool { self == .book || self == .sparkline || self == .candles || self == .alerts }
 
-  /// Whether it is of the whole gateway, or of its client.
+  /// Whether it concerns the whole gateway or its client, so that it takes no symbols.
   var isNameless: Bool { self == .status || self == .alerts || self == .portfolio }
 }
 
@@ -42,14 +42,14 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
 /// stream.
 struct StreamItem: Hashable, Sendable {
   var channel: Channel
-  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, `ZEC-USD` of a rate, the name of a topic or deck; empty for a channel
-  /// without.
+  /// `kraken:BTC-USD`, `kraken:*`, `*:BTC-USD`, for a rate `ZEC-USD`, or the name of a topic or deck; empty for a
+  /// channel without symbols.
   var symbol: String
   var depth: BookDepth?
   var range: SparklineRange?
   var points: Int?
   var interval: CandleInterval?
-  /// Documents of the first value.
+  /// The number of documents of the first value.
   var last: Int?
   var portfolio: PortfolioRequest?
   /// The time zone of a deck's day.

@@ -6,6 +6,6 @@ package enum ClientAction: Equatable {
   case close(code: UInt16, reason: String)
   /// Get a fresh token, and answer with `renewed`.
   case refreshToken
-  /// This consumer has something to take, or has come to its end.
+  /// This consumer has something to take, or has ended.
   case wake(Int)
 }

@@ -1,8 +1,8 @@
-/// Consumers: subscriptions that begin and end while the connection lives.
+/// Consumers: subscriptions, and iterations of the connection's events. They begin and end while the connection lives.
 extension ClientCore {
-  // MARK: Coming and going
+  // MARK: Begin and end
 
-  /// Adds a subscription; its number among the consumers.
+  /// Adds a subscription; returns its number among the consumers.
   package mutating func subscribe(
     _ request: StreamRequest<Payload>, now: UInt64, into actions: inout [ClientAction]
   ) -> Int {
@@ -48,7 +48,7 @@ extension ClientCore {
     actions.append(.wake(id))
   }
 
-  /// Adds a consumer of what happens to the connection.
+  /// Adds a consumer of the connection's events.
   package mutating func listen() -> Int {
     let id = takeSerial()
     listeners[id] = Inbox(limit: options.bufferLimit)
@@ -57,7 +57,7 @@ extension ClientCore {
 
   // MARK: Reading
 
-  /// The next event of a subscription; nil: nothing has come.
+  /// The next event of a subscription; nil: none waits.
   package mutating func next(_ id: Int) -> StreamEvent<Payload>? {
     while let entry = subscribers[id]?.inbox.next() {
       switch entry {
@@ -69,7 +69,7 @@ extension ClientCore {
     return nil
   }
 
-  /// The next event of the connection; nil: nothing has happened.
+  /// The next event of the connection; nil: none waits.
   package mutating func nextOfConnection(_ id: Int) -> ConnectionEvent? {
     while let entry = listeners[id]?.next() {
       switch entry {
@@ -81,41 +81,41 @@ extension ClientCore {
     return nil
   }
 
-  /// Whether a consumer will get nothing more than what waits for it.
+  /// Whether a consumer gets nothing more after the waiting events.
   func isOver(_ id: Int) -> Bool {
     phase == .stopped || subscribers[id] == nil && listeners[id] == nil && asked[id] == nil
   }
 
-  /// Whether it is worth to look for something to take.
+  /// Whether a consumer may have something to take, or has ended.
   func hasNews(_ id: Int) -> Bool {
     isOver(id) || subscribers[id]?.inbox.isEmpty == false || listeners[id]?.isEmpty == false
       || (asked[id] ?? nil) != nil
   }
 
-  // MARK: Wishes
+  // MARK: The app's requests
 
-  /// Heartbeats alone until `resume`, also after a reconnection.
+  /// Requests that only heartbeats are sent until `resume`, also after a reconnection.
   package mutating func pause(now: UInt64, into actions: inout [ClientAction]) {
     guard !isPaused else { return }
     isPaused = true
     if phase == .open { send("pause", now: now, into: &actions) }
   }
 
-  /// Data again, with a snapshot of every stream.
+  /// Requests data again, beginning with a snapshot of every stream.
   package mutating func resume(now: UInt64, into actions: inout [ClientAction]) {
     guard isPaused else { return }
     isPaused = false
     if phase == .open { send("resume", now: now, into: &actions) }
   }
 
-  /// Moves every stream to another rate, those to come and a reconnection included.
+  /// Changes the rate of every stream, of later streams, too, and after a reconnection.
   package mutating func configure(cadence: Int, now: UInt64, into actions: inout [ClientAction]) {
     self.cadence = cadence
     guard phase == .open else { return }
     actions.append(.send(Requests.configure(id: takeID(.other, now: now), interval: cadence)))
   }
 
-  // MARK: Telling
+  // MARK: Events
 
   /// Tells the subscribers of a stream that its state has changed.
   mutating func touch(_ key: StreamItem, into actions: inout [ClientAction]) {
@@ -126,13 +126,14 @@ extension ClientCore {
     }
   }
 
-  /// Puts an event of a stream before its subscribers.
+  /// Adds an event of a stream to its subscribers' inboxes.
   mutating func append(_ event: StreamEvent<Payload>, of key: StreamItem, into actions: inout [ClientAction]) {
     guard let stream = streams[key] else { return }
     for id in stream.subscribers.sorted() { put(event, before: id, into: &actions) }
   }
 
-  /// Puts an event before one subscriber; of trades or documents that are more than it may have, the latest.
+  /// Adds an event to one subscriber's inbox; if it has more trades or documents than the inbox may hold, the latest of
+  /// them.
   mutating func put(_ event: StreamEvent<Payload>, before id: Int, into actions: inout [ClientAction]) {
     guard let limit = subscribers[id]?.inbox.limit else { return }
     actions.append(.wake(id))
@@ -148,7 +149,7 @@ extension ClientCore {
     subscribers[id]?.inbox.drop(count - limit)
   }
 
-  /// Tells everybody who listens to the connection.
+  /// Adds an event to the inboxes of the connection's consumers.
   mutating func tell(_ event: ConnectionEvent, into actions: inout [ClientAction]) {
     for id in listeners.keys.sorted() {
       listeners[id]?.append(event)
@@ -168,7 +169,7 @@ extension ClientCore {
     for id in (Array(subscribers.keys) + Array(listeners.keys)).sorted() { actions.append(.wake(id)) }
   }
 
-  /// Shows a subscriber of a stream what there is, if it is a new one.
+  /// Gives a new subscriber the present value of a stream.
   mutating func attach(_ id: Int, to key: StreamItem, into actions: inout [ClientAction]) {
     guard streams[key]?.subscribers.insert(id).inserted == true, let event = streams[key]?.event else { return }
     if !key.channel.isState {
@@ -179,7 +180,7 @@ extension ClientCore {
     }
   }
 
-  /// Forgets a stream; its number, if it has one that is no other stream's.
+  /// Removes a stream. Returns its number, if it has one that no other stream has.
   mutating func remove(_ key: StreamItem) -> Int64? {
     gapped.remove(key)
     guard let number = streams.removeValue(forKey: key)?.number else { return nil }

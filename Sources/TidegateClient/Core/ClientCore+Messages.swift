@@ -54,7 +54,7 @@ extension ClientCore {
     session = welcome.session
     heartbeatInterval = welcome.heartbeatInterval.nanoseconds
     heartbeatAt = now
-    // A fresh token is answered with another one.
+    // The gateway answers a fresh token with another `welcome`.
     guard !isWelcome else { return }
     isWelcome = true
     tell(.connected(welcome), into: &actions)
@@ -68,12 +68,12 @@ extension ClientCore {
   }
 
   private mutating func receive(_ heartbeat: Heartbeat, now: UInt64, into actions: inout [ClientAction]) {
-    // The gateway's cadence begins with the connection, so that one may come before `hello` is answered; `.connected`
-    // is first.
+    // The gateway's heartbeats begin with the connection, so one may arrive before the answer to `hello`. Consumers get
+    // `.connected` first.
     guard isWelcome else { return }
     heartbeatAt = now
     compare(heartbeat.sent, now: now, into: &actions)
-    // The connection has proved itself: the next failure is a new one.
+    // The connection works: the back-off begins anew with the next failure.
     attempt = 0
     tellHeartbeat(heartbeat, into: &actions)
   }
@@ -95,14 +95,14 @@ extension ClientCore {
     }
   }
 
-  /// One more snapshot or update has come. What a gateway says that it has sent may be any number, also the largest.
+  /// Counts a received snapshot or update. A gateway may claim to have sent any number, also the largest.
   private mutating func countData() { if received < .max { received += 1 } }
 }
 
 /// Requests that have an answer of their own.
 extension ClientCore {
-  /// Sends a request, as soon as there is a connection, or never if that takes longer than a reply may; the number
-  /// under which `answer` has its answer.
+  /// Sends a request as soon as there is a connection; never, if that takes longer than a reply may. Returns the number
+  /// under which `answer` has the reply.
   mutating func ask(_ request: AlertRequest, now: UInt64, into actions: inout [ClientAction]) -> Int {
     let id = takeSerial()
     guard let fields = request.fields else {
@@ -119,14 +119,14 @@ extension ClientCore {
     return id
   }
 
-  /// Takes the answer of a request; nil: it has not come.
+  /// Takes the answer of a request; nil: it has not arrived.
   mutating func answer(_ id: Int) -> Result<AlertAnswer, RequestFailure>? {
     guard let answer = asked[id] ?? nil else { return nil }
     asked[id] = nil
     return answer
   }
 
-  /// No caller waits for the answer any more.
+  /// Forgets a request whose caller no longer waits.
   mutating func forget(_ id: Int) { asked[id] = nil }
 
   mutating func answered(
@@ -137,7 +137,7 @@ extension ClientCore {
     actions.append(.wake(id))
   }
 
-  /// Sends what waits for a connection.
+  /// Sends the requests that wait for a connection.
   mutating func sendAsked(now: UInt64, into actions: inout [ClientAction]) {
     let waiting = unsent
     unsent.removeAll()
@@ -146,14 +146,14 @@ extension ClientCore {
     }
   }
 
-  /// Gives up what has waited for a connection for as long as a reply may take.
+  /// Fails requests that have waited for a connection as long as a reply may take.
   mutating func expireAsked(now: UInt64, into actions: inout [ClientAction]) {
     let late = unsent.filter { $0.deadline <= now }
     unsent.removeAll { $0.deadline <= now }
     for (id, _, _) in late { answered(id, .failure(.notConnected), into: &actions) }
   }
 
-  /// The connection is gone: no answer will come to what was sent.
+  /// Fails the requests that were sent: the connection ended before their answers.
   mutating func failAsked(into actions: inout [ClientAction]) {
     let waiting = Set(unsent.map(\.id))
     for id in asked.keys.sorted() where asked[id] == .some(nil) && !waiting.contains(id) {
@@ -161,7 +161,7 @@ extension ClientCore {
     }
   }
 
-  /// There will be no connection.
+  /// Fails all requests: there will be no connection.
   mutating func endAsked(into actions: inout [ClientAction]) {
     unsent.removeAll()
     failAsked(into: &actions)

@@ -1,10 +1,10 @@
-/// Streams: what is asked for, what the gateway grants, where it goes.
+/// Streams: which are requested, which the gateway grants, and who gets their data.
 extension ClientCore {
   // MARK: Asking
 
   func isWanted(_ item: StreamItem) -> Bool { wants[item] != nil || streams[item] != nil }
 
-  /// Subscribes: in each request one set of parameters for each channel, so that its answer tells the item.
+  /// Subscribes. Each request has one set of parameters for each channel, so that its answer identifies the item.
   mutating func ask(_ items: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
     var groups: [[StreamItem]] = []
     var indexes: [StreamItem: Int] = [:]
@@ -43,14 +43,14 @@ extension ClientCore {
     }
   }
 
-  /// Begins streams again.
+  /// Subscribes to streams anew.
   mutating func subscribeAgain(_ keys: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
     guard !keys.isEmpty else { return }
     var left: [Int64] = []
     var again: [StreamItem] = []
     for key in keys {
       guard let number = streams[key]?.number else { continue }
-      // A number that is several streams is left by all of them.
+      // All streams that share a number leave it.
       for one in numbers.removeValue(forKey: number) ?? [] {
         streams[one]?.number = nil
         streams[one]?.gapDeadline = nil
@@ -63,7 +63,7 @@ extension ClientCore {
     ask(again, now: now, into: &actions)
   }
 
-  /// Takes a stream off a number; true if that was its last.
+  /// Removes a stream from a number; true if it was the number's last one.
   mutating func unlink(_ key: StreamItem, from number: Int64) -> Bool {
     numbers[number]?.removeAll { $0 == key }
     guard numbers[number]?.isEmpty == true else { return false }
@@ -108,7 +108,8 @@ extension ClientCore {
     if tookOver, key.channel.isState { touch(key, into: &actions) }
   }
 
-  /// Gives a stream the number that the gateway named. True if another stream has it, whose value it then has as well.
+  /// Gives a stream the number that the gateway named. True if another stream has this number; the stream then takes
+  /// over its value.
   @discardableResult
   private mutating func link(_ accepted: ServerMessage.Accepted, _ key: StreamItem) -> Bool {
     if let old = streams[key]?.number {
@@ -133,7 +134,7 @@ extension ClientCore {
   private mutating func refuse(
     _ failed: [ServerMessage.Failure], of items: AskedItems, now: UInt64, into actions: inout [ClientAction]
   ) {
-    // Each once, however often it is refused.
+    // Each item once, however often it is refused.
     var again: [StreamItem] = []
     var repeated: Set<StreamItem> = []
     var refused: Set<StreamItem> = []
@@ -159,7 +160,7 @@ extension ClientCore {
     for id in ids.sorted() { put(.refused(refusal), before: id, into: &actions) }
   }
 
-  /// Subscribes to `items` again after what the gateway said, 100 ms to a minute.
+  /// Subscribes to `items` again after the time that the gateway named, limited to 100 ms…1 min.
   mutating func retryLater(_ items: [StreamItem], afterMilliseconds: Int64, now: UInt64) {
     guard !items.isEmpty else { return }
     let wait = UInt64(max(100, min(afterMilliseconds, 60_000)))
@@ -171,7 +172,7 @@ extension ClientCore {
   mutating func take(_ message: ServerMessage.StreamMessage, now: UInt64, into actions: inout [ClientAction]) {
     for key in numbers[message.stream] ?? [] where key.channel == message.channel {
       let deadline = now + options.snapshotTimeout.nanoseconds
-      // In place: a book that is copied for each change costs its length.
+      // In place: a copy of the book for each change would cost O(its length).
       let change = streams[key]?.take(message, deadline: deadline) ?? .nothing
       if streams[key]?.gapDeadline != nil { gapped.insert(key) } else { gapped.remove(key) }
       switch change {
@@ -185,7 +186,7 @@ extension ClientCore {
     }
   }
 
-  /// Messages that the gateway did not send, as the client was too slow.
+  /// Handles messages that the gateway did not send because the client was too slow.
   mutating func lost(
     _ number: Int64, from: UInt64, to: UInt64, events: Int64?, into actions: inout [ClientAction]
   ) {
@@ -197,9 +198,9 @@ extension ClientCore {
     }
   }
 
-  /// The subscription of each `from` is another stream from here on; its snapshot follows.
+  /// Gives the subscription of each `from` its new number; a snapshot follows.
   mutating func moved(_ moves: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
-    // All are taken away before any is put back: a number may be both the old one of one and the new one of another.
+    // All numbers are removed before any is assigned: the old number of one stream may be the new number of another.
     let taken = moves.compactMap { move -> (move: ServerMessage.Accepted, keys: [StreamItem])? in
       guard let from = move.from, from != move.stream, let keys = numbers.removeValue(forKey: from) else { return nil }
       for key in keys { streams[key]?.number = nil }
@@ -210,7 +211,7 @@ extension ClientCore {
     }
   }
 
-  /// Data that the gateway sent and that did not come, of any stream: nothing that is shown can be trusted.
+  /// Handles data that the gateway sent and that did not arrive: any stream may lack it, so no value can be trusted.
   mutating func compare(_ sent: Int, now: UInt64, into actions: inout [ClientAction]) {
     guard sent != received else { return }
     received = sent
@@ -219,10 +220,10 @@ extension ClientCore {
     subscribeAgain(keys, now: now, into: &actions)
   }
 
-  // MARK: Coming back to a session
+  // MARK: Resuming a session
 
-  /// The streams to resume, events first: nothing else can bring those back. Of the channels whose messages are whole
-  /// the snapshot of an ordinary subscription is all there is to have.
+  /// The streams to resume, events first, because only a resumption brings missed events. A channel whose messages are
+  /// whole needs no resumption: the snapshot of an ordinary subscription is enough.
   func streamsToResume() -> [(number: Int64, stream: ClientStream)] {
     guard session != nil else { return [] }
     let left = streams.values.compactMap { stream in stream.numberToResume.map { (number: $0, stream: stream) } }
@@ -264,7 +265,7 @@ extension ClientCore {
   }
 }
 
-/// The items of one request, by what an answer names them.
+/// The items of one request, by the names that its answer uses.
 struct AskedItems {
   private var names: [String: StreamItem] = [:]
 
@@ -272,7 +273,7 @@ struct AskedItems {
     for item in items { names["\(item.channel.rawValue) \(item.symbol)"] = item }
   }
 
-  /// The items that stand for a symbol: itself, or a pattern.
+  /// The items that include a symbol: the symbol itself, or a pattern.
   func matching(_ channel: String, _ symbol: String) -> [StreamItem] {
     var found: [StreamItem] = []
     func add(_ symbol: some StringProtocol) { if let item = names["\(channel) \(symbol)"] { found.append(item) } }

@@ -1,7 +1,7 @@
 import Bytes
 
-/// The client's side of `tidegate.v1` over one connection at a time: what to send, what arrived and for whom, when to
-/// come back.
+/// The client's side of `tidegate.v1` over one connection at a time. It decides what to send, who gets what arrives,
+/// and when to reconnect.
 ///
 /// Sans-IO: messages and `now` (nanoseconds of any clock that does not go back) in, actions out. The owner calls
 /// `advance` no later than `nextDeadline`, and takes what came for a consumer with `next` when it is woken.
@@ -12,7 +12,7 @@ package struct ClientCore: Sendable {
 
   enum Pending {
     case hello
-    /// Of each channel one set of parameters, so that an answer's channel and symbol tell the item.
+    /// For each channel one set of parameters, so that an answer's channel and symbol identify the item.
     case subscribe([StreamItem])
     /// A request whose caller waits for the answer.
     case ask(Int)
@@ -27,7 +27,7 @@ package struct ClientCore: Sendable {
     var serial: Int
     var phase = Phase.asked
     var subscribers: Set<Int> = []
-    /// What it stands for.
+    /// The streams of a pattern.
     var streams: Set<StreamItem> = []
   }
 
@@ -39,43 +39,44 @@ package struct ClientCore: Sendable {
   /// The one state among the events of the connection.
   enum Report { case heartbeat }
 
-  /// Items per request, so that it stays well under the gateway's limit of 64 KiB.
+  /// Items in a request, which keep it well under the gateway's limit of 64 KiB.
   static let itemsPerRequest = 400
-  /// Streams a connection may have, as the gateway allows at most.
+  /// The largest number of streams of a connection, which is the most that a gateway may allow.
   static let streamLimit = 100_000
-  /// Streams of one `hello`, so that it stays under the gateway's limit of 64 KiB.
+  /// Streams in one `hello`, which keep it under the gateway's limit of 64 KiB.
   static let resumeLimit = 300
   /// Requests that may wait for a connection.
   static let unsentLimit = 1_000
-  /// The longest `Retry-After` that is heeded, ns.
+  /// The longest `Retry-After` that the client respects, ns.
   static let retryAfterLimit: UInt64 = 600_000_000_000
 
   var options: ClientOptions
   /// Whether there is a source of new tokens.
   let refreshesToken: Bool
-  /// A fresh token has been asked for and is not there yet.
+  /// Whether a fresh token has been requested and has not arrived.
   var awaitsToken = false
-  /// The gateway refused the last token; a second refusal in a row is final.
+  /// Whether the gateway refused the last token; a second refusal in a row is final.
   var isTokenRefused = false
   var phase = Phase.idle
-  /// Why there will be no other connection.
+  /// The reason why the client does not reconnect; nil: it does.
   var failure: ConnectionFailure?
 
   var subscribers: [Int: Subscriber] = [:]
   var listeners: [Int: Inbox<Report, ConnectionEvent>] = [:]
   var wants: [StreamItem: Want] = [:]
   var streams: [StreamItem: ClientStream] = [:]
-  /// The streams of each of the gateway's numbers: several where two sets of parameters are one to the gateway.
+  /// The streams of each of the gateway's numbers. A number has several if two sets of parameters are the same to the
+  /// gateway.
   var numbers: [Int64: [StreamItem]] = [:]
   /// The streams that wait for a snapshot after a gap.
   var gapped: Set<StreamItem> = []
-  /// Of consumers, wants and streams.
+  /// The number of the next consumer, want or stream.
   var nextSerial = 1
 
   var pending: [Int64: (request: Pending, deadline: UInt64)] = [:]
   /// The answers of requests with a waiting caller; nil: not received yet.
   var asked: [Int: Result<AlertAnswer, RequestFailure>?] = [:]
-  /// What of them waits for a connection.
+  /// The requests that wait for a connection.
   var unsent: [(id: Int, fields: String, deadline: UInt64)] = []
   /// Requests that the gateway asked to repeat later.
   var retries: [(due: UInt64, items: [StreamItem])] = []
@@ -90,9 +91,9 @@ package struct ClientCore: Sendable {
   /// Snapshots and updates received on this connection, to be compared with the `sent` of its heartbeats.
   var received = 0
   var isPaused = false
-  /// The rate of every stream, in milliseconds; nil: each its own.
+  /// The rate of every stream, in milliseconds; nil: each stream has its own.
   var cadence: Int?
-  /// The token of the last session, and what of it was asked for.
+  /// The token of the last session, and the streams that `hello` asked to resume.
   var session: String?
   var resuming: [Int64: StreamItem] = [:]
   var random: UInt64
@@ -117,9 +118,9 @@ package struct ClientCore: Sendable {
     return deadline
   }
 
-  // MARK: What happens
+  // MARK: Inputs
 
-  /// Starts, if it has not.
+  /// Starts, unless it has started.
   package mutating func start(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .idle else { return }
     guard refreshesToken, options.token == nil else { return connect(now: now, into: &actions) }
@@ -174,7 +175,7 @@ package struct ClientCore: Sendable {
     if isPaused { send("pause", now: now, into: &actions) }
   }
 
-  /// The transport is gone; `code` is nil if there was no close frame.
+  /// The transport has ended; `code` is nil if there was no close frame.
   package mutating func closed(code: UInt16?, reason: String, now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .connecting || phase == .open else { return }
     guard let code else { return disconnect(.network(reason), now: now, into: &actions) }
@@ -201,8 +202,8 @@ package struct ClientCore: Sendable {
     wait(least + backOff(), failure, now: now, into: &actions)
   }
 
-  /// Whether asking again cannot help, because the request is wrong: 4xx, but for a path that a proxy may not know yet
-  /// (404, 421) and for what only time can change (408, 425, 429).
+  /// Whether a repetition cannot help, because the request is wrong. This holds for 4xx, except 404 and 421 (a proxy
+  /// may not know the path yet) and 408, 425 and 429 (time may help).
   static func isFinal(status: Int) -> Bool {
     (400..<500).contains(status) && ![404, 408, 421, 425, 429].contains(status)
   }
@@ -234,7 +235,7 @@ package struct ClientCore: Sendable {
     subscribeAgain(sorted(late), now: now, into: &actions)
   }
 
-  /// The network has changed, as far as the owner knows: comes back at once instead of when the back-off is over.
+  /// The network seems to have changed: reconnects at once instead of after the back-off.
   package mutating func hurry(now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .waiting, retryAt != nil else { return }
     retryAt = nil
@@ -311,7 +312,7 @@ package struct ClientCore: Sendable {
     }
   }
 
-  /// The end: there will be no other connection.
+  /// Ends for good: the client does not reconnect.
   private mutating func finish(_ failure: ConnectionFailure, into actions: inout [ClientAction]) {
     phase = .stopped
     self.failure = failure
@@ -329,13 +330,13 @@ package struct ClientCore: Sendable {
     tell(.disconnected(failure, retryIn: .nanoseconds(Int64(nanoseconds))), into: &actions)
   }
 
-  /// Full jitter: uniform from zero to a cap that doubles with each attempt, so that clients of one gateway come back
-  /// spread out.
+  /// Full jitter: uniform from zero to a limit that doubles with each attempt, so that the clients of a gateway do not
+  /// all reconnect at once.
   private mutating func backOff() -> UInt64 {
     let first = Int64(clamping: options.backOff.lowerBound.nanoseconds)
     let last = Int64(clamping: options.backOff.upperBound.nanoseconds)
     let cap = UInt64(Backoff.ceiling(first: first, limit: last, attempts: attempt))
-    // SplitMix64: small, seeded, good enough for spreading.
+    // SplitMix64: small, seeded, and good enough for jitter.
     random &+= 0x9E37_79B9_7F4A_7C15
     var z = random
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

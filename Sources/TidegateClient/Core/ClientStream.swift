@@ -1,38 +1,38 @@
-/// One stream of the gateway as the client has it: where its numbering stands, and the value merged from its messages.
+/// One stream as the client sees it: its position in the gateway's numbering, and the value merged from its messages.
 struct ClientStream: Sendable {
   enum Freshness: Sendable, Equatable {
-    /// Nothing has come yet.
+    /// Nothing has arrived yet.
     case waiting
     case live
     case stale(StaleReason)
   }
 
-  /// The change that a message made for the stream's consumers.
+  /// What a message changed for the stream's consumers.
   enum Change {
     case nothing
-    /// The state, or whether it is right.
+    /// The state, or whether it is stale.
     case state
-    /// Events that are new; some before them may be missing: how many, where that is known.
+    /// New events. Events before them may be missing, with their number if it is known.
     case events(Payload, isGap: Bool, missing: Int?)
   }
 
-  /// Trades of a snapshot, as the protocol says.
+  /// The largest number of trades in a snapshot, as the protocol says.
   static let recentLimit = 50
 
-  /// With a symbol, not a pattern.
+  /// The item; its symbol is not a pattern.
   let item: StreamItem
   /// In order of creation.
   let serial: Int
   var subscribers: Set<Int> = []
-  /// The gateway's number of it on this connection; nil: not subscribed to.
+  /// The gateway's number of the stream on this connection; nil: there is no subscription.
   var number: Int64?
-  /// The number on the connection before, where it can continue from `seq`.
+  /// The number on the previous connection, if the stream can continue from `seq`.
   var numberToResume: Int64?
   var priceIncrement: ExactDecimal?
-  /// Of the numbering that `seq` belongs to.
+  /// The epoch of `seq`.
   var epoch: String?
   var seq: UInt64?
-  /// Whether updates have a snapshot to change, where they are changes.
+  /// For a channel whose updates are changes: whether there is a snapshot to change.
   var hasSnapshot = false
   /// When to subscribe again if no snapshot came after a gap.
   var gapDeadline: UInt64?
@@ -56,7 +56,7 @@ struct ClientStream: Sendable {
 
   var info: StreamInfo { StreamInfo(channel: item.channel, symbol: item.symbol, priceIncrement: priceIncrement) }
 
-  /// The merged value; of events the latest.
+  /// The merged value; for events, the latest ones.
   var payload: Payload? {
     switch item.channel {
     case .book: book.map { .book($0) }
@@ -69,7 +69,7 @@ struct ClientStream: Sendable {
     }
   }
 
-  /// What is true of it now; nil: nothing yet.
+  /// The present state for a new consumer; nil: nothing has arrived.
   var event: StreamEvent<Payload>? {
     switch freshness {
     case .waiting: nil
@@ -84,7 +84,7 @@ struct ClientStream: Sendable {
     return !item.channel.isState || item.channel.isIncremental && hasSnapshot
   }
 
-  /// Joins the numbering that the gateway named; a snapshot follows.
+  /// Begins the numbering that the gateway named; a snapshot follows.
   mutating func join(_ accepted: ServerMessage.Accepted) {
     number = accepted.stream
     numberToResume = nil
@@ -105,7 +105,7 @@ struct ClientStream: Sendable {
     (alerts, recent, documents) = (other.alerts, other.recent, other.documents)
   }
 
-  /// The connection is gone. True if that is news.
+  /// The connection has ended. True if the stream was not stale before.
   mutating func leave() -> Bool {
     if let number {
       numberToResume = isResumable ? number : nil
@@ -117,14 +117,14 @@ struct ClientStream: Sendable {
     return true
   }
 
-  /// Goes on where it stopped, in a session of the gateway's.
+  /// Continues where it stopped, in a resumed session.
   mutating func resume(_ number: Int64) {
     self.number = number
     numberToResume = nil
     if payload != nil { freshness = .live }
   }
 
-  /// Something is missing: what is shown is old. True if that is news.
+  /// A message is missing, so the value is stale. True if it was not before.
   mutating func miss(until deadline: UInt64?) -> Bool {
     gapDeadline = deadline
     guard freshness != .stale(.gap) else { return false }
@@ -132,13 +132,13 @@ struct ClientStream: Sendable {
     return true
   }
 
-  /// Takes a message in.
+  /// Merges a message.
   /// - Parameter deadline: when to subscribe again if it shows a gap and no snapshot follows.
   mutating func take(_ message: ServerMessage.StreamMessage, deadline: UInt64) -> Change {
     if case .outOfSync(let reason) = message.data {
       seq = message.seq
       hasSnapshot = false
-      // The gateway sends a snapshot when the exchange has given it one, which subscribing again would not hasten.
+      // The gateway sends a snapshot once it has one from the exchange; a new subscription would not make that faster.
       gapDeadline = nil
       freshness = .stale(.outOfSync(reason))
       return .state
@@ -146,7 +146,7 @@ struct ClientStream: Sendable {
     if case .trades(let trades) = message.data { return take(trades, of: message) }
     if case .documents(let documents) = message.data { return take(documents, of: message) }
     if !message.isSnapshot {
-      // Waiting for the snapshot after a gap: what comes before it says nothing.
+      // After a gap, messages before the next snapshot are useless.
       if gapDeadline != nil { return .nothing }
       let links = seq == nil || message.prev == seq
       guard links, hasSnapshot || !item.channel.isIncremental else {
@@ -162,7 +162,7 @@ struct ClientStream: Sendable {
     return .state
   }
 
-  /// False if it does not fit.
+  /// False if the message does not fit the channel or the value.
   private mutating func merge(_ data: StreamData, isSnapshot: Bool) -> Bool {
     switch data {
     case .payload(let payload): latest = payload
@@ -203,7 +203,7 @@ struct ClientStream: Sendable {
       recent = Array(((recent ?? []) + trades).suffix(Self.recentLimit))
       return .events(.trades(trades), isGap: !links, missing: nil)
     }
-    // It shows the latest trades. Where the last one that was seen is among them, nothing is missing behind it.
+    // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it.
     var new = trades
     var isGap = known.isEmpty && trades.count >= Self.recentLimit
     if let last = known.last {
@@ -215,7 +215,7 @@ struct ClientStream: Sendable {
     return .events(.trades(new), isGap: isGap, missing: nil)
   }
 
-  /// Their numbers say which are new and how many are missing, whatever the message is.
+  /// The documents' numbers show which are new and how many are missing, in snapshots and updates alike.
   private mutating func take(_ all: [TopicDocument], of message: ServerMessage.StreamMessage) -> Change {
     let links = message.isSnapshot || seq == nil || message.prev == seq
     seq = message.seq
@@ -226,7 +226,7 @@ struct ClientStream: Sendable {
       documents = (documents ?? []) + all
       return .events(.topic(all), isGap: !links, missing: nil)
     }
-    // Another numbering: the gateway has started again.
+    // Another numbering: the gateway has restarted.
     if newest < last, message.isSnapshot {
       documents = all
       return .events(.topic(all), isGap: true, missing: nil)

@@ -1,13 +1,13 @@
-/// What waits for one consumer: bounded, in order.
+/// The events that wait for one consumer, bounded and in order.
 ///
-/// State is not kept here: its key is, once, and the value is read when the consumer takes it. So a consumer that never
-/// reads costs a key for each stream, and at most `limit` events.
+/// It has no states, only the key of each changed state, once. The value is read when the consumer takes the key. So a
+/// consumer that never reads costs a key for each stream, and at most `limit` events.
 struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
   enum Entry {
     /// The state of this key has changed.
     case state(Key)
     case event(Event)
-    /// So many of the oldest events are gone.
+    /// This number of the oldest events were dropped.
     case dropped(Int)
   }
 
@@ -21,7 +21,7 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
   private var order = Queue<Token>()
   private var waiting: Set<Key> = []
   private var events = Queue<(event: Event, weight: Int)>()
-  /// Places of `order` that are for events: never fewer than there are events.
+  /// Places in `order` for events: at least as many as there are events.
   private var places = 0
   private var weight = 0
   private var dropped = 0
@@ -33,7 +33,7 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
   /// The state of `key` has changed. O(1).
   mutating func mark(_ key: Key) { if waiting.insert(key).inserted { order.append(.state(key)) } }
 
-  /// Puts an event in, which counts as `weight`, at most the limit; the oldest go for it. Amortised O(1).
+  /// Adds an event that counts as `weight`, at most the limit, and drops the oldest ones to make room. Amortised O(1).
   mutating func append(_ event: Event, weight: Int = 1) {
     let weight = min(max(1, weight), limit)
     while self.weight + weight > limit, let old = events.popFirst() {
@@ -42,14 +42,14 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
     }
     events.append((event, weight))
     self.weight += weight
-    // The place of an event that went serves the next one.
+    // The place of a dropped event serves the next one.
     if places < events.count {
       places += 1
       order.append(.event)
     }
   }
 
-  /// Events that never came in because they would not fit.
+  /// Counts events that were never added because they would not fit.
   mutating func drop(_ count: Int) { dropped += count }
 
   /// Takes the oldest. Amortised O(1).
@@ -88,7 +88,7 @@ private struct Queue<Element: Sendable>: Sendable {
     defer {
       elements[head] = nil
       head += 1
-      // The taken half goes when it is the larger one.
+      // The taken part is removed once it is the larger half.
       if head == elements.count {
         elements.removeAll(keepingCapacity: head < 4096)
         head = 0

@@ -4,7 +4,7 @@ import Bytes
 enum Requests {
   /// - Parameters:
   ///   - session: the token of the session to continue with.
-  ///   - streams: what of it, and where each stopped.
+  ///   - streams: the streams to continue, with the last number of each.
   static func hello(
     id: Int64, options: ClientOptions, session: String?, streams: [(number: Int64, stream: ClientStream)],
     cadence: Int? = nil
@@ -47,7 +47,7 @@ enum Requests {
     return out.description
   }
 
-  /// - Parameter cadence: in place of the item's own.
+  /// - Parameter cadence: replaces the item's own.
   private static func appendParameters(of item: StreamItem, cadence: Int? = nil, to out: inout ByteBuffer) {
     switch item.depth {
     case .levels10: out.append(",\"depth\":10")
@@ -77,14 +77,14 @@ enum Requests {
       out.append(json: zone)
     }
     if let portfolio = item.portfolio { append(portfolio, to: &out) }
-    // Documents are events, a deck turns once a day, and what has no symbol has no rates.
+    // Documents are events, a deck turns once a day, and channels without symbols have no rates.
     if !item.channel.isNameless, item.channel != .topic, item.channel != .deck, let cadence = cadence ?? item.cadence {
       out.append(",\"interval_ms\":")
       out.append(integer: Int64(cadence))
     }
   }
 
-  /// One entry per set of parameters; symbols stand in the order they were given.
+  /// One entry for each set of parameters, with its symbols in the given order.
   static func subscribe(id: Int64, items: [StreamItem], cadence: Int? = nil) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"subscribe\",\"id\":")
@@ -131,7 +131,7 @@ enum Requests {
     return out.description
   }
 
-  /// - Parameter fields: what stands behind `op` and `id`.
+  /// - Parameter fields: the fields after `op` and `id`.
   static func alert(id: Int64, fields: String) -> String { "{\"op\":\"alert\",\"id\":\(id)\(fields)}" }
 
   static func configure(id: Int64, interval: Int) -> String {

@@ -1,7 +1,7 @@
 import Bytes
 import Foundation
 
-/// A message of `tidegate.v1` as read; the data of a stream is kept as text until its stream is known.
+/// A parsed message of `tidegate.v1`.
 enum ServerMessage {
   struct StreamMessage {
     var isSnapshot: Bool
@@ -17,7 +17,7 @@ enum ServerMessage {
     var channel: String
     var symbol: String
     var seq: UInt64?
-    /// The stream that the subscription had before it was moved here.
+    /// The stream that the subscription had before.
     var from: Int64?
     var epoch: String?
     var priceIncrement: ExactDecimal?
@@ -48,19 +48,19 @@ enum ServerMessage {
   /// The streams are those of a resumed session.
   case welcome(id: Int64?, Welcome, ok: [Accepted], failed: [Failure])
   case subscribed(id: Int64?, ok: [Accepted], failed: [Failure])
-  /// The answer to a request that asks for no data.
+  /// The answer to a request without data.
   case done(id: Int64?)
-  /// Subscriptions are other streams now: the answer to `configure` (with its `id`) or part of a notice.
+  /// Subscriptions have new streams: the answer to `configure` (with its `id`) or part of a notice.
   case moved(id: Int64?, [Accepted], Notice?)
   case stream(StreamMessage)
   case heartbeat(Heartbeat)
   case notice(Notice)
-  /// Messages of a stream that will not come.
+  /// Messages of a stream that the gateway will not send.
   case lost(stream: Int64, from: UInt64, to: UInt64, events: Int64?)
-  /// The token ends soon.
+  /// The token expires soon.
   case expiring
   case error(ErrorReply)
-  /// The answer to a request about an alert: what it is now; nil: it is gone.
+  /// The answer to a request about an alert: its present state; nil: it was deleted.
   case answer(id: Int64?, Alert?)
   /// Data of a channel that this version does not know.
   case unknownData
@@ -70,12 +70,12 @@ enum ServerMessage {
 
 /// What the `data` of a snapshot or update holds.
 enum StreamData {
-  /// Whole.
+  /// The whole value.
   case payload(Payload)
   case trades([Trade])
   /// All levels, or those that changed.
   case levels(BookLevels)
-  /// A whole line, but for its symbol.
+  /// A whole sparkline, without its symbol.
   case sparkline(Sparkline)
   /// The last candles, or those that changed.
   case candles([CandleSeries.Candle])
@@ -131,7 +131,7 @@ private struct Fields {
     case "message": message = try json.word()
     case "hint": hint = try json.word()
     case "action": action = try json.word()
-    // This client's ids are integers; a string belongs to another client.
+    // This client's ids are integers, so a string answers no request of its own.
     case "id": if json.peek() == .number { id = try json.int64() } else { try json.skipValue() }
     case "stream": stream = try json.int64()
     case "time": time = try json.int64()
@@ -151,7 +151,7 @@ private struct Fields {
     case "heartbeat_s": heartbeat = try json.exact()?.doubleValue
     case "data": data = try json.rawValue()
     case "ok": ok = try json.accepted()
-    // Plain numbers in `unsubscribed`, which need not be read.
+    // In `unsubscribed` these are plain numbers, which the client does not need.
     case "streams":
       let rest = try json.rawValue()
       var inside = JSONScanner(json.text(rest))

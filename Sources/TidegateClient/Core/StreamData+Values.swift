@@ -1,7 +1,7 @@
 import Bytes
 import Foundation
 
-/// Reading the values of the channels that no single market makes.
+/// Reads the values of channels that do not belong to a single market.
 extension JSONScanner {
   /// Any value, as its text.
   mutating func valueText() throws -> String {
@@ -90,7 +90,7 @@ extension JSONScanner {
           default: try json.skipValue()
           }
         }
-        // What is not in order is no numbering, and nothing could be said of what is missing.
+        // Without ascending numbers, the client could not tell which documents are missing.
         guard number > documents.last?.number ?? 0, let text else { throw MessageError.notANumber(offset: offset) }
         documents.append(TopicDocument(number: number, time: time, json: text))
       }
@@ -105,7 +105,7 @@ extension JSONScanner {
       case "kept": change.isKept = try json.bool()
       case "alerts": try json.list(limit: AlertList.limit) { json in change.alerts.append(try json.alert()) }
       case "removed": change.removed = try json.words(limit: AlertList.limit)
-      // The newest of each rule stands in the rule itself.
+      // The newest firing of each rule is in the rule itself.
       default: try json.skipValue()
       }
     }
@@ -222,9 +222,9 @@ extension JSONScanner {
   }
 }
 
-/// What a quote or a ticker has of a composite.
+/// The fields of a quote or a ticker that only composites have.
 struct CompositeFields {
-  /// nil: it is a market's.
+  /// nil: the message is a market's.
   var venues: [String]?
   var absent: [Composite.Absence] = []
   var isSimulated = false
@@ -234,7 +234,7 @@ struct CompositeFields {
   }
 }
 
-/// The `data` of a message of `alerts`: all rules, or those that changed and those that are gone.
+/// The `data` of a message of `alerts`: all rules, or those that changed and those that were removed.
 struct AlertChange: Sendable {
   var isKept = true
   var alerts: [Alert] = []

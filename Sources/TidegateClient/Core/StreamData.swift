@@ -1,10 +1,10 @@
 import Bytes
 import Foundation
 
-/// What the scanner cannot see: a value of the right kind that is not what it should be.
+/// Mistakes that the scanner cannot see: the value has the right kind and a wrong content.
 enum MessageError: Error, Equatable {
   case notANumber(offset: Int)
-  /// A list of more elements than one may have.
+  /// A list has more elements than allowed.
   case tooMany(offset: Int)
 }
 
@@ -49,7 +49,7 @@ extension JSONScanner {
     return items
   }
 
-  /// Streams that were moved; elements that are no objects are passed over.
+  /// Moved streams; elements that are not objects are skipped.
   mutating func moves() throws -> [ServerMessage.Accepted] {
     var items: [ServerMessage.Accepted] = []
     guard peek() == .array else { return [] }
@@ -141,7 +141,7 @@ extension JSONScanner {
     return feed
   }
 
-  /// The `data` of a channel; nil if it lacks what the channel cannot do without.
+  /// The `data` of a channel; nil if it lacks a required field.
   mutating func streamData(_ channel: Channel, isSnapshot: Bool) throws -> StreamData? {
     switch channel {
     case .quote: try quote()
@@ -187,7 +187,7 @@ extension JSONScanner {
       default: try json.compositePart(key, &composite)
       }
     }
-    // Of a composite the state says how many venues there are; of a market it says that its book is out of sync.
+    // For a composite, the state says how many venues it has; for a market, that its book is out of sync.
     quote.composite = composite.composite(state)
     return state == "live" || quote.composite != nil ? .payload(.quote(quote)) : .outOfSync(reason)
   }
@@ -290,7 +290,8 @@ extension JSONScanner {
     return state == "live" ? .levels(book) : .outOfSync(reason)
   }
 
-  /// Levels of one side that a book may have: more are no market's, and would be work without end.
+  /// The largest number of levels of a side. No market has more, and without a limit a message could cost any amount of
+  /// work.
   private static var levelLimit: Int { 100_000 }
 
   /// `[["64123.4","0.5"],…]`

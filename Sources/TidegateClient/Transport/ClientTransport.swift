@@ -26,10 +26,10 @@ public enum ClientTransportEvent: Sendable {
   case opened
   /// A whole text message, as UTF-8.
   case message([UInt8])
-  /// The server answered the opening handshake with something else than 101, and the connection is over; nothing
-  /// follows. Only answers of an HTTP server are reported this way; a failure below HTTP is `.closed`.
+  /// The server answered the opening handshake with a status other than 101, and the connection has ended; no event
+  /// follows. Only HTTP answers are reported this way; a failure below HTTP is `.closed`.
   /// - Parameters:
-  ///   - status: 100…999 but 101.
+  ///   - status: 100…999 except 101.
   ///   - retryAfter: the `Retry-After` field, if there was one.
   ///   - reason: for people.
   case refused(status: Int, retryAfter: Duration?, reason: String)

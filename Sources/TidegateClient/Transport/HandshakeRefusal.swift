@@ -1,22 +1,21 @@
 import Bytes
 import HTTP1
 
-/// What a server answered instead of opening a WebSocket, as far as a client can use it.
+/// The parts of an HTTP answer that refuses a WebSocket which a client can use.
 package struct HandshakeRefusal: Equatable {
-  /// Characters of the server's own words that are handed on.
+  /// The largest number of characters of the server's message that the client repeats.
   private static let wordsLimit = 300
-  /// Bytes of an answer that are looked at.
+  /// The largest number of bytes of the body that the client reads.
   package static let bodyLimit = 16_384
 
   package var status: Int
   package var retryAfter: Duration?
   package var reason: String
 
-  /// Reads `Retry-After` (RFC 9110 section 10.2.3), and of a gateway's JSON the `message` and `hint`. A date is read as
-  /// the time since the answer's own `Date`, so that the clocks of client and server need not agree; without a `Date`
-  /// it says nothing.
+  /// Reads `Retry-After` (RFC 9110 section 10.2.3), and the `message` and `hint` of a gateway's JSON. A date counts
+  /// from the answer's own `Date`, so the clocks of client and server need not agree; without a `Date` it is ignored.
   /// - Parameters:
-  ///   - phrase: of the status line; empty if there was none.
+  ///   - phrase: the phrase of the status line; empty if there was none.
   ///   - waits: the values of `Retry-After`.
   ///   - date: the first value of `Date`.
   package init(status: Int, phrase: String, waits: [String], date: String?, body: [UInt8]) {

@@ -6,7 +6,7 @@ public struct AlertList: Sendable, Hashable {
   public private(set) var alerts: [Alert] = []
   /// Whether the gateway stores them; false: they are lost when its process ends.
   public private(set) var isKept = true
-  /// The index of each in `alerts`.
+  /// The index of each alert in `alerts`.
   private var places: [String: Int] = [:]
 
   /// The largest number of rules of an owner here.
@@ -20,7 +20,7 @@ public struct AlertList: Sendable, Hashable {
   /// The alert of an id. O(1).
   public subscript(id: String) -> Alert? { places[id].map { alerts[$0] } }
 
-  /// Replaces the alert with the same id. O(1) each, and O(alerts) where some are removed. False if there would be too
+  /// Replaces the alert with the same id. O(1) each, and O(alerts) if some are removed. False if there would be too
   /// many.
   mutating func apply(_ changed: [Alert], removed: [String]) -> Bool {
     for alert in changed {
@@ -87,7 +87,7 @@ public enum AlertState: OpenState {
   /// Watches, or counts down.
   case running
   case paused
-  /// Has fired, and is not acknowledged.
+  /// It has fired, and is not acknowledged.
   case alerting
   case disabled
   case unknown(String)

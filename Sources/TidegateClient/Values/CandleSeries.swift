@@ -8,9 +8,9 @@ public struct CandleSeries: Sendable, Hashable {
     public var time: Date { Date(microseconds: start) }
     /// First, highest, lowest and last price.
     public internal(set) var open: ExactDecimal, high: ExactDecimal, low: ExactDecimal, close: ExactDecimal
-    /// What was traded, in the base and the quote currency; nil if unknown.
+    /// The volume, in the base and the quote currency; nil if unknown.
     public internal(set) var volume: ExactDecimal?, quoteVolume: ExactDecimal?
-    /// How many trades; nil if unknown.
+    /// The number of trades; nil if unknown.
     public internal(set) var trades: Int?
     /// Whether the interval is over. A late trade may still change it, with a higher `revision`.
     public internal(set) var isClosed: Bool

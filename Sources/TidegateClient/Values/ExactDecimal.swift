@@ -11,7 +11,7 @@ public struct ExactDecimal: Sendable {
 
   /// The longest text that is read.
   private static let textLimit = 400
-  /// The largest power of ten: what is beyond it is beyond `Double`, too.
+  /// The largest power of ten; larger numbers exceed `Double`, too.
   private static let powerLimit = 308
 
   let storage: Storage
@@ -31,8 +31,8 @@ public struct ExactDecimal: Sendable {
     }
   }
 
-  /// Reads decimal text (`-12.5`, `1e-7`) of at most 400 characters and powers of ten from -308 to 308; nil if it is no
-  /// such number. O(length).
+  /// Reads decimal text (`-12.5`, `1e-7`) of at most 400 characters, with powers of ten from -308 to 308; nil for any
+  /// other text. O(length).
   public init?(_ text: String) {
     if let small = Self.small(text) {
       self.init(storage: small)
@@ -65,7 +65,7 @@ public struct ExactDecimal: Sendable {
     guard !digits.isEmpty else { return nil }
     if index < bytes.endIndex {
       let written = text[bytes.index(after: index)...]
-      // `Int` reads more than digits and a sign of ASCII.
+      // `Int` accepts more than ASCII digits and a sign.
       guard written.utf8.count <= 4, let value = Int(written), abs(value) <= Self.powerLimit else { return nil }
       exponent = value
     }
@@ -74,7 +74,7 @@ public struct ExactDecimal: Sendable {
     self.init(number)
   }
 
-  /// A number of at most 18 digits without an exponent, as nearly all are, read without an allocation; nil for any
+  /// Reads a number of at most 18 digits without an exponent, as nearly all are, without an allocation; nil for any
   /// other text.
   private static func small(_ text: String) -> Storage? {
     var mantissa: Int64 = 0
@@ -95,10 +95,10 @@ public struct ExactDecimal: Sendable {
     return digits == 0 ? nil : .small(mantissa: isNegative ? -mantissa : mantissa, scale: UInt8(scale))
   }
 
-  /// The small form of a number that has one.
+  /// The small form of the number, if it has one.
   init(_ number: WideNumber) {
     var number = number
-    // An exponent above the digits is written out, as zeros.
+    // An exponent larger than the digits need is written as zeros.
     if number.scale < 0 { number = number.rescaled(to: 0) }
     if number.scale <= 18, let mantissa = number.mantissa {
       storage = .small(mantissa: mantissa, scale: UInt8(number.scale))
@@ -130,7 +130,7 @@ public struct ExactDecimal: Sendable {
   }
 
   /// The text without trailing zeros finer than `increment`, a market's price increment: `169.45000000` is `169.45`
-  /// with `0.01`. Other digits stay, also those that are finer. Without an increment it is the text as sent.
+  /// with `0.01`. All other digits remain, finer ones, too. Without an increment the text is as sent.
   public func trimmed(to increment: ExactDecimal?) -> String {
     guard let increment, case .small(var step, var places) = increment.storage else { return description }
     while places > 0, step % 10 == 0 {
@@ -184,7 +184,7 @@ extension ExactDecimal: Comparable, Hashable {
   /// Feeds the value in.
   public func hash(into hasher: inout Hasher) {
     guard case .small(var mantissa, var scale) = storage else {
-      // A wide number may have the value of a small one: zeros at its end.
+      // A wide number with trailing zeros may equal a small one.
       let number = wide.stripped
       if number.scale <= 18, let mantissa = number.mantissa {
         hasher.combine(mantissa)
@@ -245,7 +245,7 @@ extension ExactDecimal: ExpressibleByIntegerLiteral {
 }
 
 extension ExactDecimal: Codable {
-  /// Reads a string, or a number that is an integer: a number with a fraction has been rounded by its reader already.
+  /// Reads a string or an integer. A JSON number with a fraction fails, because its reader has already rounded it.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let integer = try? container.decode(Int64.self) {
@@ -254,7 +254,7 @@ extension ExactDecimal: Codable {
     }
     let text = try container.decode(String.self)
     guard let value = ExactDecimal(text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no decimal number")
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is not a decimal number")
     }
     self = value
   }

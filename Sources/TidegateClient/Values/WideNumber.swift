@@ -1,7 +1,7 @@
-/// A decimal number of any length: `digits` × 10^-`scale`. What does not fit in 64 bits is one.
+/// A decimal number of any length: `digits` × 10^-`scale`. It holds the numbers that do not fit in 64 bits.
 struct WideNumber: Sendable {
   var isNegative: Bool
-  /// From the first that is not zero to the last, which may be; none for zero.
+  /// The digits from the first that is not zero to the last, which may be zero; none for zero.
   var digits: [UInt8]
   var scale: Int
 
@@ -16,7 +16,7 @@ struct WideNumber: Sendable {
       isNegative: mantissa < 0, digits: String(mantissa.magnitude).utf8.map { $0 - 0x30 }, scale: scale)
   }
 
-  /// The power of ten above the first digit: 1 for 9, 3 for 123.4, 0 for 0.5; that of zero is 0.
+  /// The power of ten above the first digit: 1 for 9, 3 for 123.4, 0 for 0.5 and for zero.
   var power: Int { digits.isEmpty ? 0 : digits.count - scale }
 
   /// All digits as an integer; nil if they do not fit in 64 bits.
@@ -29,14 +29,14 @@ struct WideNumber: Sendable {
 
   var negated: WideNumber { WideNumber(isNegative: !isNegative, digits: digits, scale: scale) }
 
-  /// With zeros at the end; `scale` is at least the present one.
+  /// The number with zeros appended up to `scale`, which is at least the present one.
   func rescaled(to scale: Int) -> WideNumber {
     guard !digits.isEmpty else { return WideNumber(isNegative: false, digits: [], scale: scale) }
     return WideNumber(
       isNegative: isNegative, digits: digits + [UInt8](repeating: 0, count: max(0, scale - self.scale)), scale: scale)
   }
 
-  /// Without zeros behind the point.
+  /// The number without trailing zeros after the point.
   var stripped: WideNumber {
     var number = self
     while number.scale > 0, number.digits.last == 0 {
@@ -99,7 +99,7 @@ struct WideNumber: Sendable {
 
   /// O(length of one × length of the other).
   static func product(_ a: WideNumber, _ b: WideNumber) -> WideNumber {
-    // Least digit first.
+    // The least significant digit is first.
     var columns = [Int](repeating: 0, count: a.digits.count + b.digits.count)
     for (i, x) in a.digits.reversed().enumerated() {
       for (j, y) in b.digits.reversed().enumerated() { columns[i + j] += Int(x) * Int(y) }

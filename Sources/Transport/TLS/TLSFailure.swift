@@ -2,40 +2,40 @@ import Bytes
 import COpenSSL
 import Glibc
 
-/// Why TLS with a peer failed: a kind to count by, and words for people.
+/// The reason why TLS with a peer failed: a kind for counts, and a text for people.
 package struct TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// The raw values are labels of metrics.
   package enum Kind: String, Sendable, CaseIterable {
-    // What is wrong with the peer's certificate.
+    // The fault of the peer's certificate.
     case expired
     case notYetValid = "not_yet_valid"
     case wrongHost = "wrong_host"
     case unknownCA = "unknown_ca"
     case selfSigned = "self_signed"
-    /// Anything else: a broken signature, a key too weak, a purpose that does not fit.
+    /// Any other fault: a broken signature, a weak key, a wrong purpose.
     case badCertificate = "bad_certificate"
-    /// A client that had to show a certificate showed none.
+    /// A client sent no certificate although one is required.
     case noCertificate = "no_certificate"
 
-    // What the two have not in common.
+    // The two sides have no common version, cipher suite or protocol.
     case protocolVersion = "protocol_version"
     case noSharedCipher = "no_shared_cipher"
     case noApplicationProtocol = "no_application_protocol"
 
-    // What is not TLS at all.
+    // The peer does not speak TLS.
     case plainHTTP = "plain_http"
     case notTLS = "not_tls"
 
-    /// The peer ended the handshake with an alert; the words say which.
+    /// The peer ended the handshake with an alert, which the text names.
     case refused
-    /// The peer was gone before the handshake was complete.
+    /// The peer closed the connection before the handshake was complete.
     case closed
     /// The stream ended without `close_notify` (RFC 8446 §6.1).
     case truncated
     case timeout
-    /// More came than a handshake takes.
+    /// The peer sent more bytes than a handshake needs.
     case tooManyBytes = "too_many_bytes"
-    /// A record or message that breaks the protocol.
+    /// A record or message violates the protocol.
     case protocolError = "protocol_error"
   }
 
@@ -78,9 +78,9 @@ extension TLSFailure {
     case SSL_R_UNEXPECTED_EOF_WHILE_READING:
       return isHandshake
         ? closedDuringHandshake
-        : TLSFailure(.truncated, "the \(peer) ended the stream without close_notify; what came last may be cut off")
+        : TLSFailure(.truncated, "the \(peer) ended the stream without close_notify; the last data may be incomplete")
     case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST:
-      return TLSFailure(.plainHTTP, "the \(peer) sent HTTP in the clear to a port that speaks TLS")
+      return TLSFailure(.plainHTTP, "the \(peer) sent plain HTTP to a port that speaks TLS")
     case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW, SSL_R_UNKNOWN_PROTOCOL, SSL_R_NO_PROTOCOLS_AVAILABLE,
       SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
       return TLSFailure(.protocolVersion, "the \(peer) speaks no version of TLS from 1.2 up (\(said))")
@@ -96,7 +96,8 @@ extension TLSFailure {
       return TLSFailure(.noApplicationProtocol, "the \(peer) does not speak http/1.1 (ALPN)")
     case SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_BAD_PACKET_LENGTH,
       SSL_R_UNEXPECTED_MESSAGE, SSL_R_BAD_RECORD_TYPE, SSL_R_RECORD_LENGTH_MISMATCH:
-      // Only what is not even a first record is no TLS; after that, these are records that break the protocol.
+      // Only bytes that are not even a first record mean that the peer does not speak TLS; later, such records violate
+      // the protocol.
       guard isHandshake, SSL_get_state(session) == (isClient ? TLS_ST_CW_CLNT_HELLO : TLS_ST_BEFORE) else {
         return TLSFailure(.protocolError, said)
       }
@@ -113,20 +114,20 @@ extension TLSFailure {
   private static func meaning(ofAlert alert: Int32) -> String {
     switch alert {
     case SSL_AD_HANDSHAKE_FAILURE: "found no cipher suite, group or signature algorithm in common"
-    case SSL_AD_UNKNOWN_CA: "does not trust who issued the certificate it was shown"
-    case SSL_AD_CERTIFICATE_EXPIRED: "says that the certificate it was shown has expired"
+    case SSL_AD_UNKNOWN_CA: "does not trust the issuer of the certificate"
+    case SSL_AD_CERTIFICATE_EXPIRED: "says that the certificate has expired"
     case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN,
       SSL_AD_CERTIFICATE_REVOKED:
-      "refuses the certificate it was shown"
-    case TLS13_AD_CERTIFICATE_REQUIRED: "wants a certificate and was shown none"
+      "refuses the certificate"
+    case TLS13_AD_CERTIFICATE_REQUIRED: "requires a certificate and got none"
     case SSL_AD_UNRECOGNIZED_NAME: "has no certificate for this name"
     case SSL_AD_ACCESS_DENIED: "denies access"
     default: "broke off"
     }
   }
 
-  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), while OpenSSL looks at it: it keeps a
-  /// certificate only if it is good.
+  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), during OpenSSL's check, because OpenSSL
+  /// keeps only a valid certificate.
   static func verification(_ store: OpaquePointer, isClient: Bool, host: String?) -> TLSFailure {
     let result = X509_STORE_CTX_get_error(store)
     let said = X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "verify result \(result)"
@@ -141,7 +142,7 @@ extension TLSFailure {
     case X509_V_ERR_CERT_NOT_YET_VALID:
       let date = current.flatMap { CertificateDetails.notBefore($0) }.map(CertificateDetails.text) ?? "some day"
       return TLSFailure(
-        .notYetValid, "\(said): \(whose) is not valid before \(date); is this machine's clock right?")
+        .notYetValid, "\(said): \(whose) is not valid before \(date); check this machine's clock")
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
       return TLSFailure(.selfSigned, "\(said): \(whose) is not among the trusted roots (unknown CA)")
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
@@ -193,7 +194,7 @@ enum CertificateDetails {
     return "\(day.joined(separator: "-")) \(clock.joined(separator: ":")) UTC"
   }
 
-  /// The hosts it is for: DNS names in lower case and addresses, in the order of the certificate.
+  /// The hosts of the certificate: DNS names in lower case and addresses, in the order of the certificate.
   static func names(_ certificate: OpaquePointer, limit: Int = .max) -> [String] {
     guard let list = copenssl_alternative_names(certificate) else { return [] }
     defer { GENERAL_NAMES_free(list) }
@@ -221,7 +222,7 @@ enum CertificateDetails {
   static func issuer(_ certificate: OpaquePointer) -> String? { name(X509_get_issuer_name(certificate)) }
   static func subject(_ certificate: OpaquePointer) -> String? { name(X509_get_subject_name(certificate)) }
 
-  /// The common name, or the organisation where there is none, in quotation marks.
+  /// The common name, or the organisation if there is none, in quotation marks.
   private static func name(_ name: OpaquePointer?) -> String? {
     for field in [NID_commonName, NID_organizationName, NID_organizationalUnitName] {
       let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer -> String? in
@@ -239,7 +240,7 @@ enum CertificateDetails {
     return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(text))))
   }
 
-  /// Names come from strangers and go to terminals and logs: printable ASCII only, at most 255.
+  /// Names come from strangers and appear in terminals and logs, so they are printable ASCII, at most 255 characters.
   static func printable(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: bytes.prefix(255).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }

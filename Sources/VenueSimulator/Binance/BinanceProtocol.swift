@@ -166,7 +166,7 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   private func add(_ name: String, _ session: BinanceSession) {
     guard !session.names.contains(name) else { return }
     session.names.append(name)
-    guard let stream = stream(name, session), !isRefused(stream.instrument) else { return }
+    guard let stream = stream(name, session), !isRefused(stream.instrument, stream.channel) else { return }
     join(stream, session)
   }
 

@@ -167,7 +167,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     case "ticker": kind = .ticker
     default: return fail("channel: unknown", 10_300, request, session)
     }
-    guard let index = listed(request["symbol"].text) else {
+    guard let index = listed(request["symbol"].text, on: kind) else {
       return fail("symbol: invalid", 10_300, request, session)
     }
     let stream = Stream(kind, index)

@@ -120,7 +120,7 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
     }
     let named = indices.filter { state($0).instrument.venueSymbol == name }
     let index = named.first { Self.family(state($0).instrument) == family }
-    let isRefused = index.map { self.isRefused($0) } ?? named.isEmpty
+    let isRefused = index.map { self.isRefused($0, channel) } ?? named.isEmpty
     guard !isRefused || operation == "unsubscribe" else {
       return refuse(
         30_001, "instType:\(family),channel:\(channel.name),instId:\(name),precision:null doesn't exist")

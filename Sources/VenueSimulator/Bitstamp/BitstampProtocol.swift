@@ -79,7 +79,7 @@ final class BitstampProtocol: DeskProtocol<BitstampSession, BitstampChannel> {
   /// What a channel is of; nil if nothing ever comes on it.
   private func stream(_ name: String) -> Stream? {
     guard let channel = BitstampChannel.allCases.first(where: { name.hasPrefix($0.rawValue) }),
-      let index = listed(name.dropFirst(channel.rawValue.count))
+      let index = listed(name.dropFirst(channel.rawValue.count), on: channel)
     else { return nil }
     return Stream(channel, index)
   }

@@ -91,7 +91,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     var wanted: [Stream] = []
     var characters = session.topicCharacters
     for name in names {
-      guard let stream = stream(name, session), !isRefused(stream.instrument) else {
+      guard let stream = stream(name, session), !isRefused(stream.instrument, stream.channel) else {
         return refuse("error:handler not found,topic:\(name)")
       }
       guard !desk.has(session, stream), !wanted.contains(stream) else {

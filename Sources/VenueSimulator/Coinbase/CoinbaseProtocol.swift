@@ -109,7 +109,7 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
       }
       guard !products.isEmpty else { return refuse("no product_ids provided for \(name)") }
       for product in products {
-        guard let index = listed(product) else { return refuse("\(product) is not a valid product") }
+        guard let index = listed(product, on: channel) else { return refuse("\(product) is not a valid product") }
         wanted.append(Stream(channel, index))
       }
     }

@@ -114,15 +114,13 @@ extension Timestamp {
       self.init(rawValue: seconds * Microseconds.second)
       return
     }
-    let digits = text.split(whereSeparator: { !$0.isASCII || !$0.isNumber }).compactMap { Int64($0) }
-    guard digits.count >= 6, text.utf8.count >= 19, (1970...2200).contains(digits[0]), (1...12).contains(digits[1]),
-      (1...31).contains(digits[2]), (0...23).contains(digits[3]), (0...59).contains(digits[4]),
-      (0...59).contains(digits[5])
+    let parts = text.split(whereSeparator: { !$0.isASCII || !$0.isNumber }).compactMap { Int64($0) }
+    guard parts.count >= 6, text.utf8.count >= 19 else { return nil }
+    let date = CivilDate(year: parts[0], month: parts[1], day: parts[2])
+    guard (1970...2200).contains(date.year), (1...12).contains(date.month), (1...31).contains(date.day),
+      (0...23).contains(parts[3]), (0...59).contains(parts[4]), (0...59).contains(parts[5])
     else { return nil }
-    // Days since 1970, in years that begin in March.
-    let year = digits[1] > 2 ? digits[0] : digits[0] - 1
-    let month = (digits[1] + 9) % 12
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + digits[2] - 719_469
-    self.init(rawValue: (days * 86_400 + digits[3] * 3_600 + digits[4] * 60 + digits[5]) * Microseconds.second)
+    let seconds = date.daysSince1970 * 86_400 + parts[3] * 3_600 + parts[4] * 60 + parts[5]
+    self.init(rawValue: seconds * Microseconds.second)
   }
 }

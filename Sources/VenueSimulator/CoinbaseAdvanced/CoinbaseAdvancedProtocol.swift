@@ -102,7 +102,9 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     }
     var wanted: [(stream: Stream, name: String)] = []
     for name in products {
-      guard let index = instrument(named: name), !isRefused(index) else { return fail("invalid product_ids", session) }
+      guard let index = instrument(named: name), !isRefused(index, channel) else {
+        return fail("invalid product_ids", session)
+      }
       wanted.append((Stream(channel, index), name))
     }
     guard !wanted.isEmpty else { return fail("no product_ids provided", session) }

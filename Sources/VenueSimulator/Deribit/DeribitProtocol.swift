@@ -147,9 +147,9 @@ final class DeribitProtocol: DeskProtocol<DeribitSession, DeribitChannel> {
       return Stream(DeribitChannel(kind: .platform, name: name), -1)
     }
     let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count >= 2, let kind = DeribitChannel.Kind(rawValue: parts[0]), let index = listed(parts[1]) else {
-      return nil
-    }
+    guard parts.count >= 2, let kind = DeribitChannel.Kind(rawValue: parts[0]),
+      let index = listed(parts[1], on: DeribitChannel(kind: kind, name: name))
+    else { return nil }
     // Books are had every 100 ms only.
     let isThere =
       kind == .quote

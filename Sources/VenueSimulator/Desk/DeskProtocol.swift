@@ -53,8 +53,13 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
     }
   }
 
-  /// Nil too for one that is to be refused.
-  final func listed(_ name: some StringProtocol) -> Int? { index(of: name).flatMap { isRefused($0) ? nil : $0 } }
+  /// Nil too for one that is to be refused, or of which `channel` is.
+  final func listed(_ name: some StringProtocol, on channel: Channel? = nil) -> Int? {
+    index(of: name).flatMap { isRefused($0, channel) ? nil : $0 }
+  }
+  final func isRefused(_ index: Int, _ channel: Channel? = nil) -> Bool {
+    faults.isRefused(index, channel.map { "\($0)" })
+  }
   final var listed: [InstrumentMarket] { indices.filter { !isRefused($0) }.map { state($0) } }
 
   // MARK: - Connections
@@ -105,6 +110,10 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
   }
 
   // MARK: - Streams
+
+  override final func streams(of session: SimulatedSession) -> [SimulatedStream] {
+    desk.streams(of: session).map { SimulatedStream(channel: "\($0.channel)", instrument: $0.instrument) }
+  }
 
   /// Sends what a stream begins with, and from now on what happens on it.
   final func join(_ stream: Stream, _ session: Session) {

@@ -112,6 +112,8 @@ package struct Fault: Sendable, Equatable {
   package var kind: Kind
   /// The symbol it strikes, by any of its names; nil for any.
   package var symbol: String?
+  /// Of that symbol only this channel, by the simulation's own name for it (`refuse` only); nil for all.
+  package var channel: String?
   /// How long it lasts, in seconds.
   package var seconds: Double?
   /// Frames after which a connection is cut (`drop` only).
@@ -126,11 +128,13 @@ package struct Fault: Sendable, Equatable {
   package var every: Double?
 
   package init(
-    _ kind: Kind, symbol: String? = nil, seconds: Double? = nil, frames: Int? = nil, candles: CandleFault? = nil,
+    _ kind: Kind, symbol: String? = nil, channel: String? = nil, seconds: Double? = nil, frames: Int? = nil,
+    candles: CandleFault? = nil,
     names: NameFault? = nil, at: Double = 0, every: Double? = nil
   ) {
     self.kind = kind
     self.symbol = symbol
+    self.channel = channel
     self.seconds = seconds
     self.frames = frames
     self.candles = candles

@@ -51,8 +51,12 @@ final class FaultInjector {
   private(set) var injected = 0
   /// Connections are cut after so many frames.
   var frameLimit: Int?
-  /// By instrument.
-  var refused: Set<Int> = []
+  /// What is refused: all of a symbol, or a channel of it.
+  struct Refused: Hashable {
+    let instrument: Int
+    var channel: String?
+  }
+  var refused: Set<Refused> = []
   var handshakeDelay: Int64 = 0
   /// A silence under way: the market stands where it was at its beginning.
   var silence: (from: Timestamp, until: Timestamp)?
@@ -73,6 +77,13 @@ final class FaultInjector {
   static let pendingLimit = 64
 
   init(now: Timestamp) { self.now = now }
+
+  /// Whether a symbol is refused, or this channel of it.
+  func isRefused(_ instrument: Int, _ channel: @autoclosure () -> String? = nil) -> Bool {
+    guard !refused.isEmpty else { return false }
+    return refused.contains(Refused(instrument: instrument))
+      || channel().map { refused.contains(Refused(instrument: instrument, channel: $0)) } ?? false
+  }
 
   var isBanned: Bool { bannedUntil.map { now < $0 } ?? false }
   /// What a connection that is made now carries.

@@ -123,12 +123,15 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
       }
     case "spot.order_book_update":
       guard payload.count == 2, ["20ms", "100ms"].contains(payload[1]) else { return fail("Invalid argument provided") }
-      guard let index = listed(payload[0]) else { return fail("unknown currency pair \(payload[0])") }
-      wanted = [Stream(.updates(isFast: payload[1] == "20ms"), index)]
+      let channel = GateChannel.updates(isFast: payload[1] == "20ms")
+      guard let index = listed(payload[0], on: channel) else { return fail("unknown currency pair \(payload[0])") }
+      wanted = [Stream(channel, index)]
     case "spot.trades", "spot.book_ticker", "spot.tickers":
-      if let unknown = payload.first(where: { listed($0) == nil }) { return fail("unknown currency pair \(unknown)") }
       let channel: GateChannel = name == "spot.trades" ? .trades : name == "spot.tickers" ? .tickers : .quotes
-      wanted = payload.compactMap { listed($0).map { Stream(channel, $0) } }
+      if let unknown = payload.first(where: { listed($0, on: channel) == nil }) {
+        return fail("unknown currency pair \(unknown)")
+      }
+      wanted = payload.compactMap { listed($0, on: channel).map { Stream(channel, $0) } }
     default: return fail("Unknown channel \(name)")
     }
     reply(request, session)
@@ -141,7 +144,7 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
   private func stream(_ name: String) -> Stream? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0] == "ob", let depth = Int(parts[2]), Self.depths.contains(depth),
-      let index = listed(parts[1])
+      let index = listed(parts[1], on: .stream(depth: depth))
     else { return nil }
     return Stream(.stream(depth: depth), index)
   }

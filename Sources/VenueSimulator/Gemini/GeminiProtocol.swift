@@ -116,7 +116,7 @@ final class GeminiProtocol: DeskProtocol<GeminiSession, GeminiChannel> {
     for text in request["params"].texts {
       let parts = text.split(separator: "@", maxSplits: 1)
       guard parts.count == 2, let channel = GeminiChannel(rawValue: String(parts[1])), channel != .archive,
-        let index = index(of: parts[0].lowercased()), !isRefused(index) || !isStart
+        let index = index(of: parts[0].lowercased()), !isRefused(index, channel) || !isStart
       else { return fail(id, 400, -1013, "Invalid stream name: \(text)", session) }
       wanted.append(Stream(channel, index))
     }

@@ -133,7 +133,7 @@ final class HyperliquidProtocol: DeskProtocol<HyperliquidSession, HyperliquidCha
   private func subscribe(_ request: ClientMessage, _ session: HyperliquidSession) {
     let subject = request["subscription"]
     let stream = HyperliquidChannel(subject).flatMap { channel in
-      listed(subject["coin"].text).map { Stream(channel, $0) }
+      listed(subject["coin"].text, on: channel).map { Stream(channel, $0) }
     }
     guard request["method"].text == "subscribe" else {
       guard let stream, leave(stream, session) else {

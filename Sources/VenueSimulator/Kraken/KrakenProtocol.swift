@@ -114,7 +114,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
       name == "book"
       ? .book(depth: depth) : name == "trade" ? .trade : Self.isQuoteTriggered(request) ? .quoteTicker : .ticker
     for symbol in symbols {
-      guard let index = listed(symbol) else {
+      guard let index = listed(symbol, on: channel) else {
         refuse("Currency pair not supported \(symbol)", request, symbol: symbol, session)
         continue
       }

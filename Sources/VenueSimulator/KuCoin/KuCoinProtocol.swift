@@ -137,7 +137,7 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
         request, session, refusal: ("reason", "exceed max topic count limitation of \(Self.topicLimit)"))
     }
     reply(request, session)
-    for index in names.compactMap({ listed($0) }) {
+    for index in names.compactMap({ listed($0, on: channel) }) {
       if !isStart {
         leave(Stream(channel, index), session)
       } else if desk.add(session, Stream(channel, index)), channel == .book {

@@ -47,6 +47,7 @@ package struct SimulatedInstrument: Sendable, Hashable {
     var other = self
     other.base = base
     other.venueSymbol = venueSymbol.replacing(self.base, with: base, maxReplacements: 1)
+      .replacing(self.base.lowercased(), with: base.lowercased(), maxReplacements: 1)
     return other
   }
 
@@ -63,8 +64,8 @@ package struct SimulatedExcerpt: Sendable {
   package let levels: [Int]
   /// How busy each is, in the same order, as a multiple of what it is otherwise.
   private let busyness: [Double]
-  /// Markets of assets that there are not, instead of those: `S0001-USDT` and so on.
-  private var invented = 0
+  /// The kind of the markets of assets that there are not, `S0001-USDT` and so on; nil: the markets that there are.
+  private var invented: Instrument.Kind?
 
   package init(symbols: [String], levels: [Int], busyness: [Double]? = nil) {
     precondition(symbols.count == levels.count, "an excerpt has as many depths as symbols")
@@ -74,12 +75,12 @@ package struct SimulatedExcerpt: Sendable {
     self.busyness = busyness ?? Array(repeating: 1, count: symbols.count)
   }
 
-  /// A venue with `count` spot markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a
+  /// A venue with `count` markets of assets that there are not, `S0001`, `S0002`…, with books of `levels` levels a
   /// side: with 12 or fewer nothing moves, because no order is taken away that few others stand behind.
-  package init(invented count: Int, quote: String, levels: Int) {
+  package init(invented count: Int, quote: String, kind: Instrument.Kind = .spot, levels: Int) {
     precondition((1...9_999).contains(count))
-    invented = count
-    symbols = (1...count).map { "\(Self.asset($0))-\(quote)" }
+    invented = kind
+    symbols = (1...count).map { FeedSymbol(base: Self.asset($0), quote: quote, kind: kind).text }
     self.levels = Array(repeating: levels, count: count)
     busyness = Array(repeating: 1, count: count)
   }
@@ -91,8 +92,8 @@ package struct SimulatedExcerpt: Sendable {
   }
 
   func of(_ listing: [SimulatedInstrument]) -> [SimulatedInstrument] {
-    if invented > 0 {
-      let models = listing.filter { $0.kind == .spot }
+    if let invented {
+      let models = listing.filter { $0.kind == invented }
       return levels.indices.map { index in
         models[index % models.count].renamed(Self.asset(index + 1)).with(levels: levels[index])
       }

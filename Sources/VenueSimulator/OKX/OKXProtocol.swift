@@ -90,7 +90,7 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   private func carryOut(_ operation: String, _ id: String, _ argument: ClientMessage, _ session: OKXSession) {
     let (channel, name) = (argument["channel"].text, argument["instId"].text)
     guard let kind = OKXChannel(rawValue: channel), let index = index(of: name),
-      !isRefused(index) || operation == "unsubscribe"
+      !isRefused(index, kind) || operation == "unsubscribe"
     else {
       let reason =
         "Wrong URL or channel:\(channel),instId:\(name) doesn't exist. "

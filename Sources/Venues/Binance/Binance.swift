@@ -25,12 +25,14 @@ package final class Binance: Dialect {
   /// By place, whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
   var hasTrades: [Bool] = []
 
+  let facts: DialectFacts
+
   init(_ market: BinanceMarket) {
     self.market = market
     var facts = DialectFacts(
-      channels: market.streams.map { .init($0) }, book: .bridged,
+      channels: market.channels, book: .bridged,
       pacing: .init(
-        grouping: .symbols(Self.namesPerRequest / market.streams.count), atOnce: 1, every: Self.requestInterval,
+        grouping: .symbols(Self.namesPerRequest / market.channels.count), atOnce: 1, every: Self.requestInterval,
         limit: 512),
       salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
     facts.bridge = .init(
@@ -43,15 +45,15 @@ package final class Binance: Dialect {
     // The acknowledgement does not prove that a symbol exists.
     facts.silenceLimit = Microseconds.minute
     facts.countsTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let names: [String]
     switch request {
-    case .subscribe(let topics):
+    case .topics(let topics, .subscribe):
       var all: [String] = []
       for topic in topics {
         all.append(instruments[topic.place].venueSymbol.lowercased() + "@" + facts.channels[topic.channel].name)
@@ -62,11 +64,5 @@ package final class Binance: Dialect {
     default: return nil
     }
     return #"{"method":"SUBSCRIBE","params":\#(JSONText.array(names)),"id":\#(id)}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }

@@ -12,18 +12,22 @@ struct BinanceMarket: Sendable {
   let snapshots: [(levels: Int, weight: Int)]
   /// Weight a minute, until the venue has said what an address may use: half of it is taken.
   let weightPerMinute: Int
-  let streams: [String]
-  /// The stream of the canary.
+  let channels: [VenueProfile.Channel]
+  /// The stream of the canary: the route of futures has no `ticker`.
   let canary: String
   /// Digits after the point of every price and size; nil where each market has its own.
   let scale: UInt8?
   /// Whether the instrument list can be asked for by names.
   let selectsSymbols: Bool
 
+  private static let streams: [VenueProfile.Channel] = [
+    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades), .init("bookTicker", .quote),
+  ]
+
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
     depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600, streams: ["depth@100ms", "trade", "bookTicker", "ticker"], canary: "ticker", scale: 8,
+    weightPerMinute: 600, channels: streams + [.init("ticker", .ticker)], canary: "ticker", scale: 8,
     selectsSymbols: true)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients,
@@ -31,59 +35,41 @@ struct BinanceMarket: Sendable {
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
-    weightPerMinute: 1_200, streams: ["depth@100ms", "trade", "bookTicker"], canary: "depth5@500ms", scale: nil,
-    selectsSymbols: false)
+    weightPerMinute: 1_200, channels: streams, canary: "depth5@500ms", scale: nil, selectsSymbols: false)
 }
 
 extension Binance {
   // `ticker` is once a second for each symbol that trades; the server pings every 20 s.
   static let spot: Venue = connection(
     .spot, title: "Binance", endpoint: "wss://stream.binance.com:9443/stream", rest: "https://api.binance.com",
-    kinds: [.spot], cadence: .canary(BinanceMarket.spot.canary, of: ["BTCUSDT"], every: Microseconds.second),
-    profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote), .init("ticker", .ticker),
-      ],
-      bookDepth: 1_000, bookCheck: "U and u link updates to a REST snapshot and to each other",
-      requests: [.instruments, .snapshots, .volumes],
-      limits: [
-        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
-        "24 h a connection",
-      ]))
+    kinds: [.spot], bookCheck: "U and u link updates to a REST snapshot and to each other")
   // The server pings every three minutes only; the session's own pings are answered.
   static let usdm: Venue = connection(
     .usdm, title: "Binance USD-M", endpoint: "wss://fstream.binance.com/public/stream",
     rest: "https://fapi.binance.com", kinds: [.perpetual, .future],
-    // This route has no `ticker`.
-    cadence: .canary(BinanceMarket.usdm.canary, of: ["BTCUSDT"], every: Microseconds.second),
-    profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote),
-      ],
-      bookDepth: 1_000, bookCheck: "pu links updates to a REST snapshot and to each other",
-      requests: [.instruments, .snapshots, .volumes],
-      limits: [
-        "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
-        "24 h a connection",
-      ]))
+    bookCheck: "pu links updates to a REST snapshot and to each other")
   package static let venue: Venue = Venue(title: "Binance", parts: [spot, usdm], replay: replay)
 
   private static func connection(
     _ market: BinanceMarket, title: String, endpoint: String, rest: String, kinds: Set<Instrument.Kind.Family>,
-    cadence: Cadence, profile: VenueProfile
+    bookCheck: String
   ) -> Venue {
     Venue(
-      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest, cadence: cadence,
-      messageLimit: 4 << 20,
+      name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest,
+      cadence: .canary(market.canary, of: ["BTCUSDT"], every: Microseconds.second), messageLimit: 4 << 20,
       // 1,024 streams a connection, four a symbol.
       symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,
       // 300 attempts in 5 minutes from one address.
       connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
-      profile: profile,
+      profile: VenueProfile(
+        channels: market.channels, bookDepth: 1_000, bookCheck: bookCheck,
+        requests: [.instruments, .snapshots, .volumes],
+        limits: [
+          "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
+          "24 h a connection",
+        ]),
       makeHandler: { FeedEngine(Binance(market), venue: market.part == "spot" ? spot : usdm, configuration: $0) })
   }
 }

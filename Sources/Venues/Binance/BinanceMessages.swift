@@ -4,7 +4,7 @@ import MarketData
 /// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker`
 /// has no `e` and is told by its fields.
 extension Binance {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     if readFixed(message, instruments, &hearing, into: &batch) { return }
@@ -152,12 +152,7 @@ extension Binance {
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var fields = Fields(batch)
-    var (isWrapped, isList) = (false, false)
-    var result = false
-    var failure: FieldSlice?
-    var id: Int?
-    var code: Int64?
-    var text: String?
+    var (isWrapped, isList, isReply) = (false, false, false)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try take(key, of: &reader, &instruments, into: &fields, &batch) { continue }
@@ -172,18 +167,8 @@ extension Binance {
         while let key = try reader.nextKey() {
           if try !take(key, of: &reader, &instruments, into: &fields, &batch) { try reader.skipValue() }
         }
-      } else if reader.equals(key, "result") {
-        result = true
-        try reader.skipValue()
-      } else if reader.equals(key, "id"), reader.peek() == .number {
-        id = Int(exactly: try reader.int64("id"))
-      } else if reader.equals(key, "error") {
-        failure = try reader.rawValue("error")
-      } else if reader.equals(key, "code") {
-        code = try reader.int64("code")
-      } else if reader.equals(key, "msg") {
-        text = try reader.decodedString("msg")
       } else {
+        isReply = isReply || reader.equals(key, "result") || reader.equals(key, "error") || reader.equals(key, "code")
         try reader.skipValue()
       }
     }
@@ -193,29 +178,30 @@ extension Binance {
       hearing.ignored += 1
       return
     }
-    if isWrapped { return try readEvent(fields, reader, &instruments, &hearing, into: &batch) }
-    if let failure {
-      var nested = reader.reader(failure)
-      let error = try FieldObject(&nested, "error")
-      code = error.integer("code") ?? code
-      text = error.text("msg") ?? text
+    guard isReply, !isWrapped else { return try readEvent(fields, reader, &instruments, &hearing, into: &batch) }
+    try readReply(try FieldObject(message, "reply"), &hearing)
+  }
+
+  /// `{"result":null,"id":1}`, `{"error":{"code":…,"msg":…},"id":1}`, or code and text without the object.
+  private func readReply(_ reply: borrowing FieldObject, _ hearing: inout Hearing) throws(FeedError) {
+    hearing.isAnswer = true
+    let id = reply.id("id")
+    var (code, text) = (reply.integer("code"), reply.text("msg"))
+    if let error = try reply.object("error") {
+      (code, text) = (error.integer("code") ?? code, error.text("msg") ?? text)
     }
-    if failure != nil || (code != nil && text != nil) {
-      let message = text ?? "no reason given"
-      // Too many messages: none of the symbols is to blame.
-      let isTooMuch = message.lowercased().contains("too many requests")
-      return hearing.report(
-        .refused(
-          Hearing.Refusal(
-            id: id, reason: "code \(code ?? 0), \(message)", effect: isTooMuch ? .pause(Self.ratePause) : .final,
-            what: "request refused")))
-    }
-    if result {
-      hearing.isAnswer = true
+    guard code != nil || reply.has("error") else {
       if let id { hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
       return
     }
-    try readEvent(fields, reader, &instruments, &hearing, into: &batch)
+    let words = text ?? "no reason given"
+    // Too many messages: none of the symbols is to blame.
+    let isTooMuch = words.lowercased().contains("too many requests")
+    hearing.report(
+      .refused(
+        Hearing.Refusal(
+          id: id, reason: "code \(code ?? 0), \(words)", effect: isTooMuch ? .pause(Self.ratePause) : .final,
+          what: "request refused")))
   }
 
   private func readEvent(

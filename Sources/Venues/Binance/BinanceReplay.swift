@@ -1,4 +1,3 @@
-import Bytes
 import MarketData
 
 extension Binance {
@@ -6,27 +5,18 @@ extension Binance {
   static let replay = VenueReplay(
     title: "Binance spot (binance, binanceus, binancetr) and USD-M", names: ["binance", "binanceus", "binancetr"],
     markets: ["spot", "usdm", "mixed"], lists: [BinanceMarket.spot.infoPath, "/exchangeInfo"],
-    ownLists: ["usdm": BinanceMarket.usdm.infoPath],
-    marketFields: [MarketField("s")], books: [BookRequest("/depth?", parameter: "symbol")]
-  ) { start in
-    let isFutures = start.market == "usdm"
-    let known = start.list.map { list in
-      (try? (isFutures ? BinanceMarket.usdm : .spot).readList(list.span.bytes))?.markets ?? []
+    ownLists: ["usdm": BinanceMarket.usdm.infoPath], marketFields: [MarketField("s")],
+    books: [BookRequest("/depth?", parameter: "symbol")],
+    listing: { ($0 == "usdm" ? BinanceMarket.usdm : .spot).listing },
+    made: MadeList(#"{"symbols":["#, "symbol", "baseAsset", "quoteAsset", tail: "]}") {
+      $0 == "usdm" ? #""contractType":"PERPETUAL","# : ""
     }
-    let byName = Dictionary((known ?? []).map { ($0.venueSymbol, $0) }, uniquingKeysWith: { first, _ in first })
-    let markets = start.markets { (name) throws(RecordedNameError) in
-      let parts = name.split(separator: "_")
-      let kind: Instrument.Kind =
-        !isFutures ? .spot : parts.count == 2 ? .future(expiry: "20" + parts[1]) : .perpetual
-      if let market = byName[name] { return NamedMarket(name: name, symbol: market.symbol) }
-      return try .joined(name, kind)
+  ) { (name, start) throws(RecordedNameError) in
+    if let market = start.known.first(where: { $0.venueSymbol == name }) {
+      return NamedMarket(name: name, symbol: market.symbol)
     }
-    return ReplayStart(
-      markets,
-      instruments: start.list
-        ?? NamedMarket.list(#"{"symbols":["#, markets.found, "]}") { market, out in
-          if isFutures { out.append(#""contractType":"PERPETUAL","#) }
-          market.append("symbol", "baseAsset", "quoteAsset", to: &out)
-        })
+    guard start.market == "usdm" else { return try .joined(name) }
+    let parts = name.split(separator: "_")
+    return try .joined(name, parts.count == 2 ? .future(expiry: "20" + parts[1]) : .perpetual)
   }
 }

@@ -14,7 +14,11 @@ package final class Bitfinex: Dialect {
   static let book = 0
   static let trades = 1
   static let ticker = 2
-  static let channels = ["book", "trades", "ticker"]
+  static let channels: [VenueProfile.Channel] = [
+    .init("book", .book, silence: .linked, .atLeast(every: heartbeat), .contradicted),
+    .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat)),
+    .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat)),
+  ]
   /// Levels a side that are subscribed. The venue says what falls out of them.
   static let bookLength = 100
   /// TIMESTAMP (32768), SEQ_ALL (65536) and OB_CHECKSUM (131072).
@@ -43,12 +47,7 @@ package final class Bitfinex: Dialect {
       // False ones have been reported, and a message that is missing shows in the count at once.
       checksumPatience: 2),
     profile: VenueProfile(
-      channels: [
-        .init("book", .book, silence: .linked, .atLeast(every: heartbeat), .contradicted),
-        .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat)),
-        .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat)),
-      ],
-      bookDepth: bookLength,
+      channels: channels, bookDepth: bookLength,
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
       requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
@@ -65,9 +64,11 @@ package final class Bitfinex: Dialect {
   /// before it.
   var lastTrades: [UInt64] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0, every: Self.heartbeat) }, book: .streamed(nil),
+      channels: Self.channels, book: .streamed(nil),
       // Nothing is said of a limit; the ends and the beginnings of all channels of a connection are fewer.
       pacing: .init(grouping: .topic, atOnce: 50, every: 100 * Microseconds.millisecond, limit: 256),
       // Whose a message is that cannot be read, its number says (`missed`).
@@ -86,26 +87,26 @@ package final class Bitfinex: Dialect {
       let alias = markets.first { names.contains($0.venueSymbol) }
       return alias.map { "Bitfinex' \($0.venueSymbol) is \($0.symbol.text) elsewhere: write that" }
     }
-    super.init(facts)
+    self.facts = facts
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
     // Before any subscription: it holds for what is subscribed after it.
     case .greeting: return #"{"event":"conf","flags":\#(Self.flags)}"#
     case .ping: return #"{"event":"ping","cid":\#(id)}"#
-    case .subscribe(let topics):
+    case .topics(let topics, .subscribe):
       let topic = topics[0]
       // What is there is not asked for twice, which the venue refuses.
       guard !numbers.indices.contains(code(topic)) || numbers[code(topic)] == 0 else { return nil }
       let book = topic.channel == Self.book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
       let symbol = JSONText.quoted(instruments[topic.place].venueSymbol)
-      return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel])","symbol":\#(symbol)\#(book)}"#
-    case .unsubscribe(let topics):
+      return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel].name)","symbol":\#(symbol)\#(book)}"#
+    case .topics(let topics, .unsubscribe):
       // What still comes of it is not looked at.
       let code = code(topics[0])
       grow(to: code)
@@ -116,7 +117,7 @@ package final class Bitfinex: Dialect {
     }
   }
 
-  override func forget() {
+  func forget() {
     lastCount = nil
     numbers = []
     leaving = []
@@ -141,15 +142,9 @@ package final class Bitfinex: Dialect {
 
   // MARK: Messages
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   /// A data message has used up its count, whether it could be read or not; what it said is lost to its own book, or
   /// to all of them if it cannot be told whose it was.
-  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard let number = Self.channelNumber(message) else { return }
     lastCount = lastCount.map { $0 &+ 1 }
     guard number != 0 else { return hearing.report(.lost(place: nil, .malformed)) }

@@ -7,7 +7,7 @@ import MarketData
 /// "Message lengths should never be hardcoded" (docs.bitfinex.com, "General"): what is behind the known elements is
 /// passed over.
 extension Bitfinex {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -177,8 +177,6 @@ extension Bitfinex {
   ) throws(FeedError) {
     let start = batch.events.count
     let known = place < lastTrades.count ? lastTrades[place] : 0
-    var first: (number: UInt64, time: Timestamp)?
-    var last: (number: UInt64, time: Timestamp)?
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -190,11 +188,9 @@ extension Bitfinex {
       let number = trade.id.number ?? 0
       guard number == 0 || number > known else { continue }
       trade.isBacklog = true
-      last = (number, trade.time)
-      first = first ?? last
       batch.events.append(.trade(trade))
     }
-    if let first, let last, (first.time, first.number) > (last.time, last.number) { batch.events[start...].reverse() }
+    batch.orderTrades(from: start)
   }
 
   /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases.
@@ -294,15 +290,8 @@ extension Bitfinex {
     }
   }
 
-  private func topic(of event: borrowing FieldObject, _ instruments: InstrumentTable) -> Topic? {
-    guard let name = event.text("channel"), let channel = Self.channels.firstIndex(of: name),
-      let place = event.text("symbol").flatMap(instruments.place(named:))
-    else { return nil }
-    return Topic(place: place, channel: channel)
-  }
-
   private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    let topic = topic(of: event, instruments)
+    let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let number = event.integer("chanId") ?? 0
     // A number may come again for something else; then it is no longer what it was.
     if let former = self.topic(of: number), former != topic { ended(former, &hearing) }
@@ -334,7 +323,7 @@ extension Bitfinex {
   }
 
   private func failed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    let topic = topic(of: event, instruments)
+    let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let (number, code) = (event.integer("chanId") ?? 0, event.integer("code") ?? 0)
     let message = event.text("msg") ?? ""
     var refusal = Hearing.Refusal(reason: "\(message) (code \(code))")

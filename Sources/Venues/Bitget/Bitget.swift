@@ -18,7 +18,10 @@ package final class Bitget: Dialect {
   static let depth = 500
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  private static let channels = ["books", "books1", "trade", "ticker"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
+    .init("ticker", .ticker),
+  ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let usdt: Venue = connection("usdt", kinds: [.perpetual])
@@ -42,11 +45,7 @@ package final class Bitget: Dialect {
         quotesFromBook: false, bookDepthLimit: depth,
         checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: false) }),
       profile: VenueProfile(
-        channels: [
-          .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
-          .init("ticker", .ticker),
-        ],
-        bookDepth: depth, bookCheck: "pseq links each update to the one before",
+        channels: channels, bookDepth: depth, bookCheck: "pseq links each update to the one before",
         requests: [.instruments, .volumes],
         limits: [
           "10 messages a second to the venue", "240 requests an hour and connection", "4,096 bytes a request",
@@ -61,12 +60,14 @@ package final class Bitget: Dialect {
   /// By place: the newest trades. They outlive the connection, as the next one begins with what was before it.
   var seenTrades: [SeenTrades] = []
 
+  let facts: DialectFacts
+
   init(_ part: String) {
     let isSpot = part == "spot"
     self.isSpot = isSpot
     family = isSpot ? "SPOT" : "USDT-FUTURES"
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0) }, book: .streamed(.bitget),
+      channels: Self.channels, book: .streamed(.bitget),
       // Ten messages a second are allowed, pings included.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 500 * Microseconds.millisecond, limit: 64),
@@ -81,19 +82,18 @@ package final class Bitget: Dialect {
     facts.carriesHalted = false
     // That subscribing again brings a snapshot has not been seen.
     facts.silentAttempts = 2
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      argument(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+      argument(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
-    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted.map(text))
-    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
+    case .topics(let wanted, let verb): (operation, topics) = (verb.rawValue, wanted.map(text))
     case .canary(let market): (operation, topics) = ("subscribe", [argument("ticker", market)])
     case .ping: return "ping"
     default: return nil
@@ -105,46 +105,30 @@ package final class Bitget: Dialect {
     #"{"instType":"\#(family)","channel":"\#(channel)","instId":\#(JSONText.quoted(market))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // The answer to `ping` is the bare word.
-    if message.equals("pong") {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   // MARK: Replies
 
   /// `{"event":…,"arg":{…}}`: the answer to one topic. One that names none was to no request that could be read, or to
   /// too many. What is answered to an end, in the same way, is no answer to the beginning behind it.
-  static func report(_ reply: BitgetReply) -> Hearing.Report? {
-    guard !reply.isEnd else { return nil }
-    switch reply.event {
-    case "subscribe":
-      guard let topic = reply.topic else { return nil }
-      return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
-    case "error":
-      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+  /// - Parameter isOwn: whether it is about a market of this connection's family.
+  func report(
+    _ reply: borrowing FieldObject, isOwn: Bool, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    let topic =
+      isOwn ? try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments) : nil
+    switch (try reply.name("event"), topic) {
+    case _ where reply.says("op", "unsubscribe") == true: return nil
+    case ("subscribe", let topic?): return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
+    case ("error", _):
+      // A number, and a text in the manual.
+      let code = reply.integer("code") ?? 0
+      var refusal = Hearing.Refusal(reason: "code \(code): \(reply.text("msg") ?? "")")
       // Too many requests; after the second one the venue closes the connection.
-      if reply.code == 30_006 || reply.code == 30_007 { refusal.effect = .pause(nil) }
-      (refusal.place, refusal.channel) = (reply.topic?.place, reply.topic?.channel)
+      if code == 30_006 || code == 30_007 { refusal.effect = .pause(nil) }
+      (refusal.place, refusal.channel) = (topic?.place, topic?.channel)
       return .refused(refusal)
     default: return nil
     }
   }
-}
-
-/// What is not data.
-struct BitgetReply {
-  var event = ""
-  var topic: Topic?
-  var code: Int64 = 0
-  var message = ""
-  /// Whether it is about the end of a subscription.
-  var isEnd = false
 }
 
 extension SequenceRule {
@@ -155,5 +139,5 @@ extension SequenceRule {
     joins: { update, snapshot in
       update.previous > 0 && update.previous <= snapshot && snapshot < update.last
     },
-    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last && update.last > last })
+    follows: { update, last in update.previous == last && update.last > last })
 }

@@ -4,9 +4,14 @@ import MarketData
 /// Reading Bitget's messages: `{"action":…,"arg":{"instType":…,"channel":…,"instId":…},"data":[…],"ts":…}`, or
 /// `{"event":…}`.
 extension Bitget {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.equals("pong") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var subject = Subject()
     var isSnapshot = false
@@ -14,10 +19,7 @@ extension Bitget {
     var data: FieldSlice?
     var isRead = false
     let first = batch.events.count
-    var reply: BitgetReply?
-    var code: Int64 = 0
-    var text = ""
-    var isEnd = false
+    var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "arg"), reader.peek() == .object {
@@ -34,28 +36,16 @@ extension Bitget {
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
         hasAction = true
-      } else if reader.equals(key, "event") {
-        reply = BitgetReply(event: try reader.decodedString("event"))
-      } else if reader.equals(key, "code") {
-        // A number, and a text in the manual.
-        code = try reader.int64("code")
-      } else if reader.equals(key, "msg"), reader.peek() == .string {
-        text = try reader.decodedString("msg")
-      } else if reader.equals(key, "op"), reader.peek() == .string {
-        isEnd = reader.equals(try reader.string("op"), "unsubscribe")
       } else {
+        isReply = isReply || reader.equals(key, "event")
         try reader.skipValue()
       }
     }
     try reader.end()
-    if var reply {
+    if isReply {
       hearing.isAnswer = true
-      (reply.code, reply.message, reply.isEnd) = (code, text, isEnd)
-      if subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
-        let place = instruments.names.find(reader.text(symbol))
-        if place >= 0 { reply.topic = Topic(place: place, channel: subject.channel.rawValue) }
-      }
-      if let report = Self.report(reply) { hearing.report(report) }
+      let reply = try FieldObject(message, "reply")
+      if let report = try report(reply, isOwn: subject.isOwn, instruments) { hearing.report(report) }
       return
     }
     guard let symbol = subject.symbol else { throw FeedError.missing("instId", in: "message") }
@@ -71,7 +61,7 @@ extension Bitget {
       try readData(&entries, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, &batch.events) }
+    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, into: &batch) }
   }
 
   private func readData(
@@ -190,39 +180,19 @@ extension Bitget {
   /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
   /// nothing promises. A subscription begins with trades of which some may have come before.
   private func dropSeenTrades(
-    from first: Int, _ place: Int, _ hearing: inout Hearing, _ events: inout [MarketEvent]
+    from first: Int, _ place: Int, _ hearing: inout Hearing, into batch: inout EventBatch
   ) {
-    Self.putInOrder(&events, from: first)
+    batch.orderTrades(from: first)
     while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
     var kept = first
-    for index in first..<events.count {
-      guard case .trade(let trade) = events[index] else { continue }
+    for index in first..<batch.events.count {
+      guard case .trade(let trade) = batch.events[index] else { continue }
       if let number = trade.id.number, !seenTrades[place].insert(number) { continue }
-      events[kept] = .trade(trade)
+      batch.events[kept] = .trade(trade)
       kept += 1
     }
     if kept == first { hearing.ignored += 1 }
-    events.removeSubrange(kept...)
-  }
-
-  /// The oldest first. Those of one message come the other way round as a rule: nothing is allocated then.
-  private static func putInOrder(_ events: inout [MarketEvent], from first: Int) {
-    guard events.count - first > 1 else { return }
-    if order(events[first]) > order(events[events.count - 1]) {
-      var (low, high) = (first, events.count - 1)
-      while low < high {
-        events.swapAt(low, high)
-        low += 1
-        high -= 1
-      }
-    }
-    for index in (first + 1)..<events.count where order(events[index]) < order(events[index - 1]) {
-      return events[first...].sort { order($0) < order($1) }
-    }
-  }
-
-  private static func order(_ event: MarketEvent) -> (Timestamp, UInt64) {
-    if case .trade(let trade) = event { (trade.time, trade.id.number ?? 0) } else { (.distantPast, 0) }
+    batch.events.removeSubrange(kept...)
   }
 
   // MARK: Figures

@@ -1,4 +1,3 @@
-import Bytes
 import MarketData
 
 extension Bitget {
@@ -7,22 +6,14 @@ extension Bitget {
   static let replay = VenueReplay(
     title: "Bitget v2 spot and USDT perpetuals", names: ["bitget"], markets: ["spot", "usdt", "mixed"],
     lists: ["/api/v2/spot/public/symbols"], ownLists: ["usdt": "/api/v2/mix/market/contracts"],
-    marketFields: [MarketField("instId")]
-  ) { start in
-    guard start.url?.contains("/v2/") != false else { return nil }
-    let isSpot = start.market != "usdt"
-    let markets = start.markets { (name) throws(RecordedNameError) in
-      if let symbol = FeedSymbol(name), symbol.kind == .perpetual {
-        return NamedMarket(name: symbol.base + symbol.quote, symbol: symbol)
-      }
-      return try .joined(name, isSpot ? .spot : .perpetual)
+    marketFields: [MarketField("instId")], isRead: { $0.url?.contains("/v2/") != false },
+    made: MadeList(#"{"code":"00000","data":["#, "symbol", "baseCoin", "quoteCoin", tail: "]}") {
+      $0 == "usdt" ? #""symbolStatus":"normal","# : #""status":"online","#
     }
-    return ReplayStart(
-      markets,
-      instruments: start.list
-        ?? NamedMarket.list(#"{"code":"00000","data":["#, markets.found, "]}") { market, out in
-          out.append(isSpot ? #""status":"online","# : #""symbolStatus":"normal","#)
-          market.append("symbol", "baseCoin", "quoteCoin", to: &out)
-        })
+  ) { (name, start) throws(RecordedNameError) in
+    if let symbol = FeedSymbol(name), symbol.kind == .perpetual {
+      return NamedMarket(name: symbol.base + symbol.quote, symbol: symbol)
+    }
+    return try .joined(name, start.market == "usdt" ? .perpetual : .spot)
   }
 }

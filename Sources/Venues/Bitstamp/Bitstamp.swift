@@ -12,6 +12,9 @@ import MarketData
 package final class Bitstamp: Dialect {
   /// By their places in `facts.channels`.
   static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+  ]
   /// Quiet time after which a heartbeat is asked for.
   static let pingAfter = 10 * Microseconds.second
   /// How long a connection may last after the venue asked for another: "a few seconds".
@@ -26,19 +29,18 @@ package final class Bitstamp: Dialect {
     symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
-      ],
-      bookDepth: nil,
+      channels: channels, bookDepth: nil,
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
       requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
     replay: replay,
     makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("diff_order_book"), .init("live_trades")], book: .bridged,
+      channels: Self.channels, book: .bridged,
       // 20 at once have been taken.
       pacing: .init(grouping: .topic, atOnce: 10, every: 100 * Microseconds.millisecond, limit: 4_096),
       salvage: [
@@ -62,10 +64,10 @@ package final class Bitstamp: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.canaryPrefix = "_"
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ event: String, _ topic: Topic) -> String {
@@ -73,19 +75,12 @@ package final class Bitstamp: Dialect {
       return #"{"event":"bts:\#(event)","data":{"channel":\#(name)}}"#
     }
     switch request {
-    case .subscribe(let topics): return text("subscribe", topics[0])
-    case .unsubscribe(let topics): return text("unsubscribe", topics[0])
+    case .topics(let topics, let verb): return text(verb.rawValue, topics[0])
     case .ping: return #"{"event":"bts:heartbeat"}"#
     case .canary(let market):
       return #"{"event":"bts:subscribe","data":{"channel":"\#(Self.prefixes[0])\#(market)"}}"#
     default: return nil
     }
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 
@@ -94,6 +89,5 @@ extension SequenceRule {
   static let bitstamp = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.last > snapshot },
-    isRepeat: { _, _ in false },
     follows: { update, last in update.last >= last }, isNumbered: false)
 }

@@ -5,7 +5,7 @@ import MarketData
 extension Bitstamp {
   private enum Event { case data, trade, subscribed, unsubscribed, error, heartbeat, reconnect, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)

@@ -30,9 +30,9 @@ final class SequenceRule: Sendable {
   let mayBeWhole: @Sendable (_ update: UpdateNumbers) -> Bool
 
   init(
-    isOld: @escaping @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool,
+    isOld: @escaping @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool = { _, _ in false },
     joins: @escaping @Sendable (_ update: UpdateNumbers, _ snapshot: Int64) -> Bool,
-    isRepeat: @escaping @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool,
+    isRepeat: @escaping @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool = { _, _ in false },
     follows: @escaping @Sendable (_ update: UpdateNumbers, _ last: Int64) -> Bool, provesLinks: Bool = true,
     isNumbered: Bool = true, mayBeWhole: @escaping @Sendable (_ update: UpdateNumbers) -> Bool = { _ in false }
   ) {

@@ -29,18 +29,6 @@ struct SnapshotBridge {
     case live(last: Int64, joined: Bool)
   }
 
-  /// What became of an update.
-  enum Verdict: Equatable {
-    case buffered
-    /// In the snapshot already.
-    case old
-    /// The first that joins the snapshot.
-    case joined
-    case followed
-    /// There is a hole before it. It has been kept for the next snapshot.
-    case gap
-  }
-
   let rule: SequenceRule
   private(set) var state = State.buffering
   private(set) var updates: [Update] = []
@@ -58,19 +46,19 @@ struct SnapshotBridge {
     if case .live = state { true } else { false }
   }
 
-  /// Takes an update's numbers. The caller applies the update on `.joined` and `.followed`; on `.buffered` and `.gap`
-  /// a copy of its levels has been kept. O(levels) when keeping, O(1) otherwise.
+  /// Takes an update's numbers. The caller applies the update on `.joined` and `.followed`; on `.kept` and `.gap` a
+  /// copy of its levels has been kept. O(levels) when keeping, O(1) otherwise.
   mutating func receive(
     _ numbers: UpdateNumbers, bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     time: Timestamp
-  ) -> Verdict {
+  ) -> BookKeeper.Verdict {
     // One that comes late does not make what is known any older; two that are lower and follow each other are of a
     // new numbering.
     let isRenumbered = rule.isNumbered && updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
     if numbers.last > newest || isRenumbered { newest = numbers.last }
     guard case .live(let last, let joined) = state else {
       keep(numbers, newBids, newAsks, time)
-      return .buffered
+      return .kept
     }
     if joined ? rule.isRepeat(numbers, last) : rule.isOld(numbers, last) { return .old }
     if joined ? rule.follows(numbers, last) : rule.joins(numbers, last) {
@@ -100,13 +88,15 @@ struct SnapshotBridge {
   /// O(kept).
   mutating func bridge(
     _ id: Int64,
-    apply: (_ verdict: Verdict, _ update: Update, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>) ->
+    apply: (
+      _ verdict: BookKeeper.Verdict, _ update: Update, _ bids: ArraySlice<PriceLevel>, _ asks: ArraySlice<PriceLevel>
+    ) ->
       Void
   ) -> Bool {
     var last = id
     var joined = false
     for (index, update) in updates.enumerated() {
-      let verdict: Verdict
+      let verdict: BookKeeper.Verdict
       if joined ? rule.isRepeat(update.numbers, last) : rule.isOld(update.numbers, last) {
         verdict = .old
       } else if joined ? rule.follows(update.numbers, last) : rule.joins(update.numbers, last) {
@@ -143,14 +133,8 @@ struct SnapshotBridge {
 
   /// Brings what is kept to new scales.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {
-    for index in bids.indices {
-      bids[index].price *= priceBy
-      bids[index].size *= sizeBy
-    }
-    for index in asks.indices {
-      asks[index].price *= priceBy
-      asks[index].size *= sizeBy
-    }
+    bids.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    asks.rescale(priceBy: priceBy, sizeBy: sizeBy)
   }
 
   private mutating func forget() {

@@ -82,14 +82,10 @@ struct WholeBook {
     a.isEmpty == b.isEmpty && zip(a, b).allSatisfy { $0 == $1 }
   }
 
-  /// Brings what is kept to a wider scale. No message overflowed at it, or there is nothing to compare.
+  /// Brings what is kept to a wider scale.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {
-    for index in bids.indices {
-      bids[index] = PriceLevel(price: bids[index].price &* priceBy, size: bids[index].size &* sizeBy)
-    }
-    for index in asks.indices {
-      asks[index] = PriceLevel(price: asks[index].price &* priceBy, size: asks[index].size &* sizeBy)
-    }
+    bids.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    asks.rescale(priceBy: priceBy, sizeBy: sizeBy)
   }
 
   /// The connection is gone.
@@ -97,5 +93,15 @@ struct WholeBook {
     time = .distantPast
     probed = nil
     differs = nil
+  }
+}
+
+extension [PriceLevel] {
+  /// Brings levels that are kept to a wider scale, which was chosen so that none overflows.
+  mutating func rescale(priceBy: Int64, sizeBy: Int64) {
+    for index in indices {
+      self[index].price &*= priceBy
+      self[index].size &*= sizeBy
+    }
   }
 }

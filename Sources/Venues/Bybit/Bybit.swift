@@ -20,8 +20,12 @@ package final class Bybit: Dialect {
   static let requestInterval = 100 * Microseconds.millisecond
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  /// In front of a symbol, by channel. The book has 200 levels a side; those that fall out of it come as removals.
-  private static let topics = ["orderbook.200.", "orderbook.1.", "publicTrade.", "tickers."]
+  /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("orderbook.200", .book, silence: .linked, .contradicted),
+    .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
+    .init("publicTrade", .trades), .init("tickers", .ticker),
+  ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
@@ -41,12 +45,7 @@ package final class Bybit: Dialect {
       connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
       profile: VenueProfile(
-        channels: [
-          .init("orderbook.200", .book, silence: .linked, .contradicted),
-          .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
-          .init("publicTrade", .trades), .init("tickers", .ticker),
-        ],
-        bookDepth: 200, bookCheck: "u rises by one with every update",
+        channels: channels, bookDepth: 200, bookCheck: "u rises by one with every update",
         requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
@@ -56,14 +55,15 @@ package final class Bybit: Dialect {
   var quotes: [Quote?] = []
   var tickers: [Ticker?] = []
 
+  let facts: DialectFacts
+
   init(_ part: String) {
     var facts = DialectFacts(
-      channels: Self.topics.map { .init(String($0.dropLast())) }, book: .streamed(.bybit),
+      channels: Self.channels, book: .streamed(.bybit),
       // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
       pacing: .init(
         grouping: .symbols(1), atOnce: Self.requestsAtOnce, every: Self.requestInterval, limit: 1_024),
       salvage: [.init(mark: "\"orderbook.", key: "\"s\"")])
-    facts.channels[Channel.quote.rawValue].every = Self.quoteInterval
     facts.ping = .init(after: Self.pingAfter, since: .ping)
     facts.list = Self.listing(part)
     facts.volumes = [Self.volumes(part)]
@@ -71,30 +71,23 @@ package final class Bybit: Dialect {
     facts.banPause = 10 * Microseconds.minute
     // What is sent again is the symbols'.
     facts.isSilentWithoutSymbols = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (operation, topics): (String, [Topic])
     switch request {
-    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted)
-    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left)
+    case .topics(let topics, let verb):
+      let names = JSONText.array(
+        topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.place].venueSymbol)" })
+      return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
     default: return nil
     }
-    let names = topics.map { Self.topics[$0.channel] + instruments[$0.place].venueSymbol }
-    return #"{"req_id":"\#(id)","op":"\#(operation)","args":\#(JSONText.array(names))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func forget() {
+  func forget() {
     quotes = []
     tickers = []
   }
@@ -102,22 +95,25 @@ package final class Bybit: Dialect {
   // MARK: Replies
 
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`. One bad topic refuses all of its request, and so does one that is
-  /// there already, which goes on.
-  static func report(_ reply: BybitReply, _ instruments: InstrumentTable) -> Hearing.Report {
-    guard !reply.succeeded else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
-    let topic = topic(namedIn: reply.message, instruments)
+  /// there already, which goes on. Nil for the answer to a ping.
+  static func report(_ reply: borrowing FieldObject, _ instruments: InstrumentTable) -> Hearing.Report? {
+    let (operation, message) = (reply.text("op") ?? "request", reply.text("ret_msg") ?? "")
+    let (id, succeeded) = (reply.id("req_id") ?? 0, reply.flag("success") ?? !reply.has("success"))
+    // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
+    if operation == "pong" || (operation == "ping" && succeeded) { return nil }
+    guard !succeeded else { return .acknowledged(id: id, place: nil, channel: nil) }
+    let topic = topic(namedIn: message, instruments)
     return .refused(
       Hearing.Refusal(
-        id: reply.id ?? 0, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [],
-        reason: reply.message, effect: reply.message.contains("already subscribed") ? .already : .final,
-        what: reply.operation))
+        id: id, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [], reason: message,
+        effect: message.contains("already subscribed") ? .already : .final, what: operation))
   }
 
   /// The topic that stands by itself in a text: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
   private static func topic(namedIn text: String, _ instruments: InstrumentTable) -> Topic? {
     for word in text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "." }) {
-      for (channel, prefix) in topics.enumerated() where word.hasPrefix(prefix) {
-        guard let place = instruments.place(named: String(word.dropFirst(prefix.count))) else { continue }
+      for (channel, known) in channels.enumerated() where word.hasPrefix(known.name + ".") {
+        guard let place = instruments.place(named: String(word.dropFirst(known.name.count + 1))) else { continue }
         return Topic(place: place, channel: channel)
       }
     }
@@ -125,18 +121,9 @@ package final class Bybit: Dialect {
   }
 }
 
-/// The answer to a request.
-struct BybitReply {
-  var succeeded = true
-  var message = ""
-  var id: Int?
-  var operation = "request"
-  var isPong = false
-}
-
 extension SequenceRule {
   /// Bybit: `u` rises by one with every message.
   static let bybit = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.last == snapshot &+ 1 },
+    joins: { update, snapshot in update.last == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last }, follows: { update, last in update.last == last &+ 1 })
 }

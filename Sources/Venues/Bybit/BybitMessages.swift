@@ -3,7 +3,7 @@ import MarketData
 
 /// Reading Bybit's messages: `{"topic":…,"type":…,"ts":…,"data":…}` with its fields in any order, or a reply with `op`.
 extension Bybit {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -12,7 +12,6 @@ extension Bybit {
     var data: FieldSlice?
     var update: UpdateFields?
     var time: Timestamp?
-    var reply = BybitReply()
     var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -30,17 +29,8 @@ extension Bybit {
         isSnapshot = reader.equals(try reader.string("type"), "snapshot")
       } else if reader.equals(key, "ts") {
         time = VenueTime.epoch(try reader.int64("ts"))
-      } else if reader.equals(key, "op") {
-        reply.operation = try reader.decodedString("op")
-        isReply = true
-      } else if reader.equals(key, "success") {
-        reply.succeeded = try reader.bool("success")
-        isReply = true
-      } else if reader.equals(key, "ret_msg") {
-        reply.message = try reader.decodedString("ret_msg")
-      } else if reader.equals(key, "req_id"), reader.peek() == .string {
-        reply.id = Int(try reader.decodedString("req_id"))
       } else {
+        isReply = isReply || reader.equals(key, "op") || reader.equals(key, "success")
         try reader.skipValue()
       }
     }
@@ -48,10 +38,10 @@ extension Bybit {
     guard let channel else {
       guard isReply else { throw FeedError.missing("topic", in: "message") }
       hearing.isAnswer = true
-      // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
-      reply.isPong = reply.operation == "pong" || (reply.operation == "ping" && reply.succeeded)
-      return reply.isPong
-        ? batch.events.append(.heartbeat) : hearing.report(Self.report(reply, instruments))
+      guard let report = Self.report(try FieldObject(message, "reply"), instruments) else {
+        return batch.events.append(.heartbeat)
+      }
+      return hearing.report(report)
     }
     guard channel != .other else {
       hearing.ignored += 1

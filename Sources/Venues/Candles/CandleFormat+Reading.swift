@@ -15,9 +15,9 @@ extension CandleFormat {
     do throws(FeedError) {
       var reader = FieldReader(body)
       try descend(&reader, path[...])
-      switch layout(query.instrument) {
+      switch query.instrument.kind == .spot ? layout : contractLayout ?? layout {
       case .columns(let columns): try readColumns(&reader, columns, query, now, &answer, &rows)
-      case .array, .object: try readRows(&reader, query, now, &answer, &rows)
+      case let layout: try readRows(&reader, layout, query, now, &answer, &rows)
       }
     } catch {
       throw Self.error(status, body, error.detail)
@@ -112,10 +112,10 @@ extension CandleFormat {
   }
 
   private func readRows(
-    _ reader: inout FieldReader, _ query: CandleQuery, _ now: Timestamp, _ answer: inout CandleAnswer, _ rows: inout Int
+    _ reader: inout FieldReader, _ layout: Layout, _ query: CandleQuery, _ now: Timestamp,
+    _ answer: inout CandleAnswer, _ rows: inout Int
   ) throws(FeedError) {
     guard reader.peek() == .array else { throw FeedError(.shape, "no array of candles") }
-    let layout = layout(query.instrument)
     try reader.arrayStart()
     while try reader.nextElement() {
       // An error in place of the rows: Bitfinex' `["error",10020,"…"]`.
@@ -126,7 +126,12 @@ extension CandleFormat {
       do throws(FeedError) {
         switch layout {
         case .array(let columns): try read(&inner, columns, &row, query.instrument)
-        case .object(let columns): try read(&inner, columns, &row, query.instrument)
+        case .object(let columns):
+          let fields = try FieldObject(&inner, "candle")
+          for (name, column) in columns {
+            guard var value = fields.reader(name) else { continue }
+            try readField(&value, column, &row, query.instrument)
+          }
         case .columns: break
         }
       } catch {
@@ -147,21 +152,6 @@ extension CandleFormat {
     }
   }
 
-  private func read(
-    _ reader: inout FieldReader, _ columns: [(name: StaticString, column: Column)], _ row: inout Row,
-    _ instrument: Instrument
-  ) throws(FeedError) {
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let match = columns.first { reader.equals(key, $0.name) }
-      guard let match else {
-        try reader.skipValue()
-        continue
-      }
-      try readField(&reader, match.column, &row, instrument)
-    }
-  }
-
   private func readField(
     _ reader: inout FieldReader, _ column: Column, _ row: inout Row, _ instrument: Instrument
   ) throws(FeedError) {
@@ -175,27 +165,21 @@ extension CandleFormat {
     _ now: Timestamp, _ answer: inout CandleAnswer, _ rows: inout Int
   ) throws(FeedError) {
     guard reader.peek() == .object else { throw FeedError(.shape, "no object of columns") }
+    let fields = try FieldObject(&reader, "candles")
     var table: [Row] = []
-    var lengths: [Int] = []
-    try reader.objectStart()
-    while let key = try reader.nextKey() {
-      let match = columns.first { reader.equals(key, $0.name) }
-      guard let match, reader.peek() == .array else {
-        try reader.skipValue()
-        continue
-      }
+    var lengths: Set<Int> = []
+    for (name, column) in columns {
+      guard var values = fields.reader(name) else { throw FeedError.missing(name, in: "candles") }
       var index = 0
-      try reader.arrayStart()
-      while try reader.nextElement() {
+      try values.arrayStart()
+      while try values.nextElement() {
         if index == table.count { table.append(Row()) }
-        try readField(&reader, match.column, &table[index], query.instrument)
+        try readField(&values, column, &table[index], query.instrument)
         index += 1
       }
-      lengths.append(index)
+      lengths.insert(index)
     }
-    guard lengths.count == columns.count, Set(lengths).count == 1 else {
-      throw FeedError(.shape, "columns of different lengths")
-    }
+    guard lengths.count == 1 else { throw FeedError(.shape, "columns of different lengths") }
     rows = table.count
     for row in table { take(row, query, now, &answer) }
   }

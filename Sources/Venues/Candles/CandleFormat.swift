@@ -47,39 +47,17 @@ package struct CandleFormat: Sendable {
   /// lists are asked for, too.
   package let pace: Int64
   /// How many of the newest intervals there are; nil: all since the listing.
-  let reach: @Sendable (CandleInterval) -> Int64?
+  var reach: @Sendable (CandleInterval) -> Int64? = { _ in nil }
   let path: [Step]
-  let layout: @Sendable (Instrument) -> Layout
+  let layout: Layout
+  /// Of a contract, where its rows are other ones.
+  var contractLayout: Layout?
   let spell: @Sendable (_ query: CandleQuery, _ name: String) -> CandleRequest
 
   /// Bytes of an answer that are accepted.
   package static let bodyLimit = 4 << 20
   /// How long after its end an interval counts as closed, µs: venues correct the newest candle for a moment.
   static let settling = 5 * Microseconds.second
-
-  init(
-    names: [CandleInterval: String], rowLimit: Int, pace: Int64,
-    reach: @escaping @Sendable (CandleInterval) -> Int64? = { _ in nil }, path: [Step],
-    layout: @escaping @Sendable (Instrument) -> Layout,
-    spell: @escaping @Sendable (_ query: CandleQuery, _ name: String) -> CandleRequest
-  ) {
-    self.names = names
-    self.rowLimit = rowLimit
-    self.pace = pace
-    self.reach = reach
-    self.path = path
-    self.layout = layout
-    self.spell = spell
-  }
-
-  init(
-    names: [CandleInterval: String], rowLimit: Int, pace: Int64,
-    reach: @escaping @Sendable (CandleInterval) -> Int64? = { _ in nil }, path: [Step], layout: Layout,
-    spell: @escaping @Sendable (_ query: CandleQuery, _ name: String) -> CandleRequest
-  ) {
-    self.init(
-      names: names, rowLimit: rowLimit, pace: pace, reach: reach, path: path, layout: { _ in layout }, spell: spell)
-  }
 
   /// Whether the venue has candles of this length.
   package func has(_ interval: CandleInterval) -> Bool { names[interval] != nil }

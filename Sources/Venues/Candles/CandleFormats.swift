@@ -111,10 +111,12 @@ extension CandleFormat {
   static let okx = CandleFormat(
     names: [.minute: "1m", .fiveMinutes: "5m", .quarterHour: "15m", .hour: "1H", .fourHours: "4H", .day: "1Dutc"],
     rowLimit: 300, pace: 250 * Microseconds.millisecond, path: [.key("data")],
-    layout: { instrument in
-      let volumes: [Column] = instrument.kind == .spot ? [.baseVolume, .other] : [.other, .baseVolume]
-      return .array([.milliseconds, .open, .high, .low, .close] + volumes + [.quoteVolume, .closed("1")])
-    }
+    layout: .array([
+      .milliseconds, .open, .high, .low, .close, .baseVolume, .other, .quoteVolume, .closed("1"),
+    ]),
+    contractLayout: .array([
+      .milliseconds, .open, .high, .low, .close, .other, .baseVolume, .quoteVolume, .closed("1"),
+    ])
   ) { query, name in
     CandleRequest(
       "/api/v5/market/history-candles?instId=\(query.instrument.venueSymbol)&bar=\(name)"

@@ -13,6 +13,12 @@ package final class Coinbase: Dialect {
   static let messageLimit = 8 << 20
   /// The book's channel by the name that is documented, and by the one that acknowledgements use.
   static let bookNames = ["level2_batch", "level2_50"]
+  private static let channels: [VenueProfile.Channel] = [
+    .init(bookNames[0], .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
+    .init("ticker", .ticker),
+    // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
+    .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
+  ]
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, matches, ticker, heartbeat }
 
@@ -28,11 +34,8 @@ package final class Coinbase: Dialect {
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("level2_batch", .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
-        .init("ticker", .ticker), .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second)),
-      ],
-      bookDepth: nil, bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
+      channels: channels, bookDepth: nil,
+      bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
       requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
     replay: replay,
@@ -47,14 +50,11 @@ package final class Coinbase: Dialect {
   /// By place, the newest venue time of a book message, for one that says the year 0001.
   var bookTimes: [Timestamp?] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [
-        .init(Self.bookNames[0]), .init("matches"), .init("ticker"),
-        // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
-        .init("heartbeat", every: Microseconds.second, isOfAll: true),
-      ],
-      book: .streamed(.coinbase),
+      channels: Self.channels, book: .streamed(.coinbase),
       // Subscribed at once, and in one message: without it Coinbase closes after 5 s.
       pacing: .init(grouping: .symbols(100), atOnce: 1_024, every: 0, limit: 2_048),
       salvage: [
@@ -67,26 +67,20 @@ package final class Coinbase: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.countsTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    switch request {
-    case .subscribe(let topics):
-      for topic in topics where topic.channel == 0 {
-        name(topic.place)
-        namings[topic.place].present = namings[topic.place].next
-      }
-      return text("subscribe", topics, instruments)
-    case .unsubscribe(let topics):
-      for topic in topics { name(topic.place) }
-      return text("unsubscribe", topics, instruments)
-    default: return nil
+    guard case .topics(let topics, let verb) = request else { return nil }
+    for topic in topics where topic.channel == 0 {
+      name(topic.place)
+      if verb == .subscribe { namings[topic.place].present = namings[topic.place].next }
     }
+    return text(verb.rawValue, topics, instruments)
   }
 
   /// Which products each channel is asked for of; in short where they are the same for all.
@@ -111,7 +105,7 @@ package final class Coinbase: Dialect {
 
   private func name(_ place: Int) { while namings.count <= place { namings.append(Naming()) } }
 
-  override func silent(_ place: Int) {
+  func silent(_ place: Int) {
     name(place)
     namings[place].next = 1 - namings[place].present
   }
@@ -131,18 +125,11 @@ package final class Coinbase: Dialect {
     }
     return .refused(refusal)
   }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
 }
 
 extension SequenceRule {
   /// Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does
   /// came late, and the sizes it brings may be older than what the book has. That none is missing is not known.
   static let coinbase = SequenceRule(
-    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false },
-    follows: { update, last in update.last >= last }, provesLinks: false)
+    joins: { _, _ in true }, follows: { update, last in update.last >= last }, provesLinks: false)
 }

@@ -15,14 +15,11 @@ extension Coinbase {
     var bids: FieldSlice?
     var asks: FieldSlice?
     var changes: FieldSlice?
-    var channels: FieldSlice?
-    var message: String?
-    var reason: String?
   }
 
   enum Kind { case l2update, match, lastMatch, ticker, heartbeat, snapshot, subscriptions, error, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -61,10 +58,11 @@ extension Coinbase {
     case .heartbeat: try readHeartbeat(fields, reader, instruments, &hearing, into: &batch)
     case .error:
       hearing.isAnswer = true
-      hearing.report(report(fields.message ?? "error", fields.reason ?? "no reason given", instruments))
+      let error = try FieldObject(message, "error")
+      hearing.report(report(error.text("message") ?? "error", error.text("reason") ?? "no reason given", instruments))
     case .subscriptions:
       hearing.isAnswer = true
-      if let channels = fields.channels { try readSubscriptions(channels, reader, instruments, &hearing) }
+      readSubscriptions(try FieldObject(message, "subscriptions"), instruments, &hearing)
     case .other: break
     }
   }
@@ -102,12 +100,6 @@ extension Coinbase {
       fields.bids = try reader.rawValue("bids")
     } else if reader.equals(key, "asks") {
       fields.asks = try reader.rawValue("asks")
-    } else if reader.equals(key, "channels") {
-      fields.channels = try reader.rawValue("channels")
-    } else if reader.equals(key, "message"), reader.peek() == .string {
-      fields.message = try reader.decodedString("message")
-    } else if reader.equals(key, "reason"), reader.peek() == .string {
-      fields.reason = try reader.decodedString("reason")
     } else {
       try reader.skipValue()
     }
@@ -221,32 +213,24 @@ extension Coinbase {
 
   // MARK: Answers
 
-  /// `[{"name":"level2_50","product_ids":["BTC-USD"],…},…]`: all that is subscribed now, whatever was asked for.
+  /// `"channels":[{"name":"level2_50","product_ids":["BTC-USD"],…},…]`: all that is subscribed now, whatever was asked
+  /// for.
   private func readSubscriptions(
-    _ channels: FieldSlice, _ outer: borrowing FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
-  ) throws(FeedError) {
-    var reader = outer.reader(channels)
-    guard reader.peek() == .array else { return }
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      guard reader.peek() == .object else {
-        try reader.skipValue()
-        continue
-      }
-      let subscription = try FieldObject(&reader, "subscriptions")
+    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  ) {
+    let subscribed = answer.elements("channels") { (channel) throws(FeedError) -> [Topic]? in
+      let subscription = try FieldObject(&channel, "subscription")
       guard let name = subscription.text("name"),
         // The book's goes by several names, whichever was asked for.
         let channel = name.hasPrefix("level2") ? 0 : facts.channels.firstIndex(where: { $0.name == name })
-      else { continue }
-      for product in subscription.elements(
-        "product_ids",
-        { (value) throws(FeedError) in
-          try value.decodedString("product_ids")
-        })
-      {
-        guard let place = instruments.place(named: product) else { continue }
-        hearing.report(.acknowledged(id: nil, place: place, channel: channel))
+      else { return nil }
+      let products = subscription.elements("product_ids") { (name) throws(FeedError) in
+        try name.decodedString("product_ids")
       }
+      return products.compactMap(instruments.place(named:)).map { Topic(place: $0, channel: channel) }
+    }
+    for topic in subscribed.joined() {
+      hearing.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
     }
   }
 }

@@ -26,6 +26,11 @@ package final class CoinbaseAdvanced: Dialect {
   /// How long a connection on which the venue counts too many books may go on with those that it has.
   static let renewalTime = Microseconds.minute
 
+  private static let channels: [VenueProfile.Channel] = [
+    .init("level2", .book, silence: .linked, .contradicted, atMost: booksPerRequest),
+    .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
+  ]
+
   package static let venue: Venue = Venue(
     name: "coinbase-advanced", title: "Coinbase Advanced Trade", separator: "-",
     endpoint: "wss://advanced-trade-ws.coinbase.com", restEndpoint: "https://api.coinbase.com",
@@ -36,11 +41,8 @@ package final class CoinbaseAdvanced: Dialect {
     // The snapshot is the whole book.
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("heartbeats", .heartbeat, silence: .linked), .init("level2", .book, silence: .linked, .contradicted),
-        .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
-      ],
-      bookDepth: nil, bookCheck: "sequence_num counts every message of a connection",
+      channels: [.init("heartbeats", .heartbeat, silence: .linked)] + channels, bookDepth: nil,
+      bookCheck: "sequence_num counts every message of a connection",
       requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
     replay: replay,
@@ -53,10 +55,11 @@ package final class CoinbaseAdvanced: Dialect {
   /// By place, the newest venue time of a book, for a message that has none.
   var bookTimes: [Timestamp?] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("level2", atMost: Self.booksPerRequest), .init("market_trades"), .init("ticker")],
-      book: .streamed(.numberedElsewhere),
+      channels: Self.channels, book: .streamed(.numberedElsewhere),
       // Five messages a second, of the eight that an address may send.
       pacing: .init(
         grouping: .channel(symbols: Self.bookLimit), atOnce: 1, every: 200 * Microseconds.millisecond, limit: 256,
@@ -67,28 +70,27 @@ package final class CoinbaseAdvanced: Dialect {
     facts.kinds = ["\"channel\"", "\"error\""]
     // A book that has two names is listed once, under the name that its data has.
     facts.isShown = { $0.venueSymbol == $0.symbol.text }
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     sequence = nil
     heartbeat = nil
   }
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (type, topics): (String, [Topic])
     switch request {
     case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
-    case .subscribe(let wanted): (type, topics) = ("subscribe", wanted)
-    case .unsubscribe(let wanted): (type, topics) = ("unsubscribe", wanted)
+    case .topics(let topics, let verb):
+      let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
+      let channel = facts.channels[topics[0].channel].name
+      return #"{"type":"\#(verb.rawValue)","product_ids":\#(ids),"channel":"\#(channel)"}"#
     default: return nil
     }
-    let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
-    return #"{"type":"\#(type)","product_ids":\#(ids),"channel":"\#(facts.channels[topics[0].channel].name)"}"#
   }
 
   /// `{"type":"error","message":…}` is about the request under way.
@@ -124,7 +126,7 @@ package final class CoinbaseAdvanced: Dialect {
   }
 
   /// The message had a number of its own, and the next one follows it.
-  override func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard !Salvage.contains(message, "\"error\"") else { return }
     if let number = Salvage.number(message, key: "\"sequence_num\"") {
       _ = follow(number, &hearing)
@@ -133,16 +135,9 @@ package final class CoinbaseAdvanced: Dialect {
       self.sequence = sequence &+ 1
     }
   }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
 }
 
 extension SequenceRule {
   /// What follows has been looked at already, by the numbers of the whole connection.
-  static let numberedElsewhere = SequenceRule(
-    isOld: { _, _ in false }, joins: { _, _ in true }, isRepeat: { _, _ in false }, follows: { _, _ in true })
+  static let numberedElsewhere = SequenceRule(joins: { _, _ in true }, follows: { _, _ in true })
 }

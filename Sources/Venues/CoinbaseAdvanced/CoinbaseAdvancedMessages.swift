@@ -6,7 +6,7 @@ import MarketData
 extension CoinbaseAdvanced {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
@@ -18,7 +18,6 @@ extension CoinbaseAdvanced {
     var events: FieldSlice?
     var hasEvents = false
     var isError = false
-    var text: String?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
@@ -39,11 +38,6 @@ extension CoinbaseAdvanced {
         }
       } else if reader.equals(key, "type"), reader.peek() == .string {
         isError = reader.equals(try reader.string("type"), "error")
-      } else if reader.equals(key, "message"), reader.peek() == .string {
-        text = try reader.decodedString("message")
-      } else if reader.equals(key, "reason"), reader.peek() == .string {
-        let reason = try reader.decodedString("reason")
-        text = text.map { "\($0): \(reason)" } ?? reason
       } else {
         try reader.skipValue()
       }
@@ -52,7 +46,10 @@ extension CoinbaseAdvanced {
     guard let kind else {
       guard isError else { throw FeedError.missing("channel", in: "message") }
       hearing.isAnswer = true
-      return refuse(text ?? "an error without a message", instruments, &hearing)
+      let error = try FieldObject(message, "error")
+      let words = [error.text("message"), error.text("reason")].compactMap(\.self)
+      return refuse(
+        words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &hearing)
     }
     if let events {
       var value = reader.reader(events)
@@ -233,8 +230,6 @@ extension CoinbaseAdvanced {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
-    var first: (time: Timestamp, id: UInt64)?
-    var last: (time: Timestamp, id: UInt64)?
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -243,16 +238,8 @@ extension CoinbaseAdvanced {
         continue
       }
       batch.events.append(.trade(trade))
-      last = (trade.time, trade.id.number ?? .max)
-      first = first ?? last
     }
-    guard let first, let last, first.time > last.time || (first.time == last.time && first.id > last.id) else { return }
-    var (low, high) = (start, batch.events.count - 1)
-    while low < high {
-      batch.events.swapAt(low, high)
-      low += 1
-      high -= 1
-    }
+    batch.orderTrades(from: start)
   }
 
   private static let tradeFormat = TradeFormat(
@@ -285,20 +272,10 @@ extension CoinbaseAdvanced {
 
   /// `[{"current_time":…,"heartbeat_counter":42}]`; the time is Go's own format and is not read.
   private func readHeartbeats(_ reader: inout FieldReader) throws(FeedError) -> Int64? {
-    var counter: Int64?
     reader.field = "events"
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      try reader.objectStart()
-      while let key = try reader.nextKey() {
-        if reader.equals(key, "heartbeat_counter") {
-          counter = try reader.int64("heartbeat_counter")
-        } else {
-          try reader.skipValue()
-        }
-      }
-    }
-    return counter
+    return try reader.list { (reader, _) throws(FeedError) in
+      try FieldObject(&reader, "heartbeat").integer("heartbeat_counter")
+    }.last
   }
 
   /// `[{"type":"update","tickers":[…]}]`. Sent with trades, so no quote feed.

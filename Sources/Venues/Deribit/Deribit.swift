@@ -23,8 +23,11 @@ package final class Deribit: Dialect {
   static let symbolsPerRequest = 100
   /// The id of answers to test requests, which are awaited by nobody.
   static let testID = 0
-  /// What the places in `DialectFacts.channels` are.
-  enum Channel: Int { case book, quote, trades, ticker }
+  /// A market's name stands behind the first word.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
+    .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
+  ]
   /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
   static let quoteLead = 15 * Microseconds.second
 
@@ -38,11 +41,7 @@ package final class Deribit: Dialect {
     symbolLimit: 200, kinds: [.perpetual, .future],
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
-        .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
-      ],
-      bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
+      channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
     replay: replay,
@@ -62,9 +61,11 @@ package final class Deribit: Dialect {
   /// Whether the platform has said something of maintenance on this connection.
   var hasSaidMaintenance = false
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("quote"), .init("trades"), .init("ticker")], book: .streamed(.deribit),
+      channels: Self.channels, book: .streamed(.deribit),
       // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go
       // out in that time.
       pacing: .init(
@@ -74,10 +75,10 @@ package final class Deribit: Dialect {
     facts.beginsWithOldTrades = true
     facts.list = Self.listing
     facts.volumes = Self.volumes
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     lines.removeAll()
     followsPlatform = false
     hasSaidMaintenance = false
@@ -90,34 +91,27 @@ package final class Deribit: Dialect {
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (method, channels): (String, [String])
     switch request {
     case .greeting:
       return
         #"{"jsonrpc":"2.0","id":\#(id),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
-    case .subscribe(let topics):
-      let isMore = !followsPlatform && topics.contains { $0.channel != 0 }
-      (method, channels) = (
-        "subscribe", topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : [])
-      )
-    case .unsubscribe(let topics): (method, channels) = ("unsubscribe", topics.map { Self.name($0, instruments) })
+    case .topics(let topics, let verb):
+      let isMore = verb == .subscribe && !followsPlatform && topics.contains { $0.channel != 0 }
+      let channels = JSONText.array(topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : []))
+      return
+        #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(verb.rawValue)","params":{"channels":\#(channels)}}"#
     default: return nil
     }
-    return
-      #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(method)","params":{"channels":\#(JSONText.array(channels))}}"#
   }
 
+  /// `book.BTC_USDC-PERPETUAL.100ms`
   private static func name(_ topic: Topic, _ instruments: InstrumentTable) -> String {
-    let name = instruments[topic.place].venueSymbol
-    switch Channel(rawValue: topic.channel) {
-    case .quote: return "quote.\(name)"
-    case .trades: return "trades.\(name).100ms"
-    case .ticker: return "ticker.\(name).agg2"
-    default: return "book.\(name).100ms"
-    }
+    var words = channels[topic.channel].name.split(separator: ".").map(String.init)
+    words.insert(instruments[topic.place].venueSymbol, at: 1)
+    return words.joined(separator: ".")
   }
 
   /// A test request must be answered within 10 s: it does not wait for its turn.
@@ -126,19 +120,12 @@ package final class Deribit: Dialect {
   // MARK: Watch
 
   /// By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
-  override func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
     for place in lines.indices {
       guard let since = lines[place].leading, heardAt - since >= Self.quoteLead else { continue }
       lines[place].leading = nil
       hearing.report(.lost(place: place, .stale))
     }
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    heardAt = hearing.now
-    try readMessage(message, &instruments, &hearing, into: &batch)
   }
 }
 
@@ -146,6 +133,6 @@ extension SequenceRule {
   /// Each change names the number before it. The counter is shared by all books, so that the chain is all that is
   /// tested. What is exactly the last change again is nothing; everything else that does not follow is a gap.
   static let deribit = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot },
-    isRepeat: { _, _ in false }, follows: { update, last in update.previous == last })
+    joins: { update, snapshot in update.previous == snapshot },
+    follows: { update, last in update.previous == last })
 }

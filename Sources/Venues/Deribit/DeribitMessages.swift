@@ -7,9 +7,10 @@ extension Deribit {
   private enum Kind { case book, quote, trades, ticker, platform, other }
   private enum Method { case none, subscription, heartbeat, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    heardAt = hearing.now
     var reader = FieldReader(message)
     var method = Method.none
     var kind: Kind?
@@ -17,9 +18,6 @@ extension Deribit {
     var isRead = false
     let first = batch.events.count
     var isTest = false
-    var id: Int?
-    var result: FieldSlice?
-    var error: FieldSlice?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "params"), reader.peek() == .object {
@@ -47,12 +45,6 @@ extension Deribit {
         method =
           reader.equals(slice, "subscription")
           ? .subscription : reader.equals(slice, "heartbeat") ? .heartbeat : .other
-      } else if reader.equals(key, "id"), reader.peek() == .number {
-        id = Int(clamping: try reader.int64("id"))
-      } else if reader.equals(key, "result") {
-        result = try reader.rawValue("result")
-      } else if reader.equals(key, "error") {
-        error = try reader.rawValue("error")
       } else {
         try reader.skipValue()
       }
@@ -74,15 +66,7 @@ extension Deribit {
     case .other: hearing.ignored += 1
     case .none:
       hearing.isAnswer = true
-      if let error {
-        var value = reader.reader(error)
-        try readError(&value, id: id, &hearing)
-      } else if let result {
-        var value = reader.reader(result)
-        try readResult(&value, id: id, instruments, &hearing)
-      } else {
-        throw FeedError.missing("method, result or error", in: "message")
-      }
+      try readAnswer(try FieldObject(message, "answer"), instruments, &hearing)
     }
   }
 
@@ -236,43 +220,36 @@ extension Deribit {
 
   // MARK: Answers
 
-  /// The channels that were subscribed or left, in any order; anything else where it was no such request. A channel
-  /// that is missing there does not exist: nothing else says so.
-  private func readResult(
-    _ reader: inout FieldReader, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing
+  /// `"error":{"code":10028,"message":"too_many_requests","data":null}`: one that is refused as a whole does not say
+  /// for whose sake. Or `"result":…`: the channels that were subscribed or left, in any order; anything else where it
+  /// was no such request. A channel that is missing there does not exist: nothing else says so.
+  private func readAnswer(
+    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing
   ) throws(FeedError) {
+    let id = answer.id("id")
+    if let error = try answer.object("error") {
+      let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "")
+      return hearing.report(
+        .refused(
+          Hearing.Refusal(
+            id: id, reason: "code \(code): \(message)", effect: code == 10028 ? .pause(nil) : .final)))
+    }
+    guard var result = answer.reader("result") else {
+      throw FeedError.missing("method, result or error", in: "message")
+    }
     guard let id else { return }
-    guard reader.peek() == .array else { return hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
-    var topics: [Topic] = []
-    var isPlatform = false
-    try reader.arrayStart()
-    while try reader.nextElement() {
-      guard reader.peek() == .string else {
-        try reader.skipValue()
-        continue
-      }
-      let name = try reader.decodedString("result")
-      isPlatform = isPlatform || name == "platform_state"
+    guard result.peek() == .array else { return hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
+    let names = answer.elements("result") { (name) throws(FeedError) in try name.decodedString("result") }
+    followsPlatform = followsPlatform || names.contains("platform_state")
+    let topics = names.compactMap { name -> Topic? in
       let parts = name.split(separator: ".")
       guard parts.count > 1, let place = instruments.place(named: String(parts[1])),
-        let channel = facts.channels.firstIndex(where: { $0.name == parts[0] })
-      else { continue }
-      topics.append(Topic(place: place, channel: channel))
+        let channel = facts.channels.firstIndex(where: { $0.name.split(separator: ".")[0] == parts[0] })
+      else { return nil }
+      return Topic(place: place, channel: channel)
     }
-    followsPlatform = followsPlatform || isPlatform
     // A platform that takes subscriptions and says nothing of maintenance is back.
     if !topics.isEmpty, !hasSaidMaintenance { hearing.report(.maintenance(false)) }
     hearing.report(.taken(id: id, topics, rest: "Deribit did not subscribe it: it is not listed, or has expired"))
-  }
-
-  /// `{"code":10028,"message":"too_many_requests","data":null}`. One that is refused as a whole does not say for whose
-  /// sake.
-  private func readError(_ reader: inout FieldReader, id: Int?, _ hearing: inout Hearing) throws(FeedError) {
-    let error = try FieldObject(&reader, "error")
-    let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "")
-    hearing.report(
-      .refused(
-        Hearing.Refusal(
-          id: id, reason: "code \(code): \(message)", effect: code == 10028 ? .pause(nil) : .final)))
   }
 }

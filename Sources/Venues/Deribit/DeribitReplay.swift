@@ -1,27 +1,20 @@
-import Bytes
 import MarketData
 
 extension Deribit {
   /// A name is one of the venue (`BTC_USDC-PERPETUAL`, `BTC_USDC-25DEC26`), or a symbol as it was configured.
   static let replay = VenueReplay(
     title: "Deribit's linear contracts", names: ["deribit"], lists: ["/api/v2/public/get_instruments"],
-    marketFields: [MarketField("instrument_name")]
-  ) { start in
-    let markets = start.markets { (name) throws(RecordedNameError) in
-      let market = try recordedMarket(name)
-      guard start.list != nil || market.symbol.kind == .perpetual else {
-        throw RecordedNameError(
-          "\(name) is a dated future, and the recording has no instrument list that says when it expires")
-      }
-      return market
+    marketFields: [MarketField("instrument_name")],
+    made: MadeList(#"{"result":["#, "instrument_name", "base_currency", "quote_currency", tail: "]}") { _ in
+      #""kind":"future","instrument_type":"linear","settlement_period":"perpetual","#
     }
-    return ReplayStart(
-      markets,
-      instruments: start.list
-        ?? NamedMarket.list(#"{"result":["#, markets.found, "]}") { market, out in
-          out.append(#""kind":"future","instrument_type":"linear","settlement_period":"perpetual","#)
-          market.append("instrument_name", "base_currency", "quote_currency", to: &out)
-        })
+  ) { (name, start) throws(RecordedNameError) in
+    let market = try recordedMarket(name)
+    guard start.list != nil || market.symbol.kind == .perpetual else {
+      throw RecordedNameError(
+        "\(name) is a dated future, and the recording has no instrument list that says when it expires")
+    }
+    return market
   }
 
   private static func recordedMarket(_ name: String) throws(RecordedNameError) -> NamedMarket {

@@ -21,7 +21,7 @@ struct BookKeeper {
     case nothing
     /// Kept, until a REST snapshot is there.
     case kept
-    /// Something is missing before it: the book is out of sync.
+    /// Something is missing before it: the book is out of sync. A bridged one has kept it for the next snapshot.
     case gap
     /// Of a shallower book than the one that is there.
     case shallower
@@ -136,15 +136,8 @@ struct BookKeeper {
       _ = bridge.bridge(numbers.last) { _, _, _, _ in }
       return .whole
     }
-    switch bridge.receive(
+    return bridge.receive(
       numbers, bids: batch.bids[event.bidRange], asks: batch.asks[event.askRange], time: event.time)
-    {
-    case .joined: return .joined
-    case .followed: return .followed
-    case .old: return .old
-    case .buffered: return .kept
-    case .gap: return .gap
-    }
   }
 
   /// Whether a snapshot at `id` lacks something that was not kept; counted where updates have times only.

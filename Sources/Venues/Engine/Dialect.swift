@@ -5,36 +5,39 @@ import MarketData
 /// the engine's (`FeedEngine`): a dialect knows no deadline, no retry, and no state of a book. What the venue answers
 /// by REST (lists, volumes, snapshots, details) stands in the facts, with how it is read.
 ///
-/// A class with overridden methods, so that a message costs one dynamic call and no existential. What a dialect keeps
-/// of its own (the numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
-package class Dialect {
-  let facts: DialectFacts
-
-  init(_ facts: DialectFacts) { self.facts = facts }
+/// A final class, of which a message costs one dynamic call and copies nothing. What a dialect keeps of its own (the
+/// numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
+protocol Dialect: AnyObject {
+  var facts: DialectFacts { get }
 
   /// The text of a request; nil if the venue has no such request. `id` is this request's alone.
-  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String? {
-    preconditionFailure("a dialect without requests")
-  }
+  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String?
 
   /// Reads one message: market events go to `batch` in their order, everything else to `hearing`. On an error both are
   /// taken back, and the message may be read again at a wider scale: nothing of the dialect's own is changed before
   /// the last thing that can fail.
   func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {}
+  ) throws(FeedError)
 
   /// A message could not be read: what is lost with it, beside what `facts.salvage` tells, and what of the dialect's
   /// own goes on all the same, as a count of the connection's messages does.
-  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing)
 
   /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
-  func silent(_ place: Int) {}
+  func silent(_ place: Int)
 
   /// The connection is gone, and with it what the dialect kept of it.
-  func forget() {}
+  func forget()
 
   /// About four times a second while connected: what a dialect watches beyond the engine's own watches.
+  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing)
+}
+
+extension Dialect {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+  func silent(_ place: Int) {}
+  func forget() {}
   func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 }
 
@@ -46,11 +49,13 @@ struct Topic: Hashable {
 
 /// What the engine asks a dialect to spell.
 enum FeedRequest {
-  case subscribe([Topic])
-  case unsubscribe([Topic])
+  /// As nearly all venues spell it.
+  enum Verb: String { case subscribe, unsubscribe }
+
+  case topics([Topic], Verb)
   /// A part of the list of markets, where it comes in the stream: its beginning or, before it is asked for anew, its
   /// end.
-  case list(ListQuery, isEnd: Bool)
+  case list(ListQuery, Verb)
   /// The book at this place, apart from the stream (`DialectFacts.WholeBooks`).
   case book(Int)
   case ping

@@ -4,26 +4,6 @@ import MarketData
 /// What is fixed about how a venue's connection lives. Data: whatever differs between venues in it is a value here and
 /// no code there.
 struct DialectFacts {
-  /// A channel that each symbol is followed on.
-  struct Channel {
-    /// By the venue's own name.
-    var name: String
-    /// The longest time between two messages of it that lives, market or no market, µs; nil where nothing is promised.
-    /// A channel that is dead by that is subscribed again (`SilenceWatch`).
-    var every: Int64?
-    /// Whether it dies with all channels of its symbol, the book included: then all of them are subscribed again.
-    var isOfAll: Bool
-    /// Symbols in one request at most, where that is fewer than `Grouping` says: as what it begins with is large.
-    var atMost: Int?
-
-    init(_ name: String, every: Int64? = nil, isOfAll: Bool = false, atMost: Int? = nil) {
-      self.name = name
-      self.every = every
-      self.isOfAll = isOfAll
-      self.atMost = atMost
-    }
-  }
-
   /// What goes into one request.
   enum Grouping {
     /// One channel of one symbol. The first channel of all symbols comes before the second of any.
@@ -200,8 +180,8 @@ struct DialectFacts {
     var waits: @Sendable (FeedSymbol) -> Bool
   }
 
-  /// The book's comes first.
-  var channels: [Channel]
+  /// That each symbol is followed on; the book's comes first.
+  var channels: [VenueProfile.Channel]
   var book: Book
   /// Also where a streamed book may turn out to be bridged.
   var bridge: Bridge?
@@ -260,13 +240,4 @@ struct DialectFacts {
   var isShown: (@Sendable (ListedMarket) -> Bool)?
   /// Better words for a symbol that is not listed, for one who knows the venue's other names.
   var unlisted: (@Sendable (_ wanted: FeedSymbol, _ markets: [ListedMarket]) -> String?)?
-
-  init(
-    channels: [Channel], book: Book, pacing: Pacing, salvage: [Salvaged]
-  ) {
-    self.channels = channels
-    self.book = book
-    self.pacing = pacing
-    self.salvage = salvage
-  }
 }

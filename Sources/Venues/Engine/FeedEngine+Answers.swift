@@ -132,7 +132,7 @@ extension FeedEngine {
   func refuse(_ place: Int, _ reason: String) {
     lines[place].isRefused = true
     lines[place].book.stop()
-    desk.refuse(place)
+    desk.forget(place)
     refuse(configuredName(place), reason)
   }
 

@@ -126,10 +126,7 @@ extension FeedEngine {
   }
 
   /// The symbol of an instrument as it was configured.
-  func configuredName(_ place: Int) -> String {
-    let instrument = instruments[place]
-    return FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
-  }
+  func configuredName(_ place: Int) -> String { FeedSymbol(instruments[place]).text }
 
   /// Whether the book at `place` is in sync: then no list that is asked for meanwhile changes anything about it.
   func isLive(_ place: Int) -> Bool { lines[place].book.isLive }

@@ -131,9 +131,12 @@ extension FeedEngine {
     while lines.count < known.count { lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected)) }
     desk.grow(to: lines.count)
     suspects?.grow(to: lines.count)
-    if facts.channels.contains(where: { $0.every != nil }) {
+    // A book that is whole in each message is looked after by itself (`WholeBook`).
+    let isWhole = if case .whole = facts.book { true } else { false }
+    let watched = facts.channels.indices.map { isWhole && $0 == 0 ? nil : facts.channels[$0].every }
+    if watched.contains(where: { $0 != nil }) {
       while watches.count < desk.states.count {
-        watches.append(facts.channels[desk.topic(watches.count).channel].every.map { SilenceWatch(every: $0) })
+        watches.append(watched[desk.topic(watches.count).channel].map { SilenceWatch(every: $0) })
       }
     }
     chooseDepth()
@@ -152,7 +155,7 @@ extension FeedEngine {
     var query = listQuery
     for part in streamedParts.indices where streamedParts[part] == nil {
       query.part = part
-      if let text = spell(.list(query, isEnd: false), now) { send(text, now) } else { streamedParts[part] = [] }
+      if let text = spell(.list(query, .subscribe), now) { send(text, now) } else { streamedParts[part] = [] }
     }
     takeStreamList(now, into: &batch)
   }
@@ -207,7 +210,7 @@ extension FeedEngine {
       listRequest.again()
       return prepare(now: now, into: &batch)
     }
-    if let text = spell(.list(listQuery, isEnd: true), now) { send(text, now) }
+    if let text = spell(.list(listQuery, .unsubscribe), now) { send(text, now) }
     askForStreamList(now, into: &batch)
   }
 }

@@ -29,7 +29,7 @@ extension FeedEngine {
   /// Whom a name is carried for already, where several configured symbols spell it.
   func carrier(of market: ListedMarket) -> FeedSymbol? {
     guard facts.perMarket != nil, let place = known.place(named: market.venueSymbol) else { return nil }
-    let symbol = FeedSymbol(base: known[place].base, quote: known[place].quote, kind: known[place].kind)
+    let symbol = FeedSymbol(known[place])
     return symbol == market.symbol ? nil : symbol
   }
 

@@ -165,9 +165,7 @@ extension FeedEngine {
   /// for. A snapshot that shows it is good itself.
   func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
     var first = start
-    for place in lines.indices where lines[place].book.lose(now: now) {
-      seen[place].gaps += reason == .gap ? 1 : 0
-      if lines[place].book.isBridged { lostBridged(place, now) }
+    for place in lines.indices where lose(place, reason, now: now) {
       batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
       first += 1
     }
@@ -211,6 +209,13 @@ extension FeedEngine {
     let place = event.instrument.index
     if hearing.isProbe {
       lines[place].book.compare(event, batch, now: now)
+      Self.dropLevels(of: event, &batch)
+      return false
+    }
+    // What still comes of a symbol that was refused is of another request. Live by that, it would be lost for good the
+    // next time: it is asked for anew, with all of its channels, in time.
+    guard !lines[place].isRefused else {
+      counts.ignored += 1
       Self.dropLevels(of: event, &batch)
       return false
     }
@@ -303,10 +308,15 @@ extension FeedEngine {
   func take(
     _ place: Int, outOfSync reason: ResyncReason, isDead: Bool = false, now: Timestamp, into batch: inout EventBatch
   ) {
-    guard lines[place].book.lose(now: now, isDead: isDead) else { return }
+    if lose(place, reason, isDead: isDead, now: now) { batch.events.append(.bookReset(InstrumentID(place), reason)) }
+  }
+
+  /// The same, for one who says so; false if it was not live.
+  private func lose(_ place: Int, _ reason: ResyncReason, isDead: Bool = false, now: Timestamp) -> Bool {
+    guard lines[place].book.lose(now: now, isDead: isDead) else { return false }
     if reason == .gap { seen[place].gaps += 1 }
     if lines[place].book.isBridged { lostBridged(place, now) }
-    batch.events.append(.bookReset(InstrumentID(place), reason))
+    return true
   }
 
   /// The book of `instrument` must be rebuilt (a checksum failed, it is crossed). Idempotent while it is being rebuilt.

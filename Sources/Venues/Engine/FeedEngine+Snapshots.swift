@@ -112,7 +112,7 @@ extension FeedEngine {
         return
       case .joined: counts.bridged += 1
       case .followed: counts.sequenceOK += isLinked ? 1 : 0
-      case .buffered, .gap: return
+      default: return
       }
       let bidStart = batch.bids.count
       let askStart = batch.asks.count

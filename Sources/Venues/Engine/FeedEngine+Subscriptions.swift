@@ -84,7 +84,7 @@ extension FeedEngine {
     // What is ended is begun again right after it.
     guard hasRoom(for: request.isEnd ? 2 * request.places.count : request.places.count, now) else { return false }
     let topics = desk.topics(request)
-    guard let text = spell(request.isEnd ? .unsubscribe(topics) : .subscribe(topics), now) else { return true }
+    guard let text = spell(.topics(topics, request.isEnd ? .unsubscribe : .subscribe), now) else { return true }
     topicsOfHour += topics.count
     send(text, now)
     desk.sent(request, as: requestID, now: now)

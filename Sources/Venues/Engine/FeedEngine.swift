@@ -71,7 +71,7 @@ package final class FeedEngine {
   package var notices: [(error: FeedError, text: String)] = []
   private static let noticeLimit = 16
 
-  let dialect: Dialect
+  let dialect: any Dialect
   let facts: DialectFacts
   /// Whether the venue counts a market's trades without holes.
   package var countsTrades: Bool { facts.countsTrades }
@@ -145,7 +145,7 @@ package final class FeedEngine {
   /// Selections and the venue's whole list.
   lazy var marketList = MarketList(configuration, limit: venue.symbolLimit)
 
-  init(_ dialect: Dialect, venue: Venue, configuration: FeedConfiguration) {
+  init(_ dialect: any Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
     self.venue = venue
     self.configuration = configuration

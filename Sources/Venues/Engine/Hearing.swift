@@ -119,7 +119,7 @@ struct Hearing {
     if !fills.isEmpty { fills.removeAll(keepingCapacity: true) }
   }
 
-  /// A channel spoke that promises to (`DialectFacts.Channel.every`), or whose word is as good as an answer to its
+  /// A channel spoke that promises to (`VenueProfile.Channel.every`), or whose word is as good as an answer to its
   /// request; the book's does by its events.
   mutating func hear(_ topic: Topic) { heard.append(topic) }
 

@@ -7,18 +7,12 @@ import MarketData
 /// Bounded: a state for each topic, and the requests that wait or are awaited by `DialectFacts.Pacing.limit`.
 struct SubscriptionDesk {
   /// Where one subscription stands. Whether its data flows is its book's, or its watch's, to know.
-  enum State: Equatable {
-    /// Not asked for on this connection.
+  enum State {
+    /// Not sent: nobody wants it, it was refused, or its request waits.
     case idle
-    /// In a request that waits for its turn.
-    case queued
     /// Sent; an answer is awaited for `DialectFacts.answerWithin`.
     case sent
     case acknowledged
-    /// Refused; nothing is asked for until somebody wants it anew.
-    case refused
-    /// Refused, and asked for again by itself, at a time.
-    case resting(until: Timestamp)
   }
 
   /// The beginning or the end of some topics, which stand in `places`.
@@ -118,7 +112,7 @@ struct SubscriptionDesk {
   }
 
   private mutating func renew(codes: [Int], isFirst: Bool) {
-    set(.queued, codes)
+    set(.idle, codes)
     let (end, beginning) = (Request(places: codes, isEnd: true), Request(places: codes))
     if oneByOne == nil {
       outbox.append(together: end, beginning, isFirst: isFirst)
@@ -141,13 +135,13 @@ struct SubscriptionDesk {
 
   /// The same request again: behind all others, or as soon as it is `due`.
   mutating func again(_ request: Request, due: Timestamp? = nil) {
-    set(.queued, request.places)
+    set(.idle, request.places)
     if let due { outbox.append(request, due: due) } else { outbox.append(request) }
   }
 
   /// The same before all others; in halves, where it is not known which of its symbols is to blame.
   mutating func putBack(_ request: Request, inHalves: Bool = false) {
-    set(.queued, request.places)
+    set(.idle, request.places)
     guard inHalves else { return outbox.putBack(request) }
     // Topics of one symbol stay together.
     let places = symbols(of: request)
@@ -170,7 +164,7 @@ struct SubscriptionDesk {
     request.attempts = 0
     request.refusals += 1
     let due = now + RequestDeadline.refusalWait(request.refusals)
-    set(.resting(until: due), request.places)
+    set(.idle, request.places)
     outbox.append(request, due: due)
   }
 
@@ -185,10 +179,7 @@ struct SubscriptionDesk {
     }
   }
 
-  /// A symbol was refused: nothing of it is asked for.
-  mutating func refuse(_ place: Int) { set(.refused, Array((place * channels)..<((place + 1) * channels))) }
-
-  /// A symbol is to be asked for anew.
+  /// A symbol was refused, or is to be asked for anew.
   mutating func forget(_ place: Int) { set(.idle, Array((place * channels)..<((place + 1) * channels))) }
 
   /// The symbols of a request, each once, in their order.
@@ -199,7 +190,7 @@ struct SubscriptionDesk {
   }
 
   private mutating func append(_ codes: [Int]) {
-    set(.queued, codes)
+    set(.idle, codes)
     outbox.append(Request(places: codes))
   }
 

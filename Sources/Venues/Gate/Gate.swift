@@ -26,6 +26,14 @@ package final class Gate: Dialect {
   static let upgradeNotice = 10 * Microseconds.second
   /// A subscription that the venue could not carry out is sent again after this long.
   static let retryAfter = 5 * Microseconds.second
+  private static func channels(_ books: Books) -> [VenueProfile.Channel] {
+    let book = books == .streamed ? "spot.obu" : "spot.order_book_update"
+    return [
+      .init(book, .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
+      .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
+    ]
+  }
+
   package static let venue: Venue = venue(.streamed)
 
   /// The venue with one or the other book.
@@ -42,25 +50,19 @@ package final class Gate: Dialect {
       market: Market.Configuration(
         quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil),
       profile: VenueProfile(
-        channels: [
-          .init("spot.obu", .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
-          .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
-        ],
-        bookDepth: depth, bookCheck: "U and u link each update to the one before",
+        channels: channels(books), bookDepth: depth, bookCheck: "U and u link each update to the one before",
         requests: [.instruments, .volumes],
         limits: ["50 subscriptions in one go, five times a second"]),
       replay: replay,
       makeHandler: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
   }
 
+  let facts: DialectFacts
+
   init(_ books: Books) {
     // 150 at once have been taken.
     var facts = DialectFacts(
-      channels: [
-        .init(books == .streamed ? "spot.obu" : "spot.order_book_update"), .init("spot.trades"),
-        .init("spot.book_ticker"), .init("spot.tickers"),
-      ],
-      book: books == .streamed ? .streamed(.gateStream) : .bridged,
+      channels: Self.channels(books), book: books == .streamed ? .streamed(.gateStream) : .bridged,
       // One request for each stream, as what a bad name does to the others of its request is not documented.
       pacing: .init(grouping: .topic, atOnce: 50, every: 200 * Microseconds.millisecond, limit: 4_096),
       salvage: [
@@ -78,19 +80,18 @@ package final class Gate: Dialect {
     // `spot.obu` may acknowledge any name.
     facts.silenceLimit = Microseconds.minute
     facts.carriesHalted = false
-    super.init(facts)
+    self.facts = facts
   }
 
   /// A time that is more than 60 s off is refused.
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let time = now.rawValue / Microseconds.second
     let (event, channel, payload): (String, String, [String])
     switch request {
-    case .subscribe(let topics), .unsubscribe(let topics):
-      if case .subscribe = request { event = "subscribe" } else { event = "unsubscribe" }
-      channel = facts.channels[topics[0].channel].name
+    case .topics(let topics, let verb):
+      (event, channel) = (verb.rawValue, facts.channels[topics[0].channel].name)
       let name = instruments[topics[0].place].venueSymbol
       payload =
         switch channel {
@@ -106,37 +107,23 @@ package final class Gate: Dialect {
       #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   // MARK: Replies
 
   /// The answer to a subscription, or to its end.
-  static func report(_ reply: GateReply) -> Hearing.Report {
-    // Subscribed or unsubscribed already: what was wanted is so.
-    guard reply.failed, !reply.isEnd, !reply.message.hasPrefix("Alert sub") else {
-      return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil)
+  static func report(_ reply: borrowing FieldObject) throws(FeedError) -> Hearing.Report {
+    let id = reply.id("id")
+    guard let error = try reply.object("error"), reply.says("event", "unsubscribe") != true else {
+      return .acknowledged(id: id ?? 0, place: nil, channel: nil)
     }
+    let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "no reason given")
+    // Subscribed or unsubscribed already: what was wanted is so.
+    guard !message.hasPrefix("Alert sub") else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
     // Others than 2 are the server's own trouble: the same again, later.
     return .refused(
       Hearing.Refusal(
-        id: reply.id, reason: reply.message, effect: reply.code == 2 ? .final : .again(after: retryAfter),
-        what: "\(reply.channel): code \(reply.code)"))
+        id: id, reason: message, effect: code == 2 ? .final : .again(after: retryAfter),
+        what: "\((reply.text("channel") ?? "").prefix(40)): code \(code)"))
   }
-}
-
-/// The answer to a request.
-struct GateReply {
-  var channel = ""
-  var id: Int?
-  /// Of an end of a subscription.
-  var isEnd = false
-  var failed = false
-  var code: Int64 = 0
-  var message = "no reason given"
 }
 
 extension SequenceRule {
@@ -151,7 +138,7 @@ extension SequenceRule {
   /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number
   /// on.
   static let gateStream = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.first == snapshot &+ 1 },
+    joins: { update, snapshot in update.first == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },
     follows: { update, last in update.first == last &+ 1 })
 }

@@ -16,23 +16,20 @@ extension Gate {
     return text.equals("spot.system") ? .system : .other
   }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
-    var channel: JSONSlice?
+    var kind: Kind?
     var result: FieldSlice?
     var isRead = false
-    var failure: FieldSlice?
     var time: Timestamp?
-    var reply = GateReply()
-    var kind = Kind.other
     var (isReply, isUpdate) = (false, false)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "channel") {
         let slice = try reader.string("channel")
-        (channel, kind) = (slice, Self.kind(reader.text(slice)))
+        kind = Self.kind(reader.text(slice))
       } else if reader.equals(key, "result") {
         // What it is of stands before it as a rule; if not, it waits.
         if isUpdate, let time, kind == .stream || kind == .updates {
@@ -43,32 +40,20 @@ extension Gate {
         }
       } else if reader.equals(key, "event"), reader.peek() == .string {
         let event = try reader.string("event")
-        reply.isEnd = reader.equals(event, "unsubscribe")
-        isReply = reply.isEnd || reader.equals(event, "subscribe")
-        isUpdate = !isReply
+        isUpdate = !reader.equals(event, "subscribe") && !reader.equals(event, "unsubscribe")
+        isReply = isReply || !isUpdate
       } else if reader.equals(key, "time_ms"), reader.peek() == .number {
         time = VenueTime.epoch(try reader.int64("time_ms"))
-      } else if reader.equals(key, "id"), reader.peek() == .number {
-        reply.id = Int(try reader.int64("id"))
-      } else if reader.equals(key, "error"), reader.peek() == .object {
-        failure = try reader.rawValue("error")
       } else {
+        isReply = isReply || (reader.equals(key, "error") && reader.peek() == .object)
         try reader.skipValue()
       }
     }
     try reader.end()
-    guard let channel else { throw FeedError.missing("channel", in: "message") }
-    if let failure {
-      reply.failed = true
-      var value = reader.reader(failure)
-      let error = try FieldObject(&value, "error")
-      reply.code = error.integer("code") ?? 0
-      reply.message = error.text("message") ?? reply.message
-    }
-    if isReply || reply.failed {
+    guard let kind else { throw FeedError.missing("channel", in: "message") }
+    if isReply {
       hearing.isAnswer = true
-      reply.channel = reader.text(channel).withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
-      return hearing.report(Self.report(reply))
+      return hearing.report(try Self.report(try FieldObject(message, "reply")))
     }
     if isRead { return }
     switch kind {

@@ -10,9 +10,10 @@ import MarketData
 /// 24 h figures are by REST only, a market at a time, and so are the increments. Spot markets need not wait for them,
 /// as their names are base and quote. Perpetuals wait, until it is known that they are linear.
 package final class Gemini: Dialect {
-  /// What the places in `DialectFacts.channels` are, and what stands behind a market's name.
-  enum Channel: Int { case book, trades, quote }
-  private static let streams = ["@depth@100ms", "@trade", "@bookTicker"]
+  /// What stands behind a market's name and `@`.
+  private static let channels: [VenueProfile.Channel] = [
+    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades), .init("bookTicker", .quote),
+  ]
   /// Quiet time after which a ping is sent; books that do not change say nothing, 28 s have been seen.
   static let pingAfter = 15 * Microseconds.second
   /// The pause that a refusal for too many requests costs.
@@ -29,11 +30,7 @@ package final class Gemini: Dialect {
     connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades),
-        .init("bookTicker", .quote),
-      ],
-      bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
+      channels: channels, bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
     replay: replay,
@@ -42,9 +39,11 @@ package final class Gemini: Dialect {
   /// The number of the ping whose answer is awaited: it looks like any other.
   private var ping: Int?
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: Self.streams.map { .init(String($0.dropFirst())) }, book: .streamed(.gemini),
+      channels: Self.channels, book: .streamed(.gemini),
       // A bad stream refuses all of its request, so each market has one of its own. 347 markets on one socket have been
       // taken; nothing promises it.
       pacing: .init(grouping: .symbols(1), atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048),
@@ -67,19 +66,17 @@ package final class Gemini: Dialect {
       let name = GeminiName.text(of: wanted)
       return "Gemini has no market \(name)\(NearNames.question(name, among: markets.lazy.map(\.venueSymbol)))"
     }
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    func streams(_ topics: [Topic]) -> [String] {
-      topics.map { instruments[$0.place].venueSymbol + Self.streams[$0.channel] }
-    }
     let (method, names): (String, [String])
     switch request {
-    case .subscribe(let topics): (method, names) = ("subscribe", streams(topics))
-    case .unsubscribe(let topics): (method, names) = ("unsubscribe", streams(topics))
+    case .topics(let topics, let verb):
+      method = verb.rawValue
+      names = topics.map { "\(instruments[$0.place].venueSymbol)@\(Self.channels[$0.channel].name)" }
     case .canary(let market): (method, names) = ("subscribe", [market + "@bookTicker"])
     case .ping:
       ping = id
@@ -89,29 +86,32 @@ package final class Gemini: Dialect {
     return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  override func forget() { ping = nil }
+  func forget() { ping = nil }
 
   // MARK: Replies
 
   /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`. Nil for the answer to a ping.
-  func report(_ reply: GeminiReply, _ instruments: InstrumentTable) -> Hearing.Report? {
-    if let ping, reply.id == ping {
+  func report(
+    _ reply: borrowing FieldObject, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    // A number of ours; others give texts.
+    let id = reply.value("id") { (id) throws(FeedError) in try id.wholeNumber("id").flatMap { Int(exactly: $0) } }
+    if let ping, id == ping {
       self.ping = nil
       return nil
     }
-    guard reply.status != 200 else { return .acknowledged(id: reply.id ?? 0, place: nil, channel: nil) }
-    var refusal = Hearing.Refusal(
-      id: reply.id ?? 0, reason: reply.message.isEmpty ? "status \(reply.status)" : reply.message)
-    if reply.status != 400 || reply.code == -1003 {
+    var (status, code, message) = (reply.integer("status"), Int64(0), "")
+    if let error = try reply.object("error") {
+      if status ?? 200 == 200 { status = 400 }
+      (code, message) = (error.integer("code") ?? 0, error.text("msg") ?? "")
+    }
+    guard let status else { throw FeedError.missing("status", in: "reply") }
+    guard status != 200 else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
+    var refusal = Hearing.Refusal(id: id ?? 0, reason: message.isEmpty ? "status \(status)" : message)
+    if status != 400 || code == -1003 {
       // Too much at once, or the venue's own trouble: the same again later.
       refusal.effect = .pause(Self.ratePause)
-    } else if let topic = Self.topic(namedIn: reply.message, instruments) {
+    } else if let topic = Self.topic(namedIn: message, instruments) {
       // One bad stream refuses all; without a quote or trades there is still a book.
       refusal.blames = [.init(place: topic.place, channel: topic.channel)]
     }
@@ -121,25 +121,17 @@ package final class Gemini: Dialect {
   /// The stream that a refusal ends with.
   private static func topic(namedIn message: String, _ instruments: InstrumentTable) -> Topic? {
     guard let name = message.split(separator: " ").last,
-      let channel = streams.firstIndex(where: { name.hasSuffix($0) }),
-      let place = instruments.place(named: String(name.dropLast(streams[channel].count)))
+      let channel = channels.firstIndex(where: { name.hasSuffix("@\($0.name)") }),
+      let place = instruments.place(named: String(name.dropLast(channels[channel].name.count + 1)))
     else { return nil }
     return Topic(place: place, channel: channel)
   }
 }
 
-/// The answer to a request.
-struct GeminiReply {
-  var id: Int?
-  var status: Int64 = 200
-  var code: Int64 = 0
-  var message = ""
-}
-
 extension SequenceRule {
   /// Gemini: an update begins at the number that the one before ended at, or before it. The whole book is one number.
   static let gemini = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
-    isRepeat: { _, _ in false }, follows: { update, last in update.first <= last && update.last > last },
+    joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
+    follows: { update, last in update.first <= last && update.last > last },
     mayBeWhole: { $0.first == $0.last })
 }

@@ -24,11 +24,10 @@ extension Gemini {
     var size: FieldSlice?
     var trade: JSONSlice?
     var isBuyerMaker: Bool?
-    var reply = GeminiReply()
     var isReply = false
   }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = Fields()
@@ -38,27 +37,18 @@ extension Gemini {
     while let key = try reader.nextKey() {
       if key.count == 1 {
         try readField(reader.text(key).unsafeLoad(as: UInt8.self), &fields, &reader, &instruments, into: &batch)
-      } else if reader.equals(key, "status") {
-        fields.isReply = true
-        fields.reply.status = try reader.int64("status")
-      } else if reader.equals(key, "id") {
-        // A number of ours; others give texts.
-        if reader.peek() == .number {
-          fields.reply.id = Int(exactly: try reader.int64("id"))
-        } else {
-          try reader.skipValue()
-        }
-      } else if reader.equals(key, "error"), reader.peek() == .object {
-        fields.isReply = true
-        try readError(&fields.reply, &reader)
       } else {
+        let isError = reader.equals(key, "error") && reader.peek() == .object
+        fields.isReply = fields.isReply || isError || reader.equals(key, "status")
         try reader.skipValue()
       }
     }
     try reader.end()
     if fields.isReply {
       hearing.isAnswer = true
-      guard let report = report(fields.reply, instruments) else { return batch.events.append(.heartbeat) }
+      guard let report = try report(try FieldObject(message, "reply"), instruments) else {
+        return batch.events.append(.heartbeat)
+      }
       return hearing.report(report)
     }
     if fields.isBook { return try readBook(fields, since: mark, reader, &instruments, &hearing, into: &batch) }
@@ -103,13 +93,6 @@ extension Gemini {
     case UInt8(ascii: "m"): fields.isBuyerMaker = try reader.bool("m")
     default: try reader.skipValue()
     }
-  }
-
-  private func readError(_ reply: inout GeminiReply, _ reader: inout FieldReader) throws(FeedError) {
-    if reply.status == 200 { reply.status = 400 }
-    let error = try FieldObject(&reader, "error")
-    reply.code = error.integer("code") ?? 0
-    reply.message = error.text("msg") ?? ""
   }
 
   private func place(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {

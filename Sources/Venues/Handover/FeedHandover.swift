@@ -64,9 +64,7 @@ package final class FeedHandover {
   /// had. What a selection (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the
   /// beginning.
   private static func symbols(of market: Market, configured: [String]) -> [String] {
-    let carried = market.instruments.map { state in
-      FeedSymbol(base: state.instrument.base, quote: state.instrument.quote, kind: state.instrument.kind).text
-    }
+    let carried = market.instruments.map { FeedSymbol($0.instrument).text }
     let known = Set(carried)
     return carried
       + configured.filter { !known.contains($0) && (carried.isEmpty || !MarketSelection.isMeant(by: $0)) }
@@ -109,7 +107,7 @@ package final class FeedHandover {
     let states = Dictionary(
       successor.market.instruments.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
     let missing = active.market.instruments.count { state in
-      guard state.bookState == .live, refusals[Self.name(state.instrument)] == nil else { return false }
+      guard state.bookState == .live, refusals[FeedSymbol(state.instrument).text] == nil else { return false }
       guard let other = states[state.instrument.symbol] else { return isWanted(state.instrument) }
       return other.bookState != .live
     }
@@ -133,7 +131,7 @@ package final class FeedHandover {
   }
 
   /// Whether the new connection is to have an instrument of the old one. A selection's are not known beforehand.
-  private func isWanted(_ instrument: Instrument) -> Bool { wanted?.contains(Self.name(instrument)) ?? true }
+  private func isWanted(_ instrument: Instrument) -> Bool { wanted?.contains(FeedSymbol(instrument).text) ?? true }
 
   /// The symbols of `active` that the successor does not have; empty where symbols do not change.
   package var leftOut: [String] {
@@ -152,10 +150,5 @@ package final class FeedHandover {
     if active.takeOver(from: successor, overlap, now: now) { return true }
     cancel()
     return false
-  }
-
-  /// The symbol as it was configured.
-  private static func name(_ instrument: Instrument) -> String {
-    FeedSymbol(base: instrument.base, quote: instrument.quote, kind: instrument.kind).text
   }
 }

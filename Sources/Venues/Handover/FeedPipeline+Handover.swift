@@ -295,39 +295,3 @@ extension Instrument {
       priceScale: priceScale, sizeScale: sizeScale, priceIncrement: priceIncrement, sizeIncrement: sizeIncrement)
   }
 }
-
-extension FeedCounts {
-  static func + (a: FeedCounts, b: FeedCounts) -> FeedCounts {
-    var sum = a
-    sum.messages += b.messages
-    sum.rejected += b.rejected
-    sum.rejectedLevels += b.rejectedLevels
-    sum.ignored += b.ignored
-    return sum
-  }
-
-  static func - (a: FeedCounts, b: FeedCounts) -> FeedCounts {
-    var rest = a
-    rest.messages -= b.messages
-    rest.rejected -= b.rejected
-    rest.rejectedLevels -= b.rejectedLevels
-    rest.ignored -= b.ignored
-    return rest
-  }
-}
-
-extension SymbolCounts {
-  private static func fields() -> [WritableKeyPath<SymbolCounts, Int>] {
-    [
-      \.deltas, \.snapshots, \.sequenceOK, \.gaps, \.dropped, \.bridged, \.trades, \.backlogTrades, \.missedTrades,
-    ]
-  }
-
-  static func + (a: SymbolCounts, b: SymbolCounts) -> SymbolCounts {
-    fields().reduce(into: a) { $0[keyPath: $1] &+= b[keyPath: $1] }
-  }
-
-  static func - (a: SymbolCounts, b: SymbolCounts) -> SymbolCounts {
-    fields().reduce(into: a) { $0[keyPath: $1] &-= b[keyPath: $1] }
-  }
-}

@@ -16,6 +16,12 @@ import MarketData
 package final class Hyperliquid: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, context }
+  private static let channels: [VenueProfile.Channel] = [
+    .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted), .init("bbo", .quote),
+    .init("trades", .trades), .init("activeAssetCtx", .ticker),
+  ]
+  /// Books are sent again twice a second.
+  static let bookInterval = 540 * Microseconds.millisecond
   /// What the parts of the list are.
   enum Part: Int { case perpetuals, spots }
   /// Trades of the newest millisecond whose ids are kept, to know them again.
@@ -24,8 +30,8 @@ package final class Hyperliquid: Dialect {
   package static let venue: Venue = Venue(
     name: "hyperliquid", title: "Hyperliquid", separator: "/", endpoint: "wss://api.hyperliquid.xyz/ws",
     restEndpoint: "https://api.hyperliquid.xyz",
-    // Books are sent again twice a second, and pings are answered.
-    cadence: .promised("l2Book", every: 540 * Microseconds.millisecond),
+    // Pings are answered.
+    cadence: .promised("l2Book", every: bookInterval),
     // The list of spot markets and tokens is the largest: some 400 KB.
     messageLimit: 4 << 20,
     // 1,000 subscriptions from an address, four for a symbol.
@@ -34,11 +40,7 @@ package final class Hyperliquid: Dialect {
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("l2Book", .book, silence: .atLeast(every: 540 * Microseconds.millisecond), .contradicted),
-        .init("bbo", .quote), .init("trades", .trades), .init("activeAssetCtx", .ticker),
-      ],
-      bookDepth: 5, bookCheck: "every message is the whole book",
+      channels: channels, bookDepth: 5, bookCheck: "every message is the whole book",
       requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
     replay: replay,
@@ -60,9 +62,11 @@ package final class Hyperliquid: Dialect {
   }
   var trades: [Trades] = []
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("l2Book"), .init("bbo"), .init("trades"), .init("activeAssetCtx")],
+      channels: Self.channels,
       // Silence for 20 s is looked into; the stream then has a little more than the slowest cadence to catch up.
       book: .whole(
         .init(
@@ -80,10 +84,10 @@ package final class Hyperliquid: Dialect {
     facts.fatalNames = .init(within: 3 * Microseconds.second, strikes: 3, rest: 6 * Microseconds.hour)
     facts.carriesHalted = false
     facts.isSilentWithoutSymbols = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func forget() {
+  func forget() {
     for place in trades.indices { trades[place].hasTraded = false }
   }
 
@@ -94,17 +98,15 @@ package final class Hyperliquid: Dialect {
 
   // MARK: Requests
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics):
-      if topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
-      return #"{"method":"subscribe","subscription":\#(text(topics[0], instruments))}"#
-    case .unsubscribe(let topics):
-      return #"{"method":"unsubscribe","subscription":\#(text(topics[0], instruments))}"#
+    case .topics(let topics, let verb):
+      if verb == .subscribe, topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
+      return #"{"method":"\#(verb.rawValue)","subscription":\#(text(topics[0], instruments))}"#
     case .ping: return #"{"method":"ping"}"#
-    case .list(let query, isEnd: false):
+    case .list(let query, .subscribe):
       let isSpot = query.part == Part.spots.rawValue
       guard query.families.contains(isSpot ? .spot : .perpetual) else { return nil }
       // With the 24 h figures of all markets where their volumes are wanted.
@@ -132,27 +134,5 @@ package final class Hyperliquid: Dialect {
     trades[place].hasTraded = false
     trades[place].known = trades[place].newest
     trades[place].knownIDs = trades[place].newestIDs
-  }
-
-  // MARK: Messages
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // It has greeted in plain text.
-    if Self.isGreeting(message) {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
-  private static let greeting: StaticString = "Websocket connection established."
-
-  private static func isGreeting(_ message: RawSpan) -> Bool {
-    message.byteCount == greeting.utf8CodeUnitCount
-      && message.withUnsafeBytes {
-        $0.elementsEqual(UnsafeBufferPointer(start: greeting.utf8Start, count: greeting.utf8CodeUnitCount))
-      }
   }
 }

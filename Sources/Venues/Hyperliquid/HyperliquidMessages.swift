@@ -3,11 +3,16 @@ import MarketData
 
 /// Reading Hyperliquid's messages: `{"channel":…,"data":…}`; prices and sizes are strings, times are in ms.
 extension Hyperliquid {
-  private enum Kind { case book, quote, trades, context, reply, error, post, pong, other }
+  private enum Kind: Equatable { case data(Channel), reply, error, post, pong, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // It has greeted in plain text.
+    if message.equals("Websocket connection established.") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var kind: Kind?
     var data: FieldSlice?
@@ -19,7 +24,7 @@ extension Hyperliquid {
         kind = Self.kind(try reader.string("channel"), reader)
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
-        if let kind, kind == .book || kind == .quote || kind == .trades || kind == .context {
+        if case .data? = kind, let kind {
           try readData(&reader, kind, &instruments, &hearing, into: &batch)
           isRead = true
         } else {
@@ -43,7 +48,7 @@ extension Hyperliquid {
       try readData(&value, kind, &instruments, &hearing, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if kind == .trades { dropKnownTrades(from: first, instruments, &hearing, &batch.events) }
+    if kind == .data(.trades) { dropKnownTrades(from: first, instruments, &hearing, &batch.events) }
   }
 
   private func readData(
@@ -51,10 +56,10 @@ extension Hyperliquid {
     into batch: inout EventBatch
   ) throws(FeedError) {
     switch kind {
-    case .book: try readBook(&reader, &instruments, now: hearing.now, into: &batch)
-    case .quote: try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
-    case .trades: try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
-    case .context: try readContext(&reader, &instruments, &hearing, into: &batch)
+    case .data(.book): try readBook(&reader, &instruments, now: hearing.now, into: &batch)
+    case .data(.quote): try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
+    case .data(.trades): try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
+    case .data(.context): try readContext(&reader, &instruments, &hearing, into: &batch)
     case .reply: try readReply(&reader, instruments, &hearing)
     case .error: try readError(&reader, instruments, &hearing)
     case .post: try readPost(&reader, &instruments, &hearing, into: &batch)
@@ -63,14 +68,7 @@ extension Hyperliquid {
   }
 
   private static func kind(_ name: JSONSlice, _ reader: borrowing FieldReader) -> Kind {
-    if let channel = channel(name, reader) {
-      switch channel {
-      case .book: return .book
-      case .quote: return .quote
-      case .trades: return .trades
-      case .context: return .context
-      }
-    }
+    if let channel = channel(name, reader) { return .data(channel) }
     if reader.equals(name, "subscriptionResponse") { return .reply }
     if reader.equals(name, "error") { return .error }
     if reader.equals(name, "post") { return .post }

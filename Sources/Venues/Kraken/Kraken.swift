@@ -13,6 +13,10 @@ package final class Kraken: Dialect {
   static let bookDepth = 100
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, trade, ticker }
+  private static let channels: [VenueProfile.Channel] = [
+    .init("book", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .linked),
+    .init("ticker", .ticker),
+  ]
 
   package static let venue: Venue = Venue(
     name: "kraken", title: "Kraken", separator: "/", endpoint: "wss://ws.kraken.com/v2",
@@ -26,19 +30,18 @@ package final class Kraken: Dialect {
     market: Market.Configuration(
       quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
     profile: VenueProfile(
-      channels: [
-        .init("instrument", .instruments), .init("book", .book, silence: .linked, .contradicted),
-        .init("trade", .trades, silence: .linked), .init("ticker", .ticker),
-      ],
-      bookDepth: bookDepth, bookCheck: "CRC-32 of the top ten levels after every message",
+      channels: [.init("instrument", .instruments)] + channels, bookDepth: bookDepth,
+      bookCheck: "CRC-32 of the top ten levels after every message",
       requests: [.volumes],
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     replay: replay,
     makeHandler: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("trade"), .init("ticker")], book: .streamed(nil),
+      channels: Self.channels, book: .streamed(nil),
       // One frame for each channel of all pairs: a burst of frames trips the venue's limit.
       pacing: .init(grouping: .channel(symbols: 1_024), atOnce: 1_024, every: 0, limit: 2_048),
       salvage: [.init(mark: "\"book\"", key: "\"symbol\"")])
@@ -54,25 +57,20 @@ package final class Kraken: Dialect {
       guard known != wanted, markets.contains(where: { $0.symbol == known }) else { return nil }
       return "Kraken's feed calls \(wanted.text) \(known.text): write that"
     }
-    super.init(facts)
+    self.facts = facts
   }
 
   /// An unsubscribe must repeat the depth. The snapshot of `trade` is the last 50 trades; `ticker` is sent on trades,
   /// as quotes are made from the book, which is exact at every change.
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
-    let (method, parameters): (String, String)
+    let (method, parameters): (FeedRequest.Verb, String)
     switch request {
     case .ping: return #"{"method":"ping","req_id":\#(id)}"#
     case .book, .canary, .greeting: return nil
-    case .list(_, let isEnd):
-      method = isEnd ? "unsubscribe" : "subscribe"
-      parameters = #""channel":"instrument"\#(isEnd ? "" : #","snapshot":true"#)"#
-    case .subscribe(let topics), .unsubscribe(let topics):
-      var isEnd = false
-      if case .unsubscribe = request { isEnd = true }
-      method = isEnd ? "unsubscribe" : "subscribe"
+    case .list(_, let verb): (method, parameters) = (verb, #""channel":"instrument""#)
+    case .topics(let topics, let verb):
       let names = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
       let name = facts.channels[topics[0].channel].name
       let own =
@@ -81,14 +79,9 @@ package final class Kraken: Dialect {
         case .ticker: #","event_trigger":"trades""#
         default: ""
         }
-      parameters = #""channel":"\#(name)","symbol":\#(names)\#(own)\#(isEnd ? "" : #","snapshot":true"#)"#
+      (method, parameters) = (verb, #""channel":"\#(name)","symbol":\#(names)\#(own)"#)
     }
-    return #"{"method":"\#(method)","params":{\#(parameters)},"req_id":\#(id)}"#
-  }
-
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
+    let snapshot = method == .subscribe ? #","snapshot":true"# : ""
+    return #"{"method":"\#(method.rawValue)","params":{\#(parameters)\#(snapshot)},"req_id":\#(id)}"#
   }
 }

@@ -5,7 +5,7 @@ import MarketData
 extension Kraken {
   private enum Kind { case book, trade, ticker, instrument, status, heartbeat, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -161,9 +161,8 @@ extension Kraken {
     _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var reader = FieldReader(message)
-    let reply = try FieldObject(&reader, "reply")
-    let (method, id) = (reply.text("method") ?? "request", reply.integer("req_id").flatMap { Int(exactly: $0) })
+    let reply = try FieldObject(message, "reply")
+    let (method, id) = (reply.text("method") ?? "request", reply.id("req_id"))
     guard let error = reply.text("error") else {
       // An end or a ping was carried out, or a subscription.
       guard method == "subscribe", let result = try reply.object("result") else { return }

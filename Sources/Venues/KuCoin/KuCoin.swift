@@ -19,6 +19,10 @@ package final class KuCoin: Dialect {
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
 
+  private static let channels: [VenueProfile.Channel] = [
+    .init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades),
+  ]
+
   package static let venue: Venue = Venue(
     name: "kucoin", title: "KuCoin", separator: "-", endpoint: "wss://x-push-spot.kucoin.com/",
     restEndpoint: "https://api.kucoin.com",
@@ -33,16 +37,17 @@ package final class KuCoin: Dialect {
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
     profile: VenueProfile(
-      channels: [.init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades)],
-      bookDepth: depth, bookCheck: "O and C link each update to the one before",
+      channels: channels, bookDepth: depth, bookCheck: "O and C link each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
     replay: replay,
     makeHandler: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: [.init("obu"), .init("trade")], book: .streamed(.kuCoin),
+      channels: Self.channels, book: .streamed(.kuCoin),
       // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second
       // keep both.
       pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),
@@ -56,15 +61,14 @@ package final class KuCoin: Dialect {
     facts.carriesHalted = false
     // That a subscription brings a snapshot is what the documentation says of a first one.
     facts.silentAttempts = 2
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics): return Self.text("subscribe", topics[0], id, instruments)
-    case .unsubscribe(let topics): return Self.text("unsubscribe", topics[0], id, instruments)
+    case .topics(let topics, let verb): return Self.text(verb.rawValue, topics[0], id, instruments)
     case .ping: return #"{"id":"\#(id)","type":"ping"}"#
     case .canary(let market): return Self.text("subscribe", "obu", market, depth: "5", id)
     default: return nil
@@ -87,12 +91,6 @@ package final class KuCoin: Dialect {
       #"{"id":"\#(id)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(JSONText.quoted(symbol))\#(depth)}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   // MARK: Replies
 
   /// `{"sessionId":…,"message":"welcome","pingInterval":18000}`
@@ -102,24 +100,15 @@ package final class KuCoin: Dialect {
     return .welcome(pingAfter: max(shortestPing, milliseconds * Microseconds.millisecond * 5 / 6))
   }
 
-  static func report(_ reply: KuCoinReply) -> Hearing.Report? {
-    guard let id = reply.id else {
-      return reply.failed ? .refused(Hearing.Refusal(reason: reply.message)) : nil
-    }
-    guard reply.failed else { return .acknowledged(id: id, place: nil, channel: nil) }
-    let text = reply.message.lowercased()
+  /// The answer to a request.
+  static func report(_ id: Int?, isDone: Bool, _ message: String?) -> Hearing.Report? {
+    guard !isDone else { return id.map { .acknowledged(id: $0, place: nil, channel: nil) } }
+    var refusal = Hearing.Refusal(id: id, reason: message ?? "no reason given")
     // One too many is no word about the symbol: the same again, later.
-    let isTooMuch = ["exceed", "too many", "limit"].contains { text.contains($0) }
-    return .refused(
-      Hearing.Refusal(id: id, reason: reply.message, effect: isTooMuch ? .again(after: retryAfter) : .final))
+    let isTooMuch = ["exceed", "too many", "limit"].contains { refusal.reason.lowercased().contains($0) }
+    if id != nil, isTooMuch { refusal.effect = .again(after: retryAfter) }
+    return .refused(refusal)
   }
-}
-
-/// The answer to a request.
-struct KuCoinReply {
-  var id: Int?
-  var failed = false
-  var message = "no reason given"
 }
 
 extension SequenceRule {

@@ -6,7 +6,7 @@ import MarketData
 extension KuCoin {
   private enum Topic { case book, trades, other }
 
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
@@ -16,12 +16,6 @@ extension KuCoin {
     var trade: Trade?
     var isSnapshot = false
     var isIncrement: Bool?
-    var reply = KuCoinReply()
-    var isReply = false
-    var isPong = false
-    var isWelcome = false
-    var isClassic = false
-    var pingInterval: Int64?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "T") {
@@ -39,67 +33,50 @@ extension KuCoin {
         isSnapshot = reader.equals(try reader.string("t"), "snapshot")
       } else if reader.equals(key, "dp"), reader.peek() == .string {
         isIncrement = reader.equals(try reader.string("dp"), "increment@10ms")
-      } else if reader.equals(key, "id") {
-        // A text, or a number.
-        reply.id = reader.peek() == .string ? Int(try reader.decodedString("id")) : nil
-        if reply.id == nil, reader.peek() == .number { reply.id = Int(try reader.int64("id")) }
-      } else if reader.equals(key, "result") {
-        isReply = true
-        if reader.peek() == .string {
-          reply.failed = !reader.equals(try reader.string("result"), "true")
-        } else {
-          reply.failed = !(try reader.bool("result"))
-        }
-      } else if reader.equals(key, "message") || reader.equals(key, "reason") || reader.equals(key, "data"),
-        reader.peek() == .string
-      {
-        reply.message = try reader.decodedString("message")
-        isWelcome = isWelcome || reply.message == "welcome"
-      } else if reader.equals(key, "type"), reader.peek() == .string {
-        let type = try reader.string("type")
-        isPong = reader.equals(type, "pong")
-        isWelcome = isWelcome || reader.equals(type, "welcome")
-        isClassic = true
-        if reader.equals(type, "error") {
-          isReply = true
-          reply.failed = true
-        }
-      } else if reader.equals(key, "pingInterval"), reader.peek() == .number {
-        pingInterval = try reader.int64("pingInterval")
       } else {
         try reader.skipValue()
       }
     }
     try reader.end()
-    if let topic {
-      guard topic != .other, isIncrement ?? true || topic == .trades else {
-        // Another depth is the canary's, if anybody's.
-        hearing.mayBeCanary = topic == .book
-        hearing.ignored += 1
-        return
-      }
-      if let data {
-        var value = reader.reader(data)
-        if topic == .book {
-          update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
-        } else {
-          trade = try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)
-        }
-      }
-      if let trade { return batch.events.append(.trade(trade)) }
-      guard let update else { throw FeedError.missing("d", in: "message") }
-      return try append(update, isSnapshot: isSnapshot, &hearing, into: &batch)
-    }
-    hearing.isAnswer = isReply || isWelcome || isPong
-    if isReply {
-      if let report = Self.report(reply) { hearing.report(report) }
+    guard let topic else { return try readAnswer(try FieldObject(message, "answer"), &hearing, into: &batch) }
+    guard topic != .other, isIncrement ?? true || topic == .trades else {
+      // Another depth is the canary's, if anybody's.
+      hearing.mayBeCanary = topic == .book
+      hearing.ignored += 1
       return
     }
-    if isWelcome { return hearing.report(Self.welcome(pingInterval: pingInterval)) }
-    if isPong { return batch.events.append(.heartbeat) }
-    guard isClassic else { throw FeedError.missing("T", in: "message") }
-    // A frame of the classic socket's kind, none of which is subscribed.
-    hearing.ignored += 1
+    if let data {
+      var value = reader.reader(data)
+      if topic == .book {
+        update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
+      } else {
+        trade = try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)
+      }
+    }
+    if let trade { return batch.events.append(.trade(trade)) }
+    guard let update else { throw FeedError.missing("d", in: "message") }
+    try append(update, isSnapshot: isSnapshot, &hearing, into: &batch)
+  }
+
+  private func readAnswer(
+    _ answer: borrowing FieldObject, _ hearing: inout Hearing, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let type = answer.text("type")
+    let text = answer.text("message") ?? answer.text("reason") ?? answer.text("data")
+    hearing.isAnswer = true
+    if let isDone = type == "error" ? false : answer.flag("result") ?? answer.says("result", "true") {
+      if let report = Self.report(answer.id("id"), isDone: isDone, text) { hearing.report(report) }
+    } else if type == "welcome" || text == "welcome" {
+      hearing.report(Self.welcome(pingInterval: answer.integer("pingInterval")))
+    } else if type == "pong" {
+      batch.events.append(.heartbeat)
+    } else if type != nil {
+      // A frame of the classic socket's kind, none of which is subscribed.
+      hearing.isAnswer = false
+      hearing.ignored += 1
+    } else {
+      throw FeedError.missing("T", in: "message")
+    }
   }
 
   // MARK: The book

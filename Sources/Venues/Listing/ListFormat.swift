@@ -107,15 +107,9 @@ struct MarketListing: Sendable {
   var partLimit = 20
   /// With which statuses an answer has the other way of asking tried (`ListQuery.isOtherWay`).
   var otherWayAfter: Set<Int> = []
+}
 
-  init(
-    path: @escaping @Sendable (ListQuery) -> String?,
-    read: @escaping @Sendable (RawSpan) throws(FeedError) -> ListPage
-  ) {
-    self.path = path
-    self.read = read
-  }
-
+extension MarketListing {
   /// A list in one part, which is always asked for with the same path.
   init(_ path: String, read: @escaping @Sendable (RawSpan) throws(FeedError) -> ListPage) {
     self.init(path: { $0.part == 0 ? path : nil }, read: read)

@@ -20,7 +20,11 @@ package final class OKX: Dialect {
   static let ratePause = 5 * Microseconds.second
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
-  private static let channels = ["books", "bbo-tbt", "trades", "tickers"]
+  private static let channels: [VenueProfile.Channel] = [
+    // A book that does not change says so about once a minute.
+    .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
+    .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+  ]
 
   package static let venue: Venue = Venue(
     name: "okx", title: "OKX", separator: "-", endpoint: "wss://ws.okx.com:8443/ws/v5/public",
@@ -35,25 +39,21 @@ package final class OKX: Dialect {
     connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
     market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
     profile: VenueProfile(
-      channels: [
-        .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
-        .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
-      ],
-      bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
+      channels: channels, bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     replay: replay,
     makeHandler: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
 
+  let facts: DialectFacts
+
   init() {
     var facts = DialectFacts(
-      channels: Self.channels.map { .init($0) }, book: .streamed(.okx),
+      channels: Self.channels, book: .streamed(.okx),
       // Three requests a second are allowed; the two of a pair go together, four times a second, as they are few.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 250 * Microseconds.millisecond, limit: 512),
       salvage: [.init(mark: "\"books\"", key: "\"instId\"")])
-    // A book that does not change says so about once a minute.
-    facts.channels[Channel.book.rawValue].every = Microseconds.minute
     facts.pacing.topicsPerHour = Self.topicsPerHour
     facts.answersEachTopic = true
     facts.ping = .init(after: Self.pingAfter, since: .heard)
@@ -61,19 +61,18 @@ package final class OKX: Dialect {
     facts.volumes = Self.volumes
     facts.countsTrades = true
     facts.beginsWithOldTrades = true
-    super.init(facts)
+    self.facts = facts
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      Self.text(Self.channels[topic.channel], instruments[topic.place].venueSymbol)
+      Self.text(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
-    case .subscribe(let wanted): (operation, topics) = ("subscribe", wanted.map(text))
-    case .unsubscribe(let left): (operation, topics) = ("unsubscribe", left.map(text))
+    case .topics(let wanted, let verb): (operation, topics) = (verb.rawValue, wanted.map(text))
     case .canary(let market): (operation, topics) = ("subscribe", [Self.text("tickers", market)])
     case .ping: return "ping"
     default: return nil
@@ -85,35 +84,28 @@ package final class OKX: Dialect {
     #"{"channel":"\#(channel)","instId":"\#(market)"}"#
   }
 
-  override func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
-  ) throws(FeedError) {
-    // The answer to `ping` is the bare word.
-    if message.equals("pong") {
-      hearing.isAnswer = true
-      return batch.events.append(.heartbeat)
-    }
-    try readMessage(message, &instruments, &hearing, into: &batch)
-  }
-
   // MARK: Replies
 
   /// `{"event":…}`: an acknowledgement of one topic, a refusal that names its topic in the text only, if at all, or a
   /// notice. What a refusal does not name is not acknowledged, and so sent again.
-  static func report(_ reply: OKXReply, _ instruments: InstrumentTable) -> Hearing.Report? {
-    switch reply.event {
+  func report(
+    _ reply: borrowing FieldObject, _ instruments: InstrumentTable
+  ) throws(FeedError) -> Hearing.Report? {
+    let (code, message) = (reply.text("code") ?? "", reply.text("msg") ?? "")
+    switch try reply.name("event") {
     case "subscribe":
-      guard let topic = reply.topic else { return nil }
-      return .acknowledged(id: reply.id, place: topic.place, channel: topic.channel)
+      guard let topic = try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments)
+      else { return nil }
+      return .acknowledged(id: reply.id("id"), place: topic.place, channel: topic.channel)
     case "error":
-      var refusal = Hearing.Refusal(reason: "code \(reply.code): \(reply.message)")
+      var refusal = Hearing.Refusal(reason: "code \(code): \(message)")
       // Requests too frequent, by the address and by the connection.
-      if reply.code == "50011" || reply.code == "60014" { refusal.effect = .pause(ratePause) }
-      if reply.code == "60018", let topic = topic(namedIn: reply.message, instruments) {
-        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, reply.message)
+      if code == "50011" || code == "60014" { refusal.effect = .pause(Self.ratePause) }
+      if code == "60018", let topic = Self.topic(namedIn: message, instruments) {
+        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, message)
       }
       return .refused(refusal)
-    case "notice" where reply.code == "64008":
+    case "notice" where code == "64008":
       // The connection will be closed for an upgrade in about a minute.
       return .leave("the venue announced a service upgrade", within: Microseconds.minute)
     default: return nil
@@ -126,22 +118,14 @@ package final class OKX: Dialect {
       message.firstRange(of: key).map { String(message[$0.upperBound...].prefix { !" ,\"".contains($0) }) }
     }
     guard let place = word("instId:").flatMap(instruments.place(named:)) else { return nil }
-    return Topic(place: place, channel: word("channel:").flatMap { channels.firstIndex(of: $0) } ?? 0)
+    return Topic(
+      place: place, channel: word("channel:").flatMap { channel in channels.firstIndex { $0.name == channel } } ?? 0)
   }
-}
-
-/// What is not data.
-struct OKXReply {
-  var event = ""
-  var id: Int?
-  var topic: Topic?
-  var code = ""
-  var message = ""
 }
 
 extension SequenceRule {
   /// OKX: an update names the number before it. Once a minute without a change, one only names that number again.
   static let okx = SequenceRule(
-    isOld: { _, _ in false }, joins: { update, snapshot in update.previous == snapshot }, isRepeat: { _, _ in false },
+    joins: { update, snapshot in update.previous == snapshot },
     follows: { update, last in update.previous == last })
 }

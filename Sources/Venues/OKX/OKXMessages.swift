@@ -3,19 +3,21 @@ import MarketData
 
 /// Reading OKX's messages: `{"arg":{"channel":…,"instId":…},"action":…,"data":[…]}`, or `{"event":…}`.
 extension OKX {
-  func readMessage(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
+    // The answer to `ping` is the bare word.
+    if message.equals("pong") {
+      hearing.isAnswer = true
+      return batch.events.append(.heartbeat)
+    }
     var reader = FieldReader(message)
     var channel: Channel?
     var symbol: JSONSlice?
     var isSnapshot: Bool?
     var data: FieldSlice?
     var isRead = false
-    var reply: OKXReply?
-    var id: Int?
-    var code = ""
-    var text = ""
+    var isReply = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "arg"), reader.peek() == .object {
@@ -40,27 +42,15 @@ extension OKX {
         }
       } else if reader.equals(key, "action") {
         isSnapshot = reader.equals(try reader.string("action"), "snapshot")
-      } else if reader.equals(key, "event") {
-        reply = OKXReply(event: try reader.decodedString("event"))
-      } else if reader.equals(key, "id"), reader.peek() == .string {
-        id = Int(try reader.decodedString("id"))
-      } else if reader.equals(key, "code"), reader.peek() == .string {
-        code = try reader.decodedString("code")
-      } else if reader.equals(key, "msg"), reader.peek() == .string {
-        text = try reader.decodedString("msg")
       } else {
+        isReply = isReply || reader.equals(key, "event")
         try reader.skipValue()
       }
     }
     try reader.end()
-    if var reply {
+    if isReply {
       hearing.isAnswer = true
-      (reply.id, reply.code, reply.message) = (id, code, text)
-      if let channel, channel != .other, let symbol {
-        let place = instruments.names.find(reader.text(symbol))
-        if place >= 0 { reply.topic = Topic(place: place, channel: channel.rawValue) }
-      }
-      if let report = Self.report(reply, instruments) { hearing.report(report) }
+      if let report = try report(try FieldObject(message, "reply"), instruments) { hearing.report(report) }
       return
     }
     if isRead { return }

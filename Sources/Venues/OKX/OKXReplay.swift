@@ -1,4 +1,3 @@
-import Bytes
 import MarketData
 
 extension OKX {
@@ -6,26 +5,19 @@ extension OKX {
   /// There is a list for each kind of instrument, told apart by its query.
   static let replay = VenueReplay(
     title: "OKX v5 spot, swaps and futures", names: ["okx"], lists: ["/api/v5/public/instruments"],
-    marketFields: [MarketField("instId")]
-  ) { start in
-    guard start.url?.contains("/ws/v3") != true else { return nil }
-    let markets = start.markets { (name) throws(RecordedNameError) in
-      guard let symbol = recordedSymbol(name) else {
-        throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not carried")
-      }
-      guard start.list != nil || symbol.kind == .spot else {
-        throw RecordedNameError(
-          "\(name) is a contract, and the recording has no instrument list that says what one is worth")
-      }
-      return NamedMarket(name: name, symbol: symbol)
+    marketFields: [MarketField("instId")], isRead: { $0.url?.contains("/ws/v3") != true },
+    made: MadeList(#"{"code":"0","data":["#, "instId", "baseCcy", "quoteCcy", tail: "]}") { _ in
+      #""instType":"SPOT","#
     }
-    return ReplayStart(
-      markets,
-      instruments: start.list
-        ?? NamedMarket.list(#"{"code":"0","data":["#, markets.found, "]}") { market, out in
-          out.append(#""instType":"SPOT","#)
-          market.append("instId", "baseCcy", "quoteCcy", to: &out)
-        })
+  ) { (name, start) throws(RecordedNameError) in
+    guard let symbol = recordedSymbol(name) else {
+      throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not carried")
+    }
+    guard start.list != nil || symbol.kind == .spot else {
+      throw RecordedNameError(
+        "\(name) is a contract, and the recording has no instrument list that says what one is worth")
+    }
+    return NamedMarket(name: name, symbol: symbol)
   }
 
   private static func recordedSymbol(_ name: String) -> FeedSymbol? {

@@ -41,7 +41,7 @@ package struct FrameNames {
 
   private mutating func note(_ frame: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ separator: UInt8?) {
     var from = 0
-    while names.count < Self.limit, let found = Self.find(key, in: frame, from: from) {
+    while names.count < Self.limit, let found = Salvage.find(key, in: frame, from: from) {
       from = found + key.count
       var index = from
       while index < frame.count, frame[index] == 0x20 || frame[index] == UInt8(ascii: ":") { index += 1 }
@@ -57,14 +57,5 @@ package struct FrameNames {
       let text = String(decoding: name, as: UTF8.self)
       if seen.insert(text).inserted { names.append(text) }
     }
-  }
-  /// Where `key`, which begins with a quote, next stands.
-  private static func find(_ key: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from: Int) -> Int? {
-    var index = from
-    while index + key.count <= text.count {
-      if text[index] == key[0], text[index..<index + key.count].elementsEqual(key) { return index }
-      index += 1
-    }
-    return nil
   }
 }

@@ -35,30 +35,47 @@ extension NamedMarket {
     guard parts.count == 2 else { throw RecordedNameError("\(name) is no spot market: it has no \(separator)") }
     return NamedMarket(name: name, symbol: FeedSymbol(base: parts[0], quote: parts[1]))
   }
+}
 
-  /// A list of markets as JSON: `head`, an object for each with what `fields` appends to its braces, `tail`.
-  static func list(
-    _ head: StaticString, _ markets: [NamedMarket], _ tail: StaticString,
-    _ fields: (NamedMarket, inout ByteBuffer) -> Void
-  ) -> [UInt8] {
+/// A list of markets as its venue would write it: one that was not recorded, with names only.
+struct MadeList: Sendable {
+  let head: StaticString
+  let tail: StaticString
+  /// What a market's name, base and quote are called in the object of each; none where its name is all there is.
+  let fields: [StaticString]
+  /// What stands in front of them, by the market of the recording.
+  var others: @Sendable (_ market: String) -> StaticString = { _ in "" }
+
+  init(
+    _ head: StaticString, _ fields: StaticString..., tail: StaticString,
+    others: @escaping @Sendable (_ market: String) -> StaticString = { _ in "" }
+  ) {
+    self.head = head
+    self.tail = tail
+    self.fields = fields
+    self.others = others
+  }
+
+  func text(_ markets: [NamedMarket], of market: String) -> [UInt8] {
     var out = ByteBuffer()
     out.append(head)
-    for (index, market) in markets.enumerated() {
-      out.append(index > 0 ? ",{" : "{")
-      fields(market, &out)
-      out.append("}")
+    for (index, listed) in markets.enumerated() {
+      if index > 0 { out.append(",") }
+      if fields.isEmpty { out.append(json: listed.name) } else { append(listed, of: market, to: &out) }
     }
     out.append(tail)
     return [UInt8](out.unsafeBytes)
   }
 
-  /// Appends the market's name, base and quote as the fields that are called so.
-  func append(_ name: StaticString, _ base: StaticString, _ quote: StaticString, to out: inout ByteBuffer) {
-    for (index, (field, value)) in [(name, self.name), (base, symbol.base), (quote, symbol.quote)].enumerated() {
+  private func append(_ listed: NamedMarket, of market: String, to out: inout ByteBuffer) {
+    out.append("{")
+    out.append(others(market))
+    for (index, (field, value)) in zip(fields, [listed.name, listed.symbol.base, listed.symbol.quote]).enumerated() {
       out.append(index > 0 ? ",\"" : "\"")
       out.append(field)
       out.append("\":")
       out.append(json: value)
     }
+    out.append("}")
   }
 }

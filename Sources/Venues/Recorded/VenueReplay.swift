@@ -25,9 +25,42 @@ package struct VenueReplay: Sendable {
   package var marketFields: [MarketField] = []
   /// Requests for snapshots of books.
   package var books: [BookRequest] = []
+  /// How a recorded list of a market is read, where names alone do not tell what they are.
+  var listing: (@Sendable (_ market: String) -> MarketListing)?
+  /// Whether a recording is in a protocol that is read here, and still is.
+  var isRead: @Sendable (RecordedStart) -> Bool = { _ in true }
+  /// What stands for a list that was not recorded.
+  var made: MadeList
+  /// What a recorded name is called by the gateway: the venue's own, or as it was configured.
+  var market: @Sendable (_ name: String, _ start: RecordedStart) throws(RecordedNameError) -> NamedMarket
+
   /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read here,
   /// or not any more.
-  package var start: @Sendable (RecordedStart) -> ReplayStart?
+  package func start(_ start: RecordedStart) -> ReplayStart? {
+    guard isRead(start) else { return nil }
+    var start = start
+    if let list = start.list, let listing {
+      start.known = (try? listing(start.market).read(list.span.bytes))?.markets ?? []
+    }
+    var found: [NamedMarket] = []
+    var symbols: Set<FeedSymbol> = []
+    var skipped: [String: String] = [:]
+    for name in start.names {
+      do throws(RecordedNameError) {
+        let market = try market(name, start)
+        if symbols.insert(market.symbol).inserted { found.append(market) }
+      } catch {
+        skipped[name] = error.detail
+      }
+    }
+    var replay = ReplayStart(symbols: found.map(\.symbol.text), skipped: skipped)
+    if let listMark {
+      if !start.marks.contains(listMark) { replay.preamble = made.text(found, of: start.market) }
+    } else {
+      replay.instruments = start.list ?? made.text(found, of: start.market)
+    }
+    return replay
+  }
 
   /// Whether a header's recording is one of these, as far as it says so.
   package func isMeant(venue: String, market: String) -> Bool {
@@ -84,33 +117,13 @@ package struct RecordedStart: Sendable {
   package var details: [String: [UInt8]] = [:]
   /// Those of `VenueReplay.marks` that were met.
   package var marks: Set<String> = []
+  /// The markets of `list`, for a venue that reads it.
+  var known: [ListedMarket] = []
 
   package init(market: String, names: [String]) {
     self.market = market
     self.names = names
   }
-
-  /// What the names are called by the gateway, each symbol once, and what is left out of them.
-  func markets(_ read: (String) throws(RecordedNameError) -> NamedMarket) -> NamedMarkets {
-    var markets = NamedMarkets()
-    var symbols: Set<FeedSymbol> = []
-    for name in names {
-      do throws(RecordedNameError) {
-        let market = try read(name)
-        if symbols.insert(market.symbol).inserted { markets.found.append(market) }
-      } catch {
-        markets.skipped[name] = error.detail
-      }
-    }
-    return markets
-  }
-}
-
-/// The markets of a recording.
-struct NamedMarkets {
-  var found: [NamedMarket] = []
-  /// Names that are of no use, and why.
-  var skipped: [String: String] = [:]
 }
 
 /// What a replay begins with.
@@ -125,12 +138,6 @@ package struct ReplayStart: Sendable {
   package var preamble: [UInt8] = []
   /// Names that are not replayed, and why.
   package var skipped: [String: String]
-
-  init(_ markets: NamedMarkets, instruments: [UInt8] = []) {
-    self.symbols = markets.found.map(\.symbol.text)
-    self.skipped = markets.skipped
-    self.instruments = instruments
-  }
 }
 
 /// Why a recorded name is of no use.

@@ -39,4 +39,25 @@ extension EventBatch {
           instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<bids.count,
           askRange: mark.asks..<asks.count, time: time, checksum: checksum)))
   }
+
+  /// Puts the trades that stand here from a place on into the order of execution, whatever their order in a message:
+  /// by time, and by number where that is the same. Nothing is allocated where it is that order or the other way round.
+  mutating func orderTrades(from first: Int) {
+    guard events.count - first > 1 else { return }
+    if Self.order(events[first]) > Self.order(events[events.count - 1]) {
+      var (low, high) = (first, events.count - 1)
+      while low < high {
+        events.swapAt(low, high)
+        low += 1
+        high -= 1
+      }
+    }
+    for index in (first + 1)..<events.count where Self.order(events[index]) < Self.order(events[index - 1]) {
+      return events[first...].sort { Self.order($0) < Self.order($1) }
+    }
+  }
+
+  private static func order(_ event: MarketEvent) -> (Timestamp, UInt64) {
+    if case .trade(let trade) = event { (trade.time, trade.id.number ?? 0) } else { (.distantPast, 0) }
+  }
 }

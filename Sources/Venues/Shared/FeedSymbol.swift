@@ -30,6 +30,11 @@ package struct FeedSymbol: Hashable, Sendable {
     self.kind = kind
   }
 
+  /// What an instrument was configured by.
+  init(_ instrument: Instrument) {
+    self.init(base: instrument.base, quote: instrument.quote, kind: instrument.kind)
+  }
+
   /// As it is configured.
   package var text: String {
     switch kind {

@@ -5,12 +5,7 @@ enum Salvage {
   }
 
   static func contains(_ message: RawSpan, _ text: [UInt8]) -> Bool {
-    message.withUnsafeBytes { bytes in
-      guard let first = text.first, bytes.count >= text.count else { return false }
-      return (0...(bytes.count - text.count)).contains {
-        bytes[$0] == first && bytes[$0..<($0 + text.count)].elementsEqual(text)
-      }
-    }
+    message.withUnsafeBytes { bytes in text.withUnsafeBytes { find($0, in: bytes, from: 0) != nil } }
   }
 
   /// The places of the symbols in string values of `key` (given with its quotes), each once; of each value what
@@ -80,10 +75,14 @@ enum Salvage {
   }
 
   private static func find(_ text: StaticString, in bytes: UnsafeRawBufferPointer, from: Int) -> Int? {
-    let length = text.utf8CodeUnitCount
+    find(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), in: bytes, from: from)
+  }
+
+  /// Where `text`, which is not empty, next stands.
+  static func find(_ text: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer, from: Int) -> Int? {
     var index = from
-    outer: while index + length <= bytes.count {
-      for offset in 0..<length where bytes[index + offset] != text.utf8Start[offset] {
+    outer: while index + text.count <= bytes.count {
+      for offset in 0..<text.count where bytes[index + offset] != text[offset] {
         index += 1
         continue outer
       }

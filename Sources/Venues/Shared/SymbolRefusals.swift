@@ -22,16 +22,9 @@ package struct SymbolRefusals: Sendable {
 
   /// A symbol was refused. Returns when it is asked for again.
   mutating func note(_ symbol: String, now: Timestamp) -> Timestamp {
-    if var entry = entries[symbol] {
-      // Refused again before its time, as a new connection asks for everything: the wait goes on.
-      if entry.due <= now {
-        entry.due = now + entry.backoff.next()
-        entries[symbol] = entry
-      }
-      return entry.due
-    }
-    var entry = Entry(due: now)
-    entry.due = now + entry.backoff.next()
+    var entry = entries[symbol] ?? Entry(due: now)
+    // Refused again before its time, as a new connection asks for everything: the wait goes on.
+    if entry.due <= now { entry.due = now + entry.backoff.next() }
     entries[symbol] = entry
     return entry.due
   }

@@ -24,7 +24,7 @@ struct CheckConfigTests {
       good.last == "OK: FILE can be used as it is: 2 symbols or selections of kraken, for clients on 127.0.0.1:8080")
     let bad = try await Self.check("feeds:\n  kraken: [BTC-USD]\nlimits:\n  clients: 5\n  clients: 6\n")
     #expect(bad.status == 64)
-    #expect(bad.all.contains("error: limits.clients: is there twice (file FILE, lines 4 and 5)"))
+    #expect(bad.all.contains("error: limits.clients: appears twice (file FILE, lines 4 and 5)"))
     #expect(bad.last == "NOT OK: FILE cannot be used as it is")
   }
 }

@@ -233,7 +233,7 @@ struct ConfigurationLoaderTests {
     )
     #expect(problem("coinbase=*-USD:20")?.contains("top and a number from 1 to 10000, as in *-USD:top20") == true)
     #expect(problem("coinbase=*-usd")?.contains("write * for every market, *-USD for those against USD") == true)
-    #expect(problem("kraken=*-USD:top4")?.contains("at most 3 symbols are carried: write *-USD:top3") == true)
+    #expect(problem("kraken=*-USD:top4")?.contains("follows at most 3 symbols: write *-USD:top3") == true)
     #expect(problem("kraken=*,*")?.contains("\"*\" is not allowed") == true)
     // A lone name is no selection by accident.
     #expect(problem("kraken=BTC")?.contains("\"BTC\" is not allowed") == true)
@@ -298,11 +298,11 @@ struct ConfigurationLoaderTests {
   func combinations() {
     #expect(
       Self.problems("tls:\n  key: k.pem\n") == [
-        "tls.certificate: is missing beside tls.key (file t.yaml, key tls.key); allowed: both or none"
+        "tls.certificate: is missing beside tls.key (file t.yaml, key tls.key); allowed: both or neither"
       ])
     #expect(
       Self.problems("tls:\n  certificate: c.pem\n") == [
-        "tls.key: is missing beside tls.certificate (file t.yaml, key tls.certificate); allowed: both or none"
+        "tls.key: is missing beside tls.certificate (file t.yaml, key tls.certificate); allowed: both or neither"
       ])
     #expect(
       Self.problems("ca-file: roots.pem\n", isReadable: false) == [
@@ -314,7 +314,7 @@ struct ConfigurationLoaderTests {
       ])
     #expect(
       Self.problems("demo: true\nfeeds:\n  kraken: [BTC-USD]\n") == [
-        "demo: cannot be combined with feeds (feeds.kraken, file t.yaml, key feeds.kraken): its simulated prices would stand in their place (file t.yaml, key demo); allowed: one of them"
+        "demo: cannot be combined with feeds (feeds.kraken, file t.yaml, key feeds.kraken): its simulated prices would replace theirs (file t.yaml, key demo); allowed: one of them"
       ])
     #expect(Self.problems("demo: false\nfeeds:\n  kraken: [BTC-USD]\n").isEmpty)
     #expect(Self.problems("internal-hosts: [a.b, \"*\"]\n").isEmpty)
@@ -374,11 +374,11 @@ struct ConfigurationLoaderTests {
     }
     #expect(
       load("settings.toml") == [
-        "config: cannot tell the format (file settings.toml); allowed: a file that ends in .yaml, .yml or .json"
+        "config: its name does not say its format (file settings.toml); allowed: a file that ends in .yaml, .yml or .json"
       ])
     #expect(
       load("/nowhere/t.yaml") == [
-        "config: cannot be read: there is no folder /nowhere (file /nowhere/t.yaml); allowed: a readable file"
+        "config: cannot be read: the folder /nowhere does not exist (file /nowhere/t.yaml); allowed: a readable file"
       ])
   }
 

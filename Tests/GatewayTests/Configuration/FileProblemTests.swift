@@ -14,15 +14,15 @@ struct FileProblemTests {
     try "x".write(toFile: folder + "/file", atomically: true, encoding: .utf8)
 
     #expect(FileProblem.reading(folder + "/file") == nil)
-    #expect(FileProblem.reading(folder + "/other") == "there is no such file")
-    #expect(FileProblem.reading(folder + "/no/file") == "there is no folder \(folder)/no")
+    #expect(FileProblem.reading(folder + "/other") == "the file does not exist")
+    #expect(FileProblem.reading(folder + "/no/file") == "the folder \(folder)/no does not exist")
     #expect(FileProblem.recording(folder + "/new.ndjson.gz") == nil)
-    #expect(FileProblem.recording(folder + "/no/new.ndjson.gz") == "there is no folder \(folder)/no")
+    #expect(FileProblem.recording(folder + "/no/new.ndjson.gz") == "the folder \(folder)/no does not exist")
     #expect(FileProblem.recording(folder) == "it is a folder: write \(folder)/")
     // A folder is made, with those above it.
     #expect(FileProblem.recording(folder + "/") == nil)
     #expect(FileProblem.recording(folder + "/made/on/demand/") == nil)
-    #expect(FileProblem.recording(folder + "/file/below/") == "\(folder)/file is no folder")
+    #expect(FileProblem.recording(folder + "/file/below/") == "\(folder)/file is not a folder")
     #expect(FileProblem.recording("here.ndjson.gz") == nil)
   }
 
@@ -36,10 +36,10 @@ struct FileProblemTests {
     loader.check(needsData: false)
     #expect(
       loader.problems.map(\.description) == [
-        "keys-file: \"/nowhere-at-all/keys\" cannot be read: there is no folder /nowhere-at-all (file t.yaml, key keys-file); "
+        "keys-file: \"/nowhere-at-all/keys\" cannot be read: the folder /nowhere-at-all does not exist (file t.yaml, key keys-file); "
           + "allowed: a readable file",
-        "record: \"/nowhere-at-all/x.gz\" cannot be written: there is no folder /nowhere-at-all (file t.yaml, key record); "
-          + "allowed: a file in a folder that is there, or a folder with / at its end",
+        "record: \"/nowhere-at-all/x.gz\" cannot be written: the folder /nowhere-at-all does not exist (file t.yaml, key record); "
+          + "allowed: a file in an existing folder, or a folder with / at its end",
       ])
   }
 }

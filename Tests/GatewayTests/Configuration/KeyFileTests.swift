@@ -88,11 +88,12 @@ struct KeyFileTests {
     let expected = [
       "line 1); allowed: key, jwt, anonymous; did you mean key?", "line 2); allowed: 1 to 64 letters",
       "key a sha256: is not allowed (file keys, line 3); allowed: the 64 hexadecimal digits",
-      "key b: unknown field chanels (file keys, line 4)", "key c: a word is no field=value (file keys, line 5)",
+      "key b: unknown field chanels (file keys, line 4)",
+      "key c: a word is not of the form field=value (file keys, line 5)",
       "key d channels: \"books\" is not allowed (file keys, line 6); allowed: * or trades,quote,ticker,pulse,book,sparkline,candles,status,alerts,topic,rate,portfolio,deck; did you mean book?",
       "key d symbols: \"kraken\" is not allowed", "key d connections: \"0\" is not allowed",
       "key d expires: \"2027-02-30\" is not allowed",
-      "key e sha256: is there twice",
+      "key e sha256: appears twice",
       "jwt f alg: \"none\" is not allowed (file keys, line 8); allowed: HS256, RS256, ES256",
       "jwt g: has public-key (file keys, line 9); allowed: HS256 with secret or secret-file",
       "jwt h public-key: \"ec.pem\" is not a key for RS256", "jwt i public-key: \"missing.pem\" cannot be read",
@@ -102,7 +103,7 @@ struct KeyFileTests {
       "jwt m public-key: \"p384.pem\": it holds an EC key on secp384r1",
       "jwt n public-key: \"ed.pem\": it holds a key of another kind",
       "jwt o public-key: \"secret\": it is not a public key",
-      "jwt p: has no key", "key q: is there twice (file keys, line 20)", "key r sha256: is that of another key",
+      "jwt p: has no key", "key q: appears twice (file keys, line 20)", "key r sha256: is the hash of another key, too",
       "anonymous connections: \"x\" is not allowed",
     ]
     for (index, words) in expected.enumerated() {
@@ -161,9 +162,9 @@ struct KeyFileTests {
       found = error.problems.map(\.description)
     }
     let expected = [
-      "listen: does not belong into a key file", "access.keyz.a.sha256: unknown key", "did you mean access.keys?",
+      "listen: does not belong in a key file", "access.keyz.a.sha256: unknown key", "did you mean access.keys?",
       "access.keys.a.sha256: is not allowed (file keys.yaml); allowed: the 64 hexadecimal digits",
-      "access.keys.b: unknown field chanels", "did you mean channels?", "access.keys.c: is no map",
+      "access.keys.b: unknown field chanels", "did you mean channels?", "access.keys.c: is not a map",
       "access.keys.d e: has no name", "access.issuers.g: has public-key",
       "access.issuers.tg_verysecret!: has no name", "access.anonymous.connections: \"1,2\" is not allowed",
     ]
@@ -186,9 +187,9 @@ struct KeyFileTests {
     #expect(problems?.problems.map(\.name) == ["access"])
   }
 
-  @Test("a file that lets nobody in is refused")
+  @Test("a file that admits nobody is refused")
   func empty() {
-    for text in ["", "# nothing\n\n"] { #expect(Self.problems(text).first?.contains("lets nobody in") == true) }
+    for text in ["", "# nothing\n\n"] { #expect(Self.problems(text).first?.contains("admits nobody") == true) }
     for text in ["", "# nothing\n", "access:\n", "access: {}\n", "access:\n  keys: {}\n"] {
       #expect(throws: ConfigurationProblems.self, "\(text)") {
         try KeyFile.parse(Array(text.utf8), path: "keys.yaml") { _ in nil }

@@ -9,16 +9,16 @@ struct YAMLMistakesTests {
     YAMLMistakes(text).found.map { "\($0.name) \($0.lines) \($0.message)" }
   }
 
-  @Test("a key that is there twice is named with both lines, at any depth")
+  @Test("a key that appears twice is named with both lines, at any depth")
   func duplicates() {
-    #expect(Self.lines("listen: a\nloops: 2\nlisten: b\n") == ["listen [1, 3] is there twice"])
+    #expect(Self.lines("listen: a\nloops: 2\nlisten: b\n") == ["listen [1, 3] appears twice"])
     #expect(
       Self.lines("limits:\n  clients: 5\n  # more\n  subscriptions: 3\n  clients: 6\n")
-        == ["limits.clients [2, 5] is there twice"])
-    #expect(Self.lines("feeds:\n  kraken: [A-B]\n\"feeds\":\n  binance: [A-B]\n") == ["feeds [1, 3] is there twice"])
+        == ["limits.clients [2, 5] appears twice"])
+    #expect(Self.lines("feeds:\n  kraken: [A-B]\n\"feeds\":\n  binance: [A-B]\n") == ["feeds [1, 3] appears twice"])
     #expect(Self.lines("a: 1\nb:\n  a: 2\nc:\n  a: 3\n") == [])
     #expect(Self.lines("- a: 1\n  b: 2\n- a: 1\n  b: 2\n") == [])
-    #expect(Self.lines("- a: 1\n  a: 2\n") == ["a [1, 2] is there twice"])
+    #expect(Self.lines("- a: 1\n  a: 2\n") == ["a [1, 2] appears twice"])
     #expect(Self.lines("feeds:\n  kraken:\n    symbols: [X-Y]\n  binance:\n    symbols: [X-Y]\n") == [])
   }
 
@@ -60,7 +60,7 @@ struct YAMLMistakesTests {
       ConfigurationLoaderTests.problems("listen: 127.0.0.1:1\nfeeds:\n  kraken: [*-USD]\nlisten: 127.0.0.1:2\n") == [
         "*-USD: begins with * and has no quotation marks: YAML takes it for a reference (file t.yaml, line 3); "
           + "allowed: \"*-USD\"",
-        "listen: is there twice (file t.yaml, lines 1 and 4); allowed: once: put both values in one place",
+        "listen: appears twice (file t.yaml, lines 1 and 4); allowed: once: put both values in one place",
       ])
   }
 }

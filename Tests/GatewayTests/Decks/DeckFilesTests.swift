@@ -38,7 +38,7 @@ struct DeckFilesTests {
     ])
     #expect(
       loaded.problems == [
-        "decks.directory: \"A B\" is no name of a deck (file F/A B.json); allowed: 1 to 64 letters of a-z 0-9 . _ - "
+        "decks.directory: \"A B\" is not a valid name of a deck (file F/A B.json); allowed: 1 to 64 letters of a-z 0-9 . _ - "
           + "before .json",
         "cards[0].quote: is missing (file F/c.json)", "cards[0].action: is missing (file F/c.json)",
         "cards[0].minutes: is missing (file F/c.json)", "cards[0].domain: is missing (file F/c.json)",

@@ -132,7 +132,7 @@ struct PublishingTests {
     next.topics.schemas = [:]
     let fresh = next
     let outcome = harness.gateway.reload { () throws(ConfigurationProblems) in fresh }
-    #expect(outcome == .done(changed: ["topics: risk-state has no schema any more"], needsRestart: []))
+    #expect(outcome == .done(changed: ["topics: the schema of risk-state was removed"], needsRestart: []))
     #expect(try await post(harness, "risk-state", #"{"state":"FINE"}"#, fields).status == 201)
     await harness.stop()
   }

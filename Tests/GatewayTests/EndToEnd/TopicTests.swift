@@ -45,7 +45,7 @@ struct TopicTests {
   func refusals() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
     let open = try await post(harness, "a", "{}", to: harness.gateway.address)
-    #expect(open.status == 403 && open.text.contains("asks for no tokens"), "\(open.text)")
+    #expect(open.status == 403 && open.text.contains("has no tokens"), "\(open.text)")
     #expect(try await post(harness, "a", "{}", fields: [HTTPField("Content-Type", "text/plain")]).status == 415)
     #expect(try await post(harness, "a", "{}", host: "attacker.example").status == 421)
     #expect(try await post(harness, "a", "{").status == 400)

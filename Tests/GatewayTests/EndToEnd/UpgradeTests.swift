@@ -82,7 +82,7 @@ struct UpgradeTests {
     #expect(harness.exchanges["kraken"]?.statistics.connections == 2)
 
     let ended = Mutex(false)
-    old.leave(seconds: 1) { ended.withLock { $0 = true } }
+    old.leave(seconds: 3) { ended.withLock { $0 = true } }
     try await probe.first("the notice", from: frozen) { $0["code"] as? String == "drain" }
     let heartbeat = try await probe.first("a heartbeat", from: frozen) { $0.type == "heartbeat" }
     let state = ((heartbeat["feeds"] as? [String: Any])?["kraken"] as? [String: Any])?["state"] as? String

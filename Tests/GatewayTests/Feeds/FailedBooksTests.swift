@@ -40,7 +40,7 @@ struct FailedBooksTests {
       _ = failed.update(pipeline, &status)
     }
     let words = status.failed["kraken:A-USD"] ?? ""
-    #expect(words.hasPrefix("its book has failed 10 times, last by: checksum mismatch; the next attempt is at 22:"))
+    #expect(words.hasPrefix("its book failed 10 times, the last time by: checksum mismatch; the next attempt"))
     #expect(words.hasSuffix(" UTC"))
     // Nothing new is no change.
     #expect(!failed.update(pipeline, &status))

@@ -16,6 +16,12 @@ struct HTTPResponseTests {
     )
   }
 
+  @Test("an error of the store does not claim that the request was not carried out")
+  func uncertainImpact() {
+    let body = String(decoding: HTTPResponse.error(503, code: "unavailable", message: "m").body, as: UTF8.self)
+    #expect(body.contains(#""impact":"it is not certain that this request was carried out""#))
+  }
+
   @Test(
     "If-None-Match is a list, weak tags included",
     arguments: [

@@ -37,7 +37,7 @@ struct HealthTests {
     #expect(Health(feeds: feeds, required: 1, isDraining: false).reasons == ["b is reconnecting: refused"])
     let failing = Health(feeds: feeds, required: 2, isDraining: false)
     #expect(!failing.isReady && failing.status == .failing)
-    #expect(failing.reasons.first == "1 of 2 feeds are live; ready-feeds asks for 2")
+    #expect(failing.reasons.first == "1 of 2 feeds are live; ready-feeds requires 2")
     #expect(failing.text.hasPrefix("not ready: 1 of 2 feeds live, 2 required\n"))
   }
 
@@ -50,7 +50,7 @@ struct HealthTests {
     #expect(health.status == .degraded && health.isReady)
     #expect(
       try Self.object(health)["reasons"] as? [String] == [
-        "a refuses 4 symbols: a:S1 (no), a:S2 (no), a:S3 (no), …", "a rebuilds 1 symbol: a:T1 (a \"gap\")",
+        "a does not serve 4 symbols: a:S1 (no), a:S2 (no), a:S3 (no), …", "a rebuilds 1 symbol: a:T1 (a \"gap\")",
       ])
   }
 

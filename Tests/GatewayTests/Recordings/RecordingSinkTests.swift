@@ -55,7 +55,7 @@ struct RecordingSinkTests {
     send(0..<600)
     sink.tickNow()
     #expect(log.lines.count == 2, "\(log.lines)")
-    #expect(log.lines.last?.contains("error recording paused; the feed goes on without it") == true)
+    #expect(log.lines.last?.contains("error recording paused; the feed continues without it") == true)
     #expect(log.lines.last?.contains("No space left on device") == true)
     #expect(log.lines.last?.contains(path) == true)
     let paused = sink.figures

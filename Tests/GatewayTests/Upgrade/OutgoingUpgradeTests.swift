@@ -123,7 +123,7 @@ struct OutgoingUpgradeTests {
     #expect(ended.processEnds() == [])
     for (upgrade, word) in [
       (try warming(), "under way"), (try writing(), "under way"), (try taking(), "under way"),
-      (left, "another process serves"), (ended, "ends"),
+      (left, "another process serves"), (ended, "is ending"),
     ] {
       var upgrade = upgrade
       let phase = upgrade.phase

@@ -136,7 +136,7 @@ private final class Composites {
     }
     let book = failure("book", "composite:BTC-USD")
     #expect(book.contains("\"code\":\"unknown_channel\"") && book.contains("GET /v1/quotes/composite"), "\(book)")
-    #expect(failure("quote", "composite:*").contains("one by one"))
+    #expect(failure("quote", "composite:*").contains("name each one"))
     #expect(failure("quote", "composite:NO-USD").contains("no venue has NO-USD"))
     #expect(failure("rate", "ZEC").contains("\"code\":\"unknown_symbol\""))
     #expect(failure("rate", "*-USD").contains("\"code\":\"unknown_symbol\""))

@@ -43,8 +43,8 @@ struct EventsRequestTests {
     arguments: [
       ("", "names no channel"), (":", "names no channel"), ("pulse:", "empty symbol"), ("pulse:a,,b", "empty symbol"),
       ("pulse", "symbols"), ("pulze:kraken:BTC-USD", "no channel"), ("book:a:b;depth=11", "depth"),
-      ("book:a:b;depth=x", "depth"), ("book:a:b;depht=10", "no field"), ("book:a:b;depth", "no field with a value"),
-      ("book:a:b;depth=", "no field with a value"), ("book:a:b;depth=10;depth=25", "twice"),
+      ("book:a:b;depth=x", "depth"), ("book:a:b;depht=10", "no field"), ("book:a:b;depth", "not a field with a value"),
+      ("book:a:b;depth=", "not a field with a value"), ("book:a:b;depth=10;depth=25", "twice"),
       ("book:a:b;channel=pulse", "no field"), ("book:a:b;depth=10\",\"symbols\":[\"x\"]", "depth"),
       ("pulse:a:b;interval_ms=-1", "interval_ms"), ("pulse:a:b;interval_ms=99999999999999999999", "interval_ms"),
     ])

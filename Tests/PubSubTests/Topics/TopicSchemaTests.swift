@@ -65,7 +65,7 @@ struct TopicSchemaTests {
     #expect(try Self.problem(#"{"enum":["A","B"]}"#, "\"C\"") == "must be one of A, B")
     #expect(try Self.problem(#"{"required":["a"]}"#, "{}") == "a is missing")
     #expect(
-      try Self.problem(#"{"additionalProperties":false}"#, #"{"x":1}"#) == "x is no property of the topic's schema")
+      try Self.problem(#"{"additionalProperties":false}"#, #"{"x":1}"#) == "x is not a property of the topic's schema")
     #expect(try Self.problem("{}", #"{"a":1,"a":2}"#) == "has the name \"a\" twice in one object")
     #expect(try Self.problem("{}", String(repeating: "[", count: 40)) == "is nested too deep")
   }
@@ -86,7 +86,8 @@ struct TopicSchemaTests {
   @Test("what is refused is named, and what was probably meant")
   func named() {
     #expect(
-      Self.refusal(#"{"properties":{"a":{"maxlength":3}}}"#)?.hasPrefix("properties.a.maxlength is no keyword") == true)
+      Self.refusal(#"{"properties":{"a":{"maxlength":3}}}"#)?.hasPrefix(
+        "properties.a.maxlength is not a supported keyword") == true)
     #expect(Self.refusal(#"{"maxlength":3}"#)?.contains("did you mean maxLength") == true)
     #expect(Self.refusal(#"{"title":"T","description":"D","default":1,"$comment":"c","examples":[1]}"#) == nil)
   }

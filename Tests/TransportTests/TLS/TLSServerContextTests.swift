@@ -216,12 +216,13 @@ struct TLSServerContextTests {
       }
       let none = try refusal(nil)?.description
       #expect(
-        none?.contains(version == TLS1_3_VERSION ? "wants a certificate and was shown none" : "TLS with localhost")
+        none?.contains(version == TLS1_3_VERSION ? "requires a certificate and got none" : "TLS with localhost")
           == true,
         "\(String(describing: none))")
       #expect(authority.reports.next()?.failure.kind == .noCertificate)
       let foreign = try refusal(stranger.issue(["client"]))?.description
-      #expect(foreign?.contains("does not trust who issued the certificate") == true, "\(String(describing: foreign))")
+      #expect(
+        foreign?.contains("does not trust the issuer of the certificate") == true, "\(String(describing: foreign))")
       let told = authority.reports.next()?.failure
       #expect(told?.kind == .unknownCA && told?.description.contains("\"Stranger\"") == true)
       _ = try refusal(authority.issue(["client"], to: -60))
@@ -304,7 +305,7 @@ struct TLSServerContextTests {
       ),
       (
         authority.root.certificatePEM + good.certificatePEM, good.keyPEM,
-        "cannot use c.pem: its first certificate is not the one of the key; put that first, then what issued it"
+        "cannot use c.pem: its first certificate is not that of the key; put that one first, and its issuers after it"
       ),
       (
         good.certificatePEM + other.certificatePEM, good.keyPEM,
@@ -316,7 +317,7 @@ struct TLSServerContextTests {
       #expect(text == expected)
     }
     let encrypted = try problem(good.certificatePEM, good.encryptedKeyPEM())
-    #expect(encrypted.hasPrefix("cannot use k.pem: the key is under a passphrase"), "\(encrypted)")
+    #expect(encrypted.hasPrefix("cannot use k.pem: the key has a passphrase"), "\(encrypted)")
     #expect(encrypted.contains("openssl pkey -in k.pem -out NEW"), "\(encrypted)")
     let expired = try authority.issue(["localhost"], to: -60)
     #expect(

@@ -10,11 +10,13 @@ final class WiredLine {
   var pipeline: FeedPipeline
   /// After every call of the pipeline.
   var settled: () -> Void = {}
+  /// Whether a message gets to the venue.
+  var isHeard: (_ text: String) -> Bool = { _ in true }
   private(set) var problems: [String] = []
   /// Weight and count of REST requests, by the minute of the venue's clock.
   private(set) var requests: [(at: Timestamp, path: String)] = []
   /// Requests to the venue over the socket.
-  private(set) var messagesSent: [Timestamp] = []
+  private(set) var messagesSent: [(at: Timestamp, text: String)] = []
   private(set) var isClosed = false
   private(set) var refusals: [String: String] = [:]
   private(set) var isLeaving = false
@@ -107,7 +109,8 @@ final class WiredLine {
     for action in pipeline.takeActions() {
       switch action {
       case .send(let text):
-        messagesSent.append(now)
+        messagesSent.append((now, text))
+        guard isHeard(text) else { continue }
         let at = now + latency
         inbound.append(
           (

@@ -18,7 +18,7 @@ struct BookPropertyTests {
     /// price.
     let levels: [Int]
     let oversight: VenueTrial.Oversight
-    var testDescription: String { venue.label }
+    var testDescription = ""
 
     /// - Parameter symbols: of one of the venue's connections.
     init(_ name: String, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight) {
@@ -27,10 +27,14 @@ struct BookPropertyTests {
       venue = VenueRegistry.venue(named: name)!.connections(for: FeedConfiguration(symbols: symbols))[0].venue
       self.symbols = symbols
       self.oversight = oversight
+      testDescription = venue.label
     }
 
     /// - Parameter venue: speaks to the simulation of that name in another way than the registry's.
-    init(_ venue: Venue, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight) {
+    init(
+      _ venue: Venue, _ manner: String, _ symbols: [String], levels: [Int], _ oversight: VenueTrial.Oversight
+    ) {
+      testDescription = "\(venue.label), \(manner)"
       name = venue.name
       self.venue = venue
       self.symbols = symbols
@@ -43,65 +47,69 @@ struct BookPropertyTests {
     // The checksum covers ten levels of each side; a hundred are subscribed.
     Setup(
       "kraken", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], vouched: 10, depth: 100)),
+      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], vouched: 10, depth: 100, books: "book(")),
     // Nothing numbers its updates; a time that goes back is all that shows.
     Setup(
       "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max)),
+      .init(
+        order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max,
+        refusal: .byRequest, books: "level2")),
     // The connection's numbers show every hole, whosever message is missing.
     Setup(
       "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "level2")),
     Setup(
       "gemini", ["BTC-USD", "ZEC-USD", "ETH-GUSD-PERP"], levels: [30, 110, 20],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .byRequest, books: "fastBook")),
     Setup(
       "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .forGood, books: "depth(")),
     Setup(
       "bybit", ["BTC-USDT", "ZEC-USDT"], levels: [30, 215],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200, refusal: .byRequest, books: "book(depth: 200)")),
     // Every message of the connection is counted.
     Setup(
       "bitfinex", ["BTC-USD", "BTC-USDT", "DOGE-USD"], levels: [30, 110, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 100)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 100, books: "book(")),
     // A time is all that an update has, and snapshots are of the same times.
     Setup(
       "bitstamp", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max)),
+      .init(
+        order: .numbered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max,
+        refusal: .forGood, books: "difference")),
     Setup(
       "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .forGood, books: "depth(")),
     Setup(
       "deribit", ["BTC-USDC-PERP", "BTC-USDC-20261225", "ZEC-USDC-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "Kind.book")),
     // Every message is the whole book to its depth, so that none is missed for long; late ones are known by their time.
     Setup(
       "hyperliquid", ["BTC-USDC-PERP", "ETH-USDC", "ZEC-USDC-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 5)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 5, refusal: .byEnd, books: "book(")),
     Setup(
       "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400, books: "books")),
     // Levels that fall out of the venue's 500 are told of for one of the markets, and not for the other.
     Setup(
       "bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 515, 515],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, books: "books")),
     Setup(
       "bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"], levels: [30, 515, 20],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, books: "books")),
     Setup(
       "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200, refusal: .byRequest, books: "book(depth: 200)")),
     Setup(
       "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 415, 415],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400, books: "stream(")),
     Setup(
       "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500)),
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, refusal: .bySilence, books: "book")),
     // Gate's older book, joined to REST snapshots.
     Setup(
-      Gate.venue(.bridged), ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max)),
+      Gate.venue(.bridged), "bridged", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "updates(")),
   ]
 
   /// The setups that are run.
@@ -110,24 +118,37 @@ struct BookPropertyTests {
     return setups.filter { names.contains($0.name) }
   }()
 
+  /// All that a feed subscribes to, learned from one that nothing happens to.
+  private func asked(_ setup: Setup) throws -> Set<SimulatedStream> {
+    let trial = try VenueTrial(
+      setup.venue, simulation: setup.name, symbols: setup.symbols,
+      excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels), oversight: setup.oversight, asked: nil,
+      seed: 1)
+    #expect(trial.run().problems == [])
+    return trial.subscriptions
+  }
+
   static let seedCount = environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 200
 
   @Test("whatever happens to it", arguments: chosen)
   func trials(_ setup: Setup) throws {
     var total = VenueTrial.Figures()
+    let asked = try asked(setup)
+    #expect(setup.symbols.indices.allSatisfy { index in asked.contains { $0.instrument == index } })
     for seed in testSeeds(Self.seedCount) {
       let trial = try VenueTrial(
         setup.venue, simulation: setup.name, symbols: setup.symbols,
-        excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels), oversight: setup.oversight, seed: seed)
+        excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels), oversight: setup.oversight,
+        asked: asked, seed: seed)
       let figures = trial.run()
       for problem in figures.problems {
-        Issue.record("TIDEGATE_SEED=\(seed), \(setup.venue.label): \(problem)")
+        Issue.record("TIDEGATE_SEED=\(seed), \(setup.testDescription): \(problem)")
       }
       total = total + figures
       if total.problems.count >= 3 { break }
     }
     print(
-      "\(setup.venue.label): \(total.messages) messages, \(total.faults) faults, \(total.connections) connections,",
+      "\(setup.testDescription): \(total.messages) messages, \(total.faults) faults, \(total.connections) connections,",
       "\(total.resyncs) resyncs, \(total.comparisons) books compared whole and \(total.comparisonsInPart) in part")
     #expect(total.comparisons > total.messages / 20, "the truth was hardly ever looked at")
     #expect(total.faults > 0 && total.connections > 0)

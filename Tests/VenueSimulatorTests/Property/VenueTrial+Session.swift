@@ -59,6 +59,7 @@ extension VenueTrial {
       return lost("refused \(error.status) \(error.reason)")
     }
     figures.connections += 1
+    connection = Connection()
     phase = .open
     watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
     streamLatency = Int64.random(in: 1_000...60_000, using: &random)
@@ -76,6 +77,8 @@ extension VenueTrial {
     pendingTruth = nil
     references.removeAll()
     strikes.removeAll()
+    if !connection.lost.isEmpty { loss = .never }
+    connection = Connection()
     pipeline.disconnected(now: now)
     failures += 1
     phase = .waiting(until: now + Int64.random(in: 200_000...(1_000_000 << min(failures, 3)), using: &random))
@@ -93,19 +96,27 @@ extension VenueTrial {
       guard case .bookState(let id, let state) = change else { continue }
       if case .syncing(let reason?) = state, reason != .disconnected { figures.resyncs += 1 }
       note("\(pipeline.market[id].instrument.symbol) \(state)")
+      if state == .live {
+        pipeline.accepted(String(pipeline.market[id].instrument.symbol.drop { $0 != ":" }.dropFirst()))
+      }
     }
+    checkLive()
     pipeline.clear()
     for action in pipeline.takeActions() {
       switch action {
       case .send(let text):
         note("send \(text.prefix(160))")
+        checkPace(text)
+        guard !isLost(text) else { continue }
         send { [unowned self] session in simulated.receive(text, from: session) }
       case .get(let request, let path, _):
         note("get \(request) \(path.prefix(100))")
         get(request, path)
       case .reconnect(let reason), .renew(let reason, _): lost(reason)
-      case .symbolFailed(let symbol, let reason): note("failed \(symbol): \(reason)")
-      case .symbolAccepted(let symbol): note("accepted \(symbol)")
+      case .symbolFailed(let symbol, let reason): symbolFailed(symbol, reason)
+      case .symbolAccepted(let symbol):
+        note("accepted \(symbol)")
+        pipeline.accepted(symbol)
       case .maintenance(let isOn): note("maintenance \(isOn)")
       }
     }

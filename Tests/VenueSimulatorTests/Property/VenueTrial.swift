@@ -34,6 +34,23 @@ final class VenueTrial {
     let vouched: Int
     /// Levels a side that are sent at all.
     let depth: Int
+    enum Refusal {
+      /// Each channel by itself.
+      case byChannel
+      /// Requests are refused whole, and have the book in them.
+      case byRequest
+      /// Any name is acknowledged, and what there is not stays silent; it may be asked for again.
+      case bySilence
+      /// The same, and asking again changes nothing.
+      case forGood
+      /// The connection ends.
+      case byEnd
+    }
+    var refusal = Refusal.byChannel
+    /// What the simulation's channels of books are called.
+    let books: String
+
+    func isBook(_ stream: SimulatedStream) -> Bool { stream.channel.contains(books) }
   }
 
   /// What a trial added up to.
@@ -74,6 +91,10 @@ final class VenueTrial {
     case waiting(until: Timestamp)
   }
 
+  /// Faults that end connections, or let their requests wait.
+  static let ending: Set<Fault.Kind> = [
+    .drop, .silence, .slow, .deaf, .halfOpen, .pongsOnly, .answersOnly, .serverReset, .ban, .plannedShutdown,
+  ]
   static let step = 25 * Microseconds.millisecond
   /// In which faults are injected; what comes after is for getting well again.
   static let troubled = 24 * Microseconds.second
@@ -85,7 +106,9 @@ final class VenueTrial {
   let simulated: SimulatedVenue
   let pipeline: FeedPipeline
   /// The simulated instruments that the feed carries.
-  private let wanted: [Int]
+  let wanted: [Int]
+  /// All that the feed subscribes to; nil in a trial in which nothing goes wrong, which is to find that out.
+  let asked: Set<SimulatedStream>?
   let venue: Venue
   private let start = Timestamp(microseconds: 1_795_000_000_000_000)
   var random: SeededGenerator
@@ -101,7 +124,17 @@ final class VenueTrial {
   var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
   var places: [Int: InstrumentID] = [:]
+  /// Refused for good, and whatever is refused at some time.
   var refused: Set<Int> = []
+  var struck: Set<Int> = []
+  var connection = Connection()
+  var loss = Loss.never
+  /// Of which request on.
+  var lossFrom = 1
+  /// Whether all other faults leave the first connection as it is.
+  var isAboutRequests = false
+  /// How often one request was lost on one connection.
+  var mostLost = 0
   var failures = 0
   var watch: ConnectionWatch
   var inbound: [(due: Timestamp, parcel: Parcel)] = []
@@ -114,11 +147,12 @@ final class VenueTrial {
 
   init(
     _ venue: Venue, simulation: String, symbols: [String], excerpt: SimulatedExcerpt, oversight: Oversight,
-    seed: UInt64
+    asked: Set<SimulatedStream>?, seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)
     self.venue = venue
     self.oversight = oversight
+    self.asked = asked
     let simulated = try SimulatedVenue(
       venue: simulation, seed: random.next(), rate: Double.random(in: 2...8, using: &random), faults: [], start: start,
       excerpt: excerpt)
@@ -138,7 +172,7 @@ final class VenueTrial {
   // MARK: Running
 
   func run() -> Figures {
-    scheduleFaults()
+    if asked != nil { scheduleFaults() }
     let quiet = start + Self.troubled
     let end = quiet + Self.recovery
     while now < end, figures.problems.isEmpty {
@@ -153,10 +187,11 @@ final class VenueTrial {
     }
     if figures.problems.isEmpty, !isWell {
       report(
-        "not all books are live, and told of changes, \(Self.recovery / Microseconds.second) s after the last fault: \(states)"
+        "not all books are live, and told of changes, or not all is subscribed, \(Self.recovery / Microseconds.second) s after the last fault: \(states)"
       )
     }
     for index in references.keys.sorted() where !simulated.holdsBack(index) { check(index) }
+    checkTold()
     figures.faults = simulated.faultsInjected
     return figures
   }
@@ -164,13 +199,21 @@ final class VenueTrial {
   /// Four to ten faults of those that the venue can have.
   private func scheduleFaults() {
     // Feeds ask for no candles.
-    let kinds = Fault.Kind.allCases.filter {
+    var kinds = Fault.Kind.allCases.filter {
       $0 != .candles && $0 != .names && type(of: simulated.venueProtocol).objection(to: $0) == nil
     }
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: refuseOneChannel()
+    case 1: loseRequests()
+    default: break
+    }
+    // What nothing but another connection brings is not to be had by one that other faults bring.
+    if isAboutRequests { kinds.removeAll(where: Self.ending.contains) }
     for _ in 0..<Int.random(in: 4...10, using: &random) {
       let kind = kinds.randomElement(using: &random)!
       var fault = Fault(kind, at: Double.random(in: 0.05...20, using: &random))
-      let symbol = simulated.market.instruments[wanted.randomElement(using: &random)!].instrument.symbol
+      let index = wanted.randomElement(using: &random)!
+      let symbol = symbol(index)
       switch kind {
       case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles, .names: break
       case .silence, .slow, .deaf: fault.seconds = Double.random(in: 0.2...15, using: &random)
@@ -180,14 +223,26 @@ final class VenueTrial {
       case .ban: fault.seconds = Double.random(in: 0.5...20, using: &random)
       case .refuse:
         fault.symbol = symbol
-        refused.insert(simulated.market.index(named: symbol)!)
+        struck.insert(index)
+        if oversight.refusal != .forGood, oversight.refusal != .byEnd, Bool.random(using: &random) {
+          fault.seconds = Double.random(in: 0.2...15, using: &random)
+        } else {
+          refused.insert(index)
+        }
       case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         fault.symbol = Bool.random(using: &random) ? symbol : nil
       }
-      do throws(FaultError) { try simulated.inject(fault) } catch { report(error.description) }
-      log.append("fault \(kind.rawValue) \(fault.symbol ?? "") \(fault.seconds ?? 0) at \(fault.at)")
+      inject(fault)
     }
   }
+
+  func inject(_ fault: Fault) {
+    do throws(FaultError) { try simulated.inject(fault) } catch { report(error.description) }
+    log.append(
+      "fault \(fault.kind.rawValue) \(fault.symbol ?? "") \(fault.channel ?? "") \(fault.seconds ?? 0) at \(fault.at)")
+  }
+
+  func symbol(_ index: Int) -> String { simulated.market.instruments[index].instrument.symbol }
 
   /// Whether all books that can be are live, and the venue has told of each since the last fault: one that calls itself
   /// live and is not subscribed any more would never be wrong by what is delivered.
@@ -197,12 +252,13 @@ final class VenueTrial {
       guard !refused.contains(index) else { return true }
       guard let id = place(of: index), pipeline.market[id].bookState == .live else { return false }
       return references[index].map { $0.truth.updateID >= calm[index] } ?? false
-    }
+    } && isSubscribed
   }
 
   private var states: String {
     let books = pipeline.market.instruments.map { "\($0.instrument.symbol) \($0.bookState)" }
-    return "\(phase), \(books.joined(separator: ", "))"
+    let streams = session.map { simulated.streams(of: $0).map { "\($0.channel) \($0.instrument)" } } ?? []
+    return "\(phase), \(books.joined(separator: ", ")), subscribed to \(streams)"
   }
 
   func report(_ problem: String) {
@@ -279,7 +335,7 @@ final class VenueTrial {
       send { [unowned self] session in payload.withUnsafeBytes { simulated.receivedPong($0, from: session) } }
     case .output(.close(let code, let reason)):
       // A venue has nothing for a client all of whose symbols it refuses.
-      let isRefused = refused.count == wanted.count
+      let isRefused = struck.count == wanted.count
       if code == 1008, !isRefused { report("the venue closed for misbehaviour: \(reason)") }
       lost("closed \(code) \(reason)")
     case .output(.abort): lost("cut")

@@ -8,7 +8,7 @@ import Testing
 struct SnapshotBridgeTests {
   private func level(_ price: Int64) -> [PriceLevel] { [PriceLevel(price: price, size: 1)] }
 
-  private func receive(_ bridge: inout SnapshotBridge, _ first: Int64, _ last: Int64) -> SnapshotBridge.Verdict {
+  private func receive(_ bridge: inout SnapshotBridge, _ first: Int64, _ last: Int64) -> BookKeeper.Verdict {
     bridge.receive(
       UpdateNumbers(first: first, last: last), bids: level(first)[...], asks: [], time: Timestamp(microseconds: first))
   }
@@ -16,7 +16,7 @@ struct SnapshotBridgeTests {
   @Test("beyond its bounds the older half is dropped, and a snapshot from before the rest is stale")
   func bounded() {
     var bridge = SnapshotBridge(rule: .binanceSpot)
-    for id in 1...Int64(SnapshotBridge.messageLimit + 1) { #expect(receive(&bridge, id, id) == .buffered) }
+    for id in 1...Int64(SnapshotBridge.messageLimit + 1) { #expect(receive(&bridge, id, id) == .kept) }
     #expect(bridge.updates.count == SnapshotBridge.messageLimit / 2 + 1)
     #expect(bridge.isStale(100))
     let id = bridge.updates[0].numbers.first
@@ -51,10 +51,10 @@ struct SnapshotBridgeTests {
     // One that comes late says nothing of what was lost; two that follow each other do: the venue has begun its numbers
     // anew.
     let late = receive(&bridge, 2, 2)
-    #expect(late == .buffered)
+    #expect(late == .kept)
     #expect(bridge.isStale(1) && bridge.isStale(2) && bridge.isStale(5))
     let next = receive(&bridge, 3, 3)
-    #expect(next == .buffered)
+    #expect(next == .kept)
     #expect(!bridge.isStale(1) && bridge.isStale(0))
   }
 
@@ -76,12 +76,12 @@ struct SnapshotBridgeTests {
   func chained() {
     // Binance futures: drop u < L; join U <= L <= u or pu == L; then pu == last.
     var bridge = SnapshotBridge(rule: .binanceFutures)
-    func receive(_ first: Int64, _ last: Int64, _ previous: Int64) -> SnapshotBridge.Verdict {
+    func receive(_ first: Int64, _ last: Int64, _ previous: Int64) -> BookKeeper.Verdict {
       bridge.receive(
         UpdateNumbers(first: first, last: last, previous: previous), bids: [], asks: [], time: .distantPast)
     }
-    #expect(receive(100, 110, 90) == .buffered)
-    var verdicts: [SnapshotBridge.Verdict] = []
+    #expect(receive(100, 110, 90) == .kept)
+    var verdicts: [BookKeeper.Verdict] = []
     let isWhole = bridge.bridge(110) { verdict, _, _, _ in verdicts.append(verdict) }
     #expect(isWhole)
     #expect(verdicts == [.joined])
@@ -106,7 +106,7 @@ struct SnapshotBridgeTests {
           #expect(stands.map { numbers.first <= $0 + 1 && numbers.last > $0 } == true, "seed \(seed)")
           stands = numbers.last
         case .gap: stands = nil
-        case .old, .buffered: break
+        default: break
         }
       }
       if !bridge.isLive, Int.random(in: 0..<5, using: &random) == 0 {

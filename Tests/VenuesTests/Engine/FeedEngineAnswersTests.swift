@@ -42,6 +42,12 @@ struct FeedEngineAnswersTests {
       }
     }
 
+    func retry(_ symbol: String) {
+      call { engine.retry([symbol], now: now, into: &$0) }
+      let list = [UInt8]("list".utf8)
+      call { engine.response(to: engine.requestID, status: 200, body: list.span.bytes, now: now, into: &$0) }
+    }
+
     func wait(_ seconds: Int) {
       for _ in 0..<(seconds * 4) {
         now = now + 250_000
@@ -84,6 +90,22 @@ struct FeedEngineAnswersTests {
     #expect(talk.take().topics == ["0.0", "0.1", "2.0", "2.1"] && talk.failed == ["B-USD"])
   }
 
+  @Test("a book that comes behind the refusal of its symbol is not live: all of the symbol is asked for anew in time")
+  func lateBook() {
+    let talk = Talk(.symbols(3))
+    talk.receive("refuse \(talk.take().id) final B.0")
+    talk.receive("whole B 1")
+    talk.receive("next B 2")
+    #expect(!talk.engine.lines[1].book.isLive)
+    talk.wait(60)
+    _ = talk.take()
+    talk.retry("B-USD")
+    talk.wait(1)
+    #expect(talk.take().topics == ["1.0", "1.1"])
+    talk.receive("whole B 3")
+    #expect(talk.engine.lines[1].book.isLive)
+  }
+
   @Test("what is there already goes on, and the rest of its request is asked for again")
   func already() {
     let talk = Talk(.symbols(1))
@@ -114,7 +136,8 @@ struct FeedEngineAnswersTests {
   @Test("the same message again, by all of its numbers, is nothing; the number again by another link is a gap")
   func again() {
     var facts = DialectFacts(
-      channels: [.init("book")], book: .streamed(.okx), pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
+      channels: [.init("book", .book)], book: .streamed(.okx),
+      pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
       salvage: [])
     facts.book = .streamed(.okx)
     var keeper = BookKeeper(facts)
@@ -136,7 +159,7 @@ struct FeedEngineAnswersTests {
   @Test("an update that may be the whole book is it while one is awaited, and a gap afterwards")
   func whole() {
     let facts = DialectFacts(
-      channels: [.init("book")], book: .streamed(.gemini),
+      channels: [.init("book", .book)], book: .streamed(.gemini),
       pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1), salvage: [])
     var keeper = BookKeeper(facts)
     let batch = EventBatch()

@@ -132,7 +132,9 @@ struct FeedEngineSequenceTests {
     let talk = Talk(.symbols(3)) {
       $0.pacing.every = 0
       $0.countsTrades = true
-      $0.channels = [.init("book"), .init("beat", every: Microseconds.second, isOfAll: true)]
+      $0.channels = [
+        .init("book", .book), .init("beat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
+      ]
     }
     talk.receive("ack \(talk.take().id)")
     for symbol in ["A", "B", "C"] { talk.receive("whole \(symbol) 1") }

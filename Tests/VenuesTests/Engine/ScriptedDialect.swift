@@ -26,11 +26,14 @@ final class ScriptedDialect: Dialect {
     isOld: { $0.last <= $1 }, joins: { $0.first <= $1 &+ 1 && $0.last > $1 }, isRepeat: { $0.last == $1 },
     follows: { $0.first == $1 &+ 1 })
 
+  let facts: DialectFacts
+
   init(
     _ books: Books, _ grouping: DialectFacts.Grouping = .topic, _ change: (inout DialectFacts) -> Void = { _ in }
   ) {
     var facts = DialectFacts(
-      channels: [.init("book"), .init("trade")], book: books == .streamed ? .streamed(Self.rule) : .bridged,
+      channels: [.init("book", .book), .init("trade", .trades)],
+      book: books == .streamed ? .streamed(Self.rule) : .bridged,
       pacing: .init(grouping: grouping, atOnce: 2, every: Microseconds.second, limit: 256),
       salvage: [.init(mark: "broken", key: "\"s\"")])
     if books == .bridged {
@@ -46,7 +49,7 @@ final class ScriptedDialect: Dialect {
         markets: Self.symbols.map { ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD")) })
     }
     change(&facts)
-    super.init(facts)
+    self.facts = facts
   }
 
   static func venue(_ books: Books, _ grouping: DialectFacts.Grouping = .topic) -> Venue {
@@ -68,12 +71,13 @@ final class ScriptedDialect: Dialect {
     return FeedEngine(ScriptedDialect(books, grouping, change), venue: venue, configuration: configuration)
   }
 
-  override func spell(
+  func spell(
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     switch request {
-    case .subscribe(let topics): "sub \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
-    case .unsubscribe(let topics): "end \(id) " + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
+    case .topics(let topics, let verb):
+      "\(verb == .subscribe ? "sub" : "end") \(id) "
+        + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
     case .greeting:
       switch facts.greeting {
       case .unanswered: nil
@@ -84,7 +88,7 @@ final class ScriptedDialect: Dialect {
     }
   }
 
-  override func read(
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -9,14 +9,12 @@ final class FormatDialect: Dialect {
   typealias Read = (inout InstrumentTable, inout FieldReader, inout EventBatch) throws(FeedError) -> Void
   typealias Got = (batch: [MarketEvent], bids: [PriceLevel], asks: [PriceLevel], error: FeedError?)
   private let readAny: Read
+  let facts = DialectFacts(
+    channels: [.init("book", .book)], book: .streamed(nil),
+    pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
+    salvage: [])
 
-  private init(_ read: @escaping Read) {
-    readAny = read
-    super.init(
-      DialectFacts(
-        channels: [.init("book")], book: .streamed(nil), pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
-        salvage: []))
-  }
+  private init(_ read: @escaping Read) { readAny = read }
 
   /// With one market, `BTCUSD`, of the scales given.
   static func harness(
@@ -46,7 +44,9 @@ final class FormatDialect: Dialect {
     )
   }
 
-  override func read(
+  func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String? { nil }
+
+  func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
