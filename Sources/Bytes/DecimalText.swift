@@ -7,7 +7,7 @@ package enum DecimalText {
   package static let scaleLimit: UInt8 = 18
 
   /// 10^`scale`. Precondition: `scale` ≤ `scaleLimit`. O(1), a table that needs no initialisation.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   package static func power(_ scale: UInt8) -> UInt64 {
     switch scale {
     case 0: 1
@@ -40,7 +40,7 @@ package enum DecimalText {
   }
 
   /// How many decimal digits `value` has; 1 for 0. O(1).
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   static func digitCount(_ value: UInt64) -> Int {
     // 1233 / 4096 is log10(2), closely enough for 64 bits: the estimate is right or one too low.
     let estimate = ((64 &- (value | 1).leadingZeroBitCount) &* 1233) &>> 12

@@ -19,6 +19,7 @@ struct RawSpanTextTests {
           var text = Array(alphabet[..<length])
           if changed >= 0 { text[changed] ^= 1 }
           #expect(text.span.bytes.equals(literal) == (text == wanted), "\(literal), \(length), \(changed)")
+          wanted.withUnsafeBytes { #expect(text.span.bytes.equals($0) == (text == wanted), "\(literal), \(length)") }
           let begins = text.span.bytes.begins(with: literal)
           #expect(begins == text.starts(with: wanted), "\(literal), \(length), \(changed)")
         }

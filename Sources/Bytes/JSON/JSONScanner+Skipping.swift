@@ -55,7 +55,7 @@ extension JSONScanner {
   }
 
   /// Reads a key and its colon.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   mutating func skipKey() throws(JSONError) {
     skipWhitespace()
     guard position < length, byte(position) == UInt8(ascii: "\"") else { throw failure(position) }
@@ -69,6 +69,40 @@ extension JSONScanner {
     skipWhitespace()
     let begin = position
     try skipValue()
-    return JSONSlice(offset: begin, count: position - begin, isEscaped: false)
+    return slice(from: begin)
   }
+
+  /// What has been read since `begin`.
+  @inlinable
+  package func slice(from begin: Int) -> JSONSlice {
+    JSONSlice(offset: begin, count: position - begin, isEscaped: false)
+  }
+
+  /// Goes back to where a value begins.
+  @inlinable
+  package mutating func rewind(to begin: Int) {
+    position = begin
+    isFirst = false
+  }
+
+  /// What stands behind the last `"name":` of the text's end, if that is a text of the usual shape: a guess at what
+  /// reading will find, as the same bytes may stand elsewhere too. O(`guessReach`).
+  package func lastText(_ name: StaticString) -> JSONSlice? {
+    let key = JSONLevelShape.Name(name)
+    var end = length
+    while end &- position >= 8, length &- end < Self.guessReach {
+      end &-= 8
+      var colons = SWAR.matches(word(end), UInt8(ascii: ":"))
+      while colons != 0 {
+        let bit = 63 &- colons.leadingZeroBitCount
+        colons ^= 1 &<< UInt64(truncatingIfNeeded: bit)
+        var index = end &+ bit >> 3 &- key.count &- 2
+        if index >= position, takeKey(key, &index), let text = takeText(&index) { return text }
+      }
+    }
+    return nil
+  }
+
+  /// How far from the end `lastText` looks.
+  private static var guessReach: Int { 256 }
 }

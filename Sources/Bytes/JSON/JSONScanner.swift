@@ -4,13 +4,13 @@
 @frozen
 @usableFromInline
 package struct JSONSlice: Sendable {
-  @usableFromInline let offset: Int
+  @usableFromInline package let offset: Int
   @usableFromInline package let count: Int
   /// Whether a string holds backslash escapes, so that its bytes are not yet its text.
   @usableFromInline package let isEscaped: Bool
 
   @inlinable
-  init(offset: Int, count: Int, isEscaped: Bool) {
+  package init(offset: Int, count: Int, isEscaped: Bool) {
     self.offset = offset
     self.count = count
     self.isEscaped = isEscaped
@@ -97,18 +97,18 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Offset of the next byte to be read.
   @inlinable package var offset: Int { position }
 
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   func byte(_ index: Int) -> UInt8 { start.load(fromByteOffset: index, as: UInt8.self) }
 
   /// Eight bytes, the first lowest. The caller has checked that `index` + 8 ≤ `readable`.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   func word(_ index: Int) -> UInt64 {
     UInt64(littleEndian: start.loadUnaligned(fromByteOffset: index, as: UInt64.self))
   }
 
   /// As `word`, for any `index` up to `length`. What is behind the end of the text is no digit: zeros, or what followed
   /// a value in the text that it was found in.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   func paddedWord(_ index: Int) -> UInt64 { readable &- index >= 8 ? word(index) : lastWord(index) }
 
   @usableFromInline @inline(never)
@@ -128,7 +128,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   }
 
   /// One comparison where there is none, which is nearly everywhere.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   mutating func skipWhitespace() {
     if position < length, byte(position) <= 0x20 { skipSomeWhitespace() }
   }
@@ -142,7 +142,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     }
   }
 
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   mutating func expect(_ wanted: UInt8) throws(JSONError) {
     skipWhitespace()
     guard position < length, byte(position) == wanted else { throw failure(position) }
@@ -175,15 +175,14 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   /// Reads the next key and its colon; nil at `}`, which is read too.
   @inlinable
   package mutating func nextKey() throws(JSONError) -> JSONSlice? {
-    // As nearly all venues print it: `,"key":`.
-    if !isFirst, length &- position > 2, byte(position) == UInt8(ascii: ","),
-      byte(position &+ 1) == UInt8(ascii: "\"")
-    {
-      let begin = position &+ 2
-      let end = SWAR.endOfPlainText(start, from: begin, to: length)
-      if end &+ 1 < length, byte(end) == UInt8(ascii: "\""), byte(end &+ 1) == UInt8(ascii: ":") {
-        position = end &+ 2
-        return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
+    // As nearly all venues print it: `,"key":`, some with a space behind the comma, or `"key":` behind a brace.
+    var index = position
+    if isFirst || take(UInt8(ascii: ","), &index) {
+      _ = take(UInt8(ascii: " "), &index)
+      if let key = takeText(&index), take(UInt8(ascii: ":"), &index) {
+        position = index
+        isFirst = false
+        return key
       }
     }
     skipWhitespace()
@@ -238,8 +237,37 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     return true
   }
 
+  /// Takes `wanted` if it is next.
+  @inlinable @inline(always)
+  func take(_ wanted: UInt8, _ index: inout Int) -> Bool {
+    guard index < length, byte(index) == wanted else { return false }
+    index &+= 1
+    return true
+  }
+
+  /// Takes a text without escapes, with no space before it; nil, and nothing is taken, if none is next.
+  @inlinable @inline(always)
+  func takeText(_ index: inout Int) -> JSONSlice? {
+    guard index < length, byte(index) == UInt8(ascii: "\"") else { return nil }
+    let begin = index &+ 1
+    let end = SWAR.endOfPlainText(start, from: begin, to: length)
+    guard end < length, byte(end) == UInt8(ascii: "\"") else { return nil }
+    index = end &+ 1
+    return JSONSlice(offset: begin, count: end &- begin, isEscaped: false)
+  }
+
+  /// As `takeText`, and reads it.
+  @inlinable @inline(always)
+  mutating func shortText() -> JSONSlice? {
+    var index = position
+    guard let text = takeText(&index) else { return nil }
+    position = index
+    isFirst = false
+    return text
+  }
+
   /// Reads the string whose first quote is next; one without escapes at once.
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   mutating func quoted() throws(JSONError) -> JSONSlice {
     if let text = shortText() { return text }
     return try longString()
@@ -308,7 +336,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     return JSONSlice(offset: begin, count: position &- begin, isEscaped: false)
   }
 
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   mutating func skipDigits() {
     var count: Int
     repeat {
@@ -349,10 +377,13 @@ package struct JSONScanner: ~Copyable, ~Escapable {
 
   /// Reads a decimal number, bare or in quotes, as a count of 10^-`scale`. Exact or an error; see `DecimalText`.
   @inlinable
-  package mutating func decimal(scale: UInt8) throws(JSONError) -> Int64 {
-    if let value = shortDecimal(scale: scale, power: Self.shortPower(scale)) { return value }
-    return try longDecimal(scale: scale)
+  package mutating func decimal(_ scale: DecimalScale) throws(JSONError) -> Int64 {
+    if let value = shortDecimal(scale) { return value }
+    return try longDecimal(scale: scale.digits)
   }
+
+  @inlinable
+  package mutating func decimal(scale: UInt8) throws(JSONError) -> Int64 { try decimal(DecimalScale(scale)) }
 
   @usableFromInline @inline(never)
   mutating func longDecimal(scale: UInt8) throws(JSONError) -> Int64 {
@@ -452,7 +483,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
   }
 
   /// Whether a slice without escapes has exactly the bytes of `literal`. O(length).
-  @inlinable @inline(__always)
+  @inlinable @inline(always)
   package func equals(_ slice: JSONSlice, _ literal: StaticString) -> Bool {
     guard slice.count == literal.utf8CodeUnitCount, !slice.isEscaped else { return false }
     return SWAR.same(start + slice.offset, UnsafeRawPointer(literal.utf8Start), count: slice.count)

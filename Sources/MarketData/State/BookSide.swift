@@ -5,40 +5,54 @@ protocol SideOrder {
 }
 
 enum Bids: SideOrder {
-  @inline(__always) static func isWorse(_ a: Int64, _ b: Int64) -> Bool { a < b }
+  @inline(always) static func isWorse(_ a: Int64, _ b: Int64) -> Bool { a < b }
 }
 
 enum Asks: SideOrder {
-  @inline(__always) static func isWorse(_ a: Int64, _ b: Int64) -> Bool { a > b }
+  @inline(always) static func isWorse(_ a: Int64, _ b: Int64) -> Bool { a > b }
 }
 
 /// One side of an `OrderBook`: levels from worst to best, changed in place.
 enum BookSide<Order: SideOrder> {
-  /// The levels that are checked one by one from the top. Most updates are there, and sequential loads are faster than
-  /// a binary search with unpredictable branches.
-  @inline(__always) static var linearReach: Int { 32 }
+  /// The levels that are checked one by one. Most updates are near the top or near the one before, and sequential loads
+  /// are faster than a binary search with unpredictable branches.
+  @inline(always) static var linearReach: Int { 32 }
 
-  /// Sets or removes each level in turn; returns how many removals found nothing.
+  /// Sets or removes each level in turn; returns how many removals found nothing. Venues print changes in the order of
+  /// their prices: each is looked for from where the one before it was. Precondition: there is a change.
   static func update(_ levels: inout [PriceLevel], by changes: UnsafeBufferPointer<PriceLevel>) -> Int {
-    guard !changes.isEmpty else { return 0 }
-    // Reserves room for the worst case once for each message, so that the levels can be shifted in place.
-    let needed = levels.count + changes.count
-    if levels.capacity < needed { levels.reserveCapacity(max(needed, levels.capacity * 2)) }
     var unknown = 0
-    for change in changes {
-      let (index, found) = levels.withUnsafeBufferPointer { search($0, change.price) }
-      if change.size > 0 {
-        if found {
-          levels.withUnsafeMutableBufferPointer { $0[index].size = change.size }
+    var count = levels.count
+    // Room for the worst case once a message, in memory of its own, so that the levels are shifted in place.
+    let needed = count &+ changes.count
+    levels.reserveCapacity(needed > levels.capacity ? max(needed, levels.capacity &* 2) : needed)
+    levels.withUnsafeMutableBufferPointer { buffer in
+      let base = buffer.baseAddress.unsafelyUnwrapped
+      var index = count
+      for change in changes {
+        index = search(base, count, from: index, change.price)
+        let found = index < count && base[index].price == change.price
+        if change.size > 0 {
+          if !found {
+            // Behind the last level there is room for it.
+            (base + index + 1).update(from: base + index, count: count &- index)
+            count &+= 1
+          }
+          base[index] = change
+        } else if found {
+          count &-= 1
+          (base + index).update(from: base + index + 1, count: count &- index)
         } else {
-          insert(change, at: index, of: &levels)
+          unknown &+= 1
         }
-      } else if found {
-        remove(at: index, of: &levels)
-      } else {
-        unknown &+= 1
+        assert(isOrdered(UnsafeBufferPointer(start: base, count: count), around: index))
       }
-      assert(isOrdered(levels, around: index))
+    }
+    while levels.count > count { levels.removeLast() }
+    while levels.count < count {
+      // It stands there already.
+      let next = levels.withUnsafeBufferPointer { $0.baseAddress.unsafelyUnwrapped[$0.count] }
+      levels.append(next)
     }
     return unknown
   }
@@ -72,15 +86,24 @@ enum BookSide<Order: SideOrder> {
     }
   }
 
-  /// The index of `price`, or the index for its insertion.
-  @inline(__always)
-  private static func search(_ levels: UnsafeBufferPointer<PriceLevel>, _ price: Int64) -> (index: Int, found: Bool) {
-    guard let base = levels.baseAddress else { return (0, false) }
-    var high = levels.count
+  /// The index of `price`, or the index for its insertion, near `start` at first.
+  @inline(always)
+  private static func search(
+    _ base: UnsafeMutablePointer<PriceLevel>, _ count: Int, from start: Int, _ price: Int64
+  ) -> Int {
+    var high = start
+    if start < count, Order.isWorse(base[start].price, price) {
+      let linearEnd = min(count, start &+ linearReach)
+      while high < linearEnd {
+        if !Order.isWorse(base[high].price, price) { return high }
+        high &+= 1
+      }
+      // Much better: from the top.
+      high = count
+    }
     let linearEnd = max(0, high &- linearReach)
     while high > linearEnd {
-      let other = base[high &- 1].price
-      if !Order.isWorse(price, other) { return other == price ? (high &- 1, true) : (high, false) }
+      if Order.isWorse(base[high &- 1].price, price) { return high }
       high &-= 1
     }
     var low = 0
@@ -88,40 +111,11 @@ enum BookSide<Order: SideOrder> {
       let middle = (low &+ high) &>> 1
       if Order.isWorse(base[middle].price, price) { low = middle &+ 1 } else { high = middle }
     }
-    return (low, low < linearEnd && base[low].price == price)
-  }
-
-  @inline(__always)
-  private static func insert(_ level: PriceLevel, at index: Int, of levels: inout [PriceLevel]) {
-    levels.append(level)
-    let count = levels.count
-    levels.withUnsafeMutableBufferPointer { buffer in
-      let base = buffer.baseAddress.unsafelyUnwrapped
-      var place = count &- 1
-      while place > index {
-        base[place] = base[place &- 1]
-        place &-= 1
-      }
-      base[index] = level
-    }
-  }
-
-  @inline(__always)
-  private static func remove(at index: Int, of levels: inout [PriceLevel]) {
-    let last = levels.count &- 1
-    levels.withUnsafeMutableBufferPointer { buffer in
-      let base = buffer.baseAddress.unsafelyUnwrapped
-      var place = index
-      while place < last {
-        base[place] = base[place &+ 1]
-        place &+= 1
-      }
-    }
-    levels.removeLast()
+    return low
   }
 
   /// Whether the levels next to `index` are in order.
-  private static func isOrdered(_ levels: [PriceLevel], around index: Int) -> Bool {
+  private static func isOrdered(_ levels: UnsafeBufferPointer<PriceLevel>, around index: Int) -> Bool {
     let near = max(0, index - 1)..<min(levels.count, index + 2)
     return zip(near.dropLast(), near.dropFirst()).allSatisfy { Order.isWorse(levels[$0].price, levels[$1].price) }
       && near.allSatisfy { levels[$0].size > 0 }

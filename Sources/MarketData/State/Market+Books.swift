@@ -45,8 +45,8 @@ extension Market {
       state.book.replace(bids: bids, asks: asks)
       state.checksumMisses = 0
     case .delta:
-      changes.bids.append(contentsOf: bids)
-      changes.asks.append(contentsOf: asks)
+      if !bids.isEmpty { changes.bids.append(contentsOf: bids) }
+      if !asks.isEmpty { changes.asks.append(contentsOf: asks) }
       state.book.update(bids: bids, asks: asks, droppedBids: &changes.bids, droppedAsks: &changes.asks)
     }
     state.bookTime = event.time

@@ -78,10 +78,10 @@ package struct MarketChanges: ~Copyable {
 
   /// Empties it and keeps its memory.
   package mutating func removeAll() {
-    items.removeAll(keepingCapacity: true)
-    trades.removeAll(keepingCapacity: true)
-    bids.removeAll(keepingCapacity: true)
-    asks.removeAll(keepingCapacity: true)
-    candles.removeAll(keepingCapacity: true)
+    items.empty()
+    trades.empty()
+    bids.empty()
+    asks.empty()
+    candles.empty()
   }
 }

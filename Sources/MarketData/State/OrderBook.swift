@@ -1,7 +1,7 @@
 /// The resting orders of one instrument, summed by price: bids strictly falling, asks strictly rising, no size below 1.
 ///
 /// Each side is contiguous with the best level **last**, because most updates are near the top: an insertion or removal
-/// there moves few levels, and the search checks the last 32 levels one by one before a binary search of the rest.
+/// there moves few levels, and the search checks 32 levels one by one before a binary search of the rest.
 ///
 /// Levels change in whole messages. After a message, the worst levels beyond `depthLimit` are dropped. That is the rule
 /// of venues that send a book of fixed depth: they do not report a level that leaves it.
@@ -58,7 +58,8 @@ package struct OrderBook: Sendable {
   /// Sets, or with a size below 1 removes, each level in turn, then drops levels beyond `depthLimit`. Removing a
   /// missing level is normal and counted in `unknownDeletes`.
   ///
-  /// O(1) for each level within 32 of the top, O(log n) to find one further down, and O(n) to move the levels above it.
+  /// O(1) for each level within 32 of the top or of the one before it, O(log n) to find one further down, and O(n) to
+  /// move the levels above it.
   package mutating func update(bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>) {
     apply(newBids, newAsks)
     truncate { _, _ in }
@@ -105,8 +106,12 @@ package struct OrderBook: Sendable {
   }
 
   private mutating func apply(_ newBids: ArraySlice<PriceLevel>, _ newAsks: ArraySlice<PriceLevel>) {
-    unknownDeletes &+= newBids.withUnsafeBufferPointer { BookSide<Bids>.update(&bids, by: $0) }
-    unknownDeletes &+= newAsks.withUnsafeBufferPointer { BookSide<Asks>.update(&asks, by: $0) }
+    if !newBids.isEmpty {
+      unknownDeletes &+= newBids.withUnsafeBufferPointer { BookSide<Bids>.update(&bids, by: $0) }
+    }
+    if !newAsks.isEmpty {
+      unknownDeletes &+= newAsks.withUnsafeBufferPointer { BookSide<Asks>.update(&asks, by: $0) }
+    }
   }
 
   private mutating func truncate(_ dropped: (_ isBid: Bool, PriceLevel) -> Void) {

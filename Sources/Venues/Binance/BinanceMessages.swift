@@ -82,8 +82,8 @@ extension Binance {
 
   /// The values of an event by their one-letter names, but for what has been read.
   private struct Fields: ~Copyable {
-    /// Names `A`…`z`.
-    private var slices = InlineArray<58, FieldSlice?>(repeating: nil)
+    /// Names `A`…`z`. Where the values stand in the message; no value has no bytes.
+    private var slices = InlineArray<58, (offset: UInt32, count: UInt32)>(repeating: (0, 0))
     /// `pu`, on futures: the last number of the update before.
     var previous: FieldSlice?
     /// `e`
@@ -98,11 +98,15 @@ extension Binance {
 
     init(_ batch: borrowing EventBatch) { mark = BatchMark(batch) }
 
-    subscript(_ name: Unicode.Scalar) -> FieldSlice? { slices[Int(name.value) - 65] }
+    subscript(_ name: Unicode.Scalar) -> FieldSlice? {
+      let (offset, count) = slices[Int(name.value) - 65]
+      guard count > 0 else { return nil }
+      return FieldSlice(slice: JSONSlice(offset: Int(offset), count: Int(count), isEscaped: false), base: Int(offset))
+    }
 
-    mutating func set(_ name: UInt8, _ slice: FieldSlice) {
+    mutating func set(_ name: UInt8, _ value: FieldSlice) {
       guard name >= 65, name < 65 + 58 else { return }
-      slices[Int(name) - 65] = slice
+      slices[Int(name) - 65] = (UInt32(value.slice.offset), UInt32(value.slice.count))
     }
   }
 
@@ -124,10 +128,10 @@ extension Binance {
       let symbol = try reader.string("s")
       (fields.symbol, fields.place) = (symbol, instruments.names.find(reader.text(symbol)))
     case UInt8(ascii: "b") where fields.event == .depth && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch.bids)
+      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch)
       fields.hasBids = true
     case UInt8(ascii: "a") where fields.event == .depth && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch.asks)
+      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch)
       fields.hasAsks = true
     default: fields.set(name, try reader.rawValue("event"))
     }

@@ -39,7 +39,7 @@ extension Coinbase {
       } else if kind == .l2update, fields.product != nil, reader.equals(key, "changes") {
         // The product stands before them as a rule; if not, they wait.
         let place = try place(fields, reader, instruments, "l2update")
-        try instruments.readChanges(&reader, place, "changes", Self.changeFormat, into: &batch)
+        try instruments.readLevels(&reader, place, "changes", isBid: nil, Self.changeFormat, into: &batch)
         changed = place
       } else {
         try readField(key, &fields, &reader)
@@ -147,7 +147,7 @@ extension Coinbase {
     let place = try place(fields, reader, instruments, "l2update")
     guard let changes = fields.changes else { throw FeedError.missing("changes", in: "l2update") }
     var list = reader.reader(changes)
-    try instruments.readChanges(&list, place, "changes", Self.changeFormat, into: &batch)
+    try instruments.readLevels(&list, place, "changes", isBid: nil, Self.changeFormat, into: &batch)
     return place
   }
 

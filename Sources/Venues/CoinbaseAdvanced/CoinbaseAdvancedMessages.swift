@@ -185,7 +185,7 @@ extension CoinbaseAdvanced {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let format = isSnapshot ? Self.snapshotFormat : Self.updateFormat
-    try instruments.readChanges(&reader, place, "updates", format, into: &batch)
+    try instruments.readLevels(&reader, place, "updates", isBid: nil, format, into: &batch)
   }
 
   // MARK: Trades, statistics, liveness

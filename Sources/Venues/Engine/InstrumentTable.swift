@@ -18,16 +18,25 @@ struct InstrumentTable {
   private(set) var names = SymbolTable()
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
   private var peaks: [PriceLevel] = []
-  /// By what the venue's sizes are multiplied, and the digits that this adds.
-  private struct SizeUnit {
-    var factor: Int64
-    var scale: UInt8
+  /// How the venue's own numbers of an instrument are read.
+  struct Units {
+    var price: DecimalScale
+    var size: DecimalScale
+    /// By what sizes are multiplied then, and the digits that this adds.
+    let factor: Int64
+    let added: UInt8
+
+    init(_ instrument: Instrument) {
+      (factor, added) = (instrument.contractSize.mantissa, instrument.contractSize.scale)
+      price = DecimalScale(instrument.priceScale)
+      size = DecimalScale(instrument.sizeScale - added)
+    }
   }
-  private var sizeUnits: [SizeUnit] = []
+  private(set) var units: [Units] = []
   /// Asks that were left out of the message being read; counted when all of it has been.
   var badLevels = 0
-  /// Set when a value had more digits than its instrument's scale.
-  private var widening: (place: Int, isPrice: Bool, needed: UInt8)?
+  /// Set when a value had more digits than its instrument's scale; the reader of books takes back what it tried.
+  var widening: (place: Int, isPrice: Bool, needed: UInt8)?
 
   var count: Int { instruments.count }
   subscript(_ place: Int) -> Instrument { instruments[place] }
@@ -79,7 +88,7 @@ struct InstrumentTable {
           quote: market.symbol.quote, kind: market.symbol.kind, contractSize: contract, priceScale: market.priceScale,
           sizeScale: market.sizeScale, priceIncrement: market.priceIncrement, sizeIncrement: market.sizeIncrement))
       peaks.append(PriceLevel(price: 0, size: 0))
-      sizeUnits.append(SizeUnit(factor: contract.mantissa, scale: contract.scale))
+      units.append(Units(instruments[place]))
       batch.append(instrument: instruments[place])
       return (place, 1, 1)
     }
@@ -143,14 +152,14 @@ struct InstrumentTable {
   private mutating func scaled(
     _ reader: inout FieldReader, _ place: Int, isPrice: Bool
   ) throws(JSONError) -> Int64 {
-    let unit = sizeUnits[place]
-    let added = isPrice ? 0 : unit.scale
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
+    let unit = units[place]
     let value: Int64
     do throws(JSONError) {
-      value = try reader.json.decimal(scale: scale)
+      value = try reader.json.decimal(isPrice ? unit.price : unit.size)
     } catch {
-      if case .decimal(.tooPrecise(let needed)) = error.reason { widening = (place, isPrice, needed + added) }
+      if case .decimal(.tooPrecise(let needed)) = error.reason {
+        widening = (place, isPrice, needed + (isPrice ? 0 : unit.added))
+      }
       throw error
     }
     if isPrice || unit.factor == 1 { return value }
@@ -159,18 +168,11 @@ struct InstrumentTable {
     return product
   }
 
-  /// The scales that the venue's own numbers of an instrument are read at, and by what its sizes are multiplied then.
-  @inline(__always)
-  func scales(_ place: Int) -> (price: UInt8, size: UInt8, factor: Int64) {
-    let unit = sizeUnits[place]
-    return (instruments[place].priceScale, instruments[place].sizeScale - unit.scale, unit.factor)
-  }
-
   /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message
   /// will be read again. Eight is the most that venues print a real price or size with.
   mutating func learnDigits(of text: RawSpan, _ place: Int, isPrice: Bool) throws(FeedError) {
     let digits = DecimalText.printedScale(text)
-    let added = isPrice ? 0 : sizeUnits[place].scale
+    let added = isPrice ? 0 : units[place].added
     let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
     guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else {
       return
@@ -187,7 +189,7 @@ struct InstrumentTable {
     reader.field = field
     do throws(JSONError) {
       if try reader.json.null() { return nil }
-      let price = try reader.json.decimal(scale: instruments[place].priceScale)
+      let price = try reader.json.decimal(units[place].price)
       return price < 0 ? nil : price
     } catch {
       if case .decimal = error.reason { return nil }
@@ -236,6 +238,7 @@ struct InstrumentTable {
       instruments[place].sizeScale = needed
       peaks[place].size = peak
     }
+    units[place] = Units(instruments[place])
     batch.append(instrument: instruments[place])
     return factor
   }

@@ -78,10 +78,10 @@ extension Gemini {
     case UInt8(ascii: "u"): fields.last = try reader.int64("u")
     // Levels are read where they stand behind `e` and the symbol, as they do; else they wait.
     case UInt8(ascii: "b") where fields.isBook && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch.bids)
+      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch)
       fields.hasBids = true
     case UInt8(ascii: "a") where fields.isBook && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch.asks)
+      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch)
       fields.hasAsks = true
     case UInt8(ascii: "b"): fields.bids = try reader.rawValue("b")
     case UInt8(ascii: "a"): fields.asks = try reader.rawValue("a")

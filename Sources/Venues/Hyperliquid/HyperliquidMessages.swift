@@ -135,9 +135,9 @@ extension Hyperliquid {
       (sides, place, instruments) throws(FeedError) in
       try sides.arrayStart()
       guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
-      try instruments.readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch.bids)
+      try instruments.readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch)
       guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
-      try instruments.readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch.asks)
+      try instruments.readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch)
       guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
     }
     batch.appendBook(.snapshot, place, since: mark, time: time)

@@ -18,7 +18,6 @@ struct BookFormat {
     /// Its side, where levels of both sides stand in one list.
     case side(bid: StaticString, ask: StaticString)
 
-    @inline(__always)
     fileprivate var isThere: Bool { if case .none = self { false } else { true } }
   }
 
@@ -39,18 +38,12 @@ struct BookFormat {
   var word = Word.none
   var learns = Learning.nothing
 
-  /// How levels of the usual shape are read: at once, unless their digits are looked at.
-  fileprivate enum Shape {
-    case plain((StaticString, StaticString)?)
-    case worded((word: StaticString, first: StaticString, second: StaticString)?)
-    case other
-  }
-
-  fileprivate var shape: Shape {
+  fileprivate func shape(price: DecimalScale, size: DecimalScale) -> JSONLevelShape {
     switch level {
-    case .array: return word.isThere ? .worded(nil) : .plain(nil)
-    case .object(let price, let size, let name):
-      return word.isThere ? .worded((name, price, size)) : .plain((price, size))
+    case .array: return JSONLevelShape(names: nil, hasWord: word.isThere, first: price, second: size)
+    case .object(let priceName, let sizeName, let wordName):
+      return JSONLevelShape(
+        names: (word: wordName, first: priceName, second: sizeName), hasWord: word.isThere, first: price, second: size)
     }
   }
 
@@ -93,85 +86,48 @@ struct UpdateFields {
 }
 
 extension InstrumentTable {
-  /// Reads one side of a book; null, where a side may be missing, is one without levels. A level that cannot be read
-  /// costs the message, and with it the book: what it said of the others is not the whole any more. O(levels).
+  /// Reads one side of a book, or levels that say which side each is of; null, where a side may be missing, is one
+  /// without levels. A level that cannot be read costs the message, and with it the book: what it said of the others is
+  /// not the whole any more. O(levels).
+  /// - Parameter isBid: nil where the levels say it.
   mutating func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool, _ format: BookFormat,
-    into levels: inout [PriceLevel]
-  ) throws(FeedError) {
-    reader.field = field
-    if !format.needsBothSides, try reader.null() { return }
-    try reader.arrayStart()
-    let scales = scales(place)
-    let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
-    let shape = learns(format, place, isPrice: false) ? .other : format.shape
-    while try reader.nextElement() {
-      // As nearly all are printed; whatever is not of that shape, or not right, is read by the other way.
-      switch shape {
-      case .plain(let names):
-        guard let (first, second) = reader.json.shortPair(names: names, first: price, second: size) else { break }
-        let (total, overflow) = second.multipliedReportingOverflow(by: scales.factor)
-        if first > 0, second >= 0, !overflow {
-          levels.append(PriceLevel(price: first, size: total))
-          continue
-        }
-        guard first == 0, second == 0 else { throw bad(first, second, reader, field) }
-        continue
-      case .worded(let names):
-        guard let found = reader.json.shortLevel(names: names, first: price, second: size) else { break }
-        let (total, overflow) = found.second.multipliedReportingOverflow(by: scales.factor)
-        guard found.first > 0, found.second >= 0, !overflow else {
-          guard found.first == 0, found.second == 0 else { throw bad(found.first, found.second, reader, field) }
-          continue
-        }
-        var level = PriceLevel(price: found.first, size: total)
-        if case .action(let removal) = format.word, reader.equals(found.word, removal) { level.size = 0 }
-        levels.append(level)
-        continue
-      case .other: break
-      }
-      var word: JSONSlice?
-      var level = try readLevel(&reader, place, field, format, &word)
-      guard try isKept(level, isBid: isBid, reader) else { continue }
-      if let word, case .action(let removal) = format.word, reader.equals(word, removal) { level.size = 0 }
-      levels.append(level)
-    }
-  }
-
-  /// Reads a list of levels that say which side each is of. O(levels).
-  mutating func readChanges(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat,
+    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool?, _ format: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    guard case .side(let bid, let ask) = format.word else { preconditionFailure("levels that do not say their side") }
     reader.field = field
+    if !format.needsBothSides, isBid != nil, try reader.null() { return }
     try reader.arrayStart()
-    let scales = scales(place)
-    let (price, size) = (JSONScanner.shortScale(scales.price), JSONScanner.shortScale(scales.size))
-    let shape = learns(format, place, isPrice: false) ? .other : format.shape
+    let unit = units[place]
+    let shape = format.shape(price: unit.price, size: unit.size)
+    let isPlain = !learns(format, place, isPrice: false)
     while try reader.nextElement() {
-      let word: JSONSlice
-      let level: PriceLevel
-      if case .worded(let names) = shape,
-        let found = reader.json.shortLevel(names: names, first: price, second: size)
-      {
-        let (total, overflow) = found.second.multipliedReportingOverflow(by: scales.factor)
-        guard found.second >= 0, !overflow, found.first > 0 || found.first == 0 && found.second == 0 else {
-          throw bad(found.first, found.second, reader, field)
+      repeat {
+        var isBid = isBid
+        var word: JSONSlice?
+        var level: PriceLevel
+        // As nearly all are printed; whatever is not of that shape is read by the other way.
+        if isPlain, let found = reader.json.shortLevel(shape) {
+          let (size, overflow) = found.second.multipliedReportingOverflow(by: unit.factor)
+          guard !overflow, found.first > 0 || found.first == 0 && size == 0 else {
+            throw bad(found.first, found.second, reader, field)
+          }
+          (word, level) = (found.word, PriceLevel(price: found.first, size: size))
+        } else {
+          level = try readLevel(&reader, place, field, format, &word)
         }
-        (word, level) = (found.word, PriceLevel(price: found.first, size: total))
-      } else {
-        var said: JSONSlice?
-        level = try readLevel(&reader, place, field, format, &said)
-        guard let said else { throw FeedError.missing("side", in: "level") }
-        word = said
-      }
-      let isBid = reader.equals(word, bid)
-      guard isBid || reader.equals(word, ask) else {
-        throw FeedError(.shape, "side of the level before offset \(reader.offset) is neither \(bid) nor \(ask)")
-      }
-      guard try isKept(level, isBid: isBid, reader) else { continue }
-      if isBid { batch.bids.append(level) } else { batch.asks.append(level) }
+        switch format.word {
+        case .none: break
+        case .action(let removal): if let word, reader.equals(word, removal) { level.size = 0 }
+        case .side(let bid, let ask):
+          guard let word else { throw FeedError.missing("side", in: "level") }
+          isBid = reader.equals(word, bid)
+          guard isBid == true || reader.equals(word, ask) else {
+            throw FeedError(.shape, "side of the level before offset \(reader.offset) is neither \(bid) nor \(ask)")
+          }
+        }
+        guard try isKept(level, isBid: isBid == true, reader) else { continue }
+        if isBid == true { batch.bids.append(level) } else { batch.asks.append(level) }
+      } while reader.json.nextLevel(shape)
     }
   }
 
@@ -179,7 +135,6 @@ extension InstrumentTable {
   private func bad(
     _ price: Int64, _ size: Int64, _ reader: borrowing FieldReader, _ field: StaticString
   ) -> FeedError {
-    if size < 0 { return FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
     if price > 0 {
       return FeedError(JSONError(reason: .decimal(.overflow), offset: reader.offset), field: field, base: 0)
     }
@@ -297,27 +252,15 @@ extension InstrumentTable {
     other: (JSONSlice, inout FieldReader) throws(FeedError) -> Bool = { _, _ in false }
   ) throws(FeedError) -> UpdateFields {
     var fields = UpdateFields(place: place, mark: BatchMark(batch))
-    var (hasBids, hasAsks) = (false, false)
-    var waiting: (bids: FieldSlice?, asks: FieldSlice?)
+    var (bids, asks) = (Side(), Side())
+    var guess: Int?
+    let left = badLevels
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, book.bids) {
-        // Of a field that stands twice the last one counts.
-        if hasBids { batch.bids.removeSubrange(fields.mark.bids...) }
-        if let place = fields.place {
-          hasBids = true
-          try readLevels(&reader, place, book.bids, isBid: true, book, into: &batch.bids)
-        } else {
-          waiting.bids = try reader.rawValue(book.bids)
-        }
+        try readSide(&reader, isBid: true, fields, &guess, format, book, &bids, into: &batch)
       } else if reader.equals(key, book.asks) {
-        if hasAsks { batch.asks.removeSubrange(fields.mark.asks...) }
-        if let place = fields.place {
-          hasAsks = true
-          try readLevels(&reader, place, book.asks, isBid: false, book, into: &batch.asks)
-        } else {
-          waiting.asks = try reader.rawValue(book.asks)
-        }
+        try readSide(&reader, isBid: false, fields, &guess, format, book, &asks, into: &batch)
       } else if let last = format.last, reader.equals(key, last) {
         fields.last = try reader.int64(last)
       } else if let first = format.first, reader.equals(key, first) {
@@ -330,14 +273,59 @@ extension InstrumentTable {
         let name = try reader.string(symbol)
         fields.place = try self.place(reader.text(name), format)
         fields.isOther = fields.place == nil
+        if let guess, guess != fields.place {
+          (bids.isRead, asks.isRead, badLevels) = (false, false, left)
+          fields.mark.dropLevels(&batch)
+        }
+        guess = nil
       } else if try !other(key, &reader) {
         try reader.skipValue()
       }
     }
-    guard let place = fields.place else { return fields }
-    if !hasBids { try readLevels(waiting.bids, of: reader, place, isBid: true, book, into: &batch) }
-    if !hasAsks { try readLevels(waiting.asks, of: reader, place, isBid: false, book, into: &batch) }
+    guard let place = fields.place else {
+      fields.mark.dropLevels(&batch)
+      return fields
+    }
+    if !bids.isRead { try readLevels(bids.slice, of: reader, place, isBid: true, book, into: &batch) }
+    if !asks.isRead { try readLevels(asks.slice, of: reader, place, isBid: false, book, into: &batch) }
     return fields
+  }
+
+  /// A side of an update while that is read: where it stands, and whether its levels are in the batch.
+  private struct Side {
+    var slice: FieldSlice?
+    var isRead = false
+  }
+
+  /// Reads a side where it stands if the symbol is known. Where the symbol stands behind the sides, the end of the text
+  /// shows which it may be: that is a guess until the symbol has been met. What cannot be read so waits for the symbol.
+  private mutating func readSide(
+    _ reader: inout FieldReader, isBid: Bool, _ fields: UpdateFields, _ guess: inout Int?, _ format: UpdateFormat,
+    _ book: BookFormat, _ side: inout Side, into batch: inout EventBatch
+  ) throws(FeedError) {
+    let name = isBid ? book.bids : book.asks
+    // Of a field that stands twice the last one counts.
+    if side.isRead, isBid { batch.bids.removeSubrange(fields.mark.bids...) }
+    if side.isRead, !isBid { batch.asks.removeSubrange(fields.mark.asks...) }
+    side.isRead = false
+    if fields.place == nil, guess == nil, let symbol = format.symbol, let text = reader.json.lastText(symbol) {
+      guess = try? place(reader.text(text), format)
+    }
+    if let place = fields.place ?? guess {
+      let (start, mark, left) = (reader.json.offset, BatchMark(batch), badLevels)
+      do throws(FeedError) {
+        try readLevels(&reader, place, name, isBid: isBid, book, into: &batch)
+        side = Side(slice: reader.slice(from: start), isRead: true)
+        return
+      } catch {
+        guard fields.place == nil else { throw error }
+        // Nothing stays of a guess.
+        mark.dropLevels(&batch)
+        (badLevels, widening) = (left, nil)
+        reader.json.rewind(to: start)
+      }
+    }
+    side.slice = try reader.rawValue(name)
   }
 
   /// Reads a side that was passed over in `reader`, if there is one. O(levels).
@@ -351,11 +339,7 @@ extension InstrumentTable {
       return
     }
     var levels = reader.reader(side)
-    if isBid {
-      try readLevels(&levels, place, name, isBid: true, book, into: &batch.bids)
-    } else {
-      try readLevels(&levels, place, name, isBid: false, book, into: &batch.asks)
-    }
+    try readLevels(&levels, place, name, isBid: isBid, book, into: &batch)
   }
 
   /// The place of the symbol that stands in a text; nil if it is another stream's.

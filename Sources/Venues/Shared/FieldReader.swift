@@ -31,18 +31,22 @@ struct FieldReader: ~Copyable, ~Escapable {
   /// Offset in the message of the next byte to be read.
   var offset: Int { base + json.offset }
 
+  @inline(always)
   mutating func objectStart() throws(FeedError) {
     do throws(JSONError) { try json.objectStart() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func nextKey() throws(FeedError) -> JSONSlice? {
     do throws(JSONError) { return try json.nextKey() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func arrayStart() throws(FeedError) {
     do throws(JSONError) { try json.arrayStart() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func nextElement() throws(FeedError) -> Bool {
     do throws(JSONError) { return try json.nextElement() } catch { throw failure(error) }
   }
@@ -63,6 +67,7 @@ struct FieldReader: ~Copyable, ~Escapable {
     do throws(JSONError) { return try json.number() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func int64(_ field: StaticString) throws(FeedError) -> Int64 {
     self.field = field
     do throws(JSONError) { return try json.int64() } catch { throw failure(error) }
@@ -128,10 +133,12 @@ struct FieldReader: ~Copyable, ~Escapable {
     do throws(JSONError) { return try json.bool() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func null() throws(FeedError) -> Bool {
     do throws(JSONError) { return try json.null() } catch { throw failure(error) }
   }
 
+  @inline(always)
   mutating func skipValue() throws(FeedError) {
     do throws(JSONError) { try json.skipValue() } catch { throw failure(error) }
   }
@@ -144,6 +151,11 @@ struct FieldReader: ~Copyable, ~Escapable {
     } catch {
       throw failure(error)
     }
+  }
+
+  /// The value that began at `start` of the scanned text and ends here.
+  func slice(from start: Int) -> FieldSlice {
+    FieldSlice(slice: json.slice(from: start), base: base + start)
   }
 
   mutating func end() throws(FeedError) {
@@ -203,6 +215,7 @@ struct FieldReader: ~Copyable, ~Escapable {
     }
   }
 
+  @inline(never)
   func failure(_ error: JSONError) -> FeedError { FeedError(error, field: field, base: base) }
 }
 

@@ -19,36 +19,35 @@ enum VenueTime {
   static func rfc3339(_ text: RawSpan) -> Timestamp? {
     text.withUnsafeBytes { bytes in
       guard bytes.count >= 20 else { return nil }
-      func number(_ at: Int, _ length: Int) -> Int64? {
-        guard at + length <= bytes.count else { return nil }
-        var value: Int64 = 0
-        for index in at..<(at + length) {
-          let digit = bytes[index] &- UInt8(ascii: "0")
-          guard digit < 10 else { return nil }
-          value = value &* 10 &+ Int64(digit)
-        }
-        return value
+      var areDigits = true
+      func digit(_ at: Int) -> Int64 {
+        let digit = bytes[at] &- UInt8(ascii: "0")
+        areDigits = areDigits && digit < 10
+        return Int64(digit)
       }
+      func pair(_ at: Int) -> Int64 { digit(at) * 10 + digit(at + 1) }
       func isByte(_ at: Int, _ byte: Unicode.Scalar) -> Bool { bytes[at] == UInt8(ascii: byte) }
-      guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
-        let minute = number(14, 2), let second = number(17, 2), isByte(4, "-"), isByte(7, "-"),
-        bytes[10] | 0x20 == UInt8(ascii: "t"), isByte(13, ":"), isByte(16, ":"),
-        year > 1970 || (year == 1970 && (month > 1 || day > 1)), (1...12).contains(month), (1...31).contains(day),
-        hour < 24,
-        minute < 60, second <= 60
+      let year = pair(0) * 100 + pair(2)
+      let (month, day, hour, minute, second) = (pair(5), pair(8), pair(11), pair(14), pair(17))
+      guard areDigits, isByte(4, "-"), isByte(7, "-"), bytes[10] | 0x20 == UInt8(ascii: "t"), isByte(13, ":"),
+        isByte(16, ":"), year > 1970 || (year == 1970 && (month > 1 || day > 1)), (1...12).contains(month),
+        (1...31).contains(day), hour < 24, minute < 60, second <= 60
       else { return nil }
       var index = 19
       var micro: Int64 = 0
       if isByte(index, ".") {
         index += 1
-        var unit: Int64 = 100_000
+        var unit: Int64 = 1_000_000
         let begin = index
         while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 {
-          micro += Int64(bytes[index] &- UInt8(ascii: "0")) * unit
-          unit /= 10
+          if unit > 1 {
+            micro = micro * 10 + Int64(bytes[index] &- UInt8(ascii: "0"))
+            unit /= 10
+          }
           index += 1
         }
         guard index > begin else { return nil }
+        micro *= unit
       }
       guard index < bytes.count else { return nil }
       var offset: Int64 = 0
@@ -56,10 +55,9 @@ enum VenueTime {
       case UInt8(ascii: "Z"), UInt8(ascii: "z"):
         guard index + 1 == bytes.count else { return nil }
       case UInt8(ascii: "+"), UInt8(ascii: "-"):
-        guard index + 6 == bytes.count, let hours = number(index + 1, 2), let minutes = number(index + 4, 2),
-          hours < 24,
-          minutes < 60
-        else { return nil }
+        guard index + 6 == bytes.count else { return nil }
+        let (hours, minutes) = (pair(index + 1), pair(index + 4))
+        guard areDigits, hours < 24, minutes < 60 else { return nil }
         offset = (hours * 3600 + minutes * 60) * (bytes[index] == UInt8(ascii: "-") ? -1 : 1)
       default: return nil
       }

@@ -296,31 +296,105 @@ private enum Grammar {
     }
   }
 
-  @Test("pairs are read as element by element, with what follows the two skipped")
-  func pairs() throws {
-    let text = "[[\"61737.63000000\",\"0.50000000\"], [ 1.5 , \"2\", 9, {\"x\":[]} ],[\"-0.01\",3e2]] "
-    for padding in ["", String(repeating: " ", count: 30)] {
-      let bytes = Array((text + padding).utf8)
-      var json = JSONScanner(bytes.span.bytes)
-      var got: [[Int64]] = []
-      try json.decimalPairs(first: 2, second: 8) { got.append([$0, $1]) }
-      try json.end()
-      #expect(got == [[6_173_763, 50_000_000], [150, 200_000_000], [-1, 30_000_000_000]])
-    }
-    for bad in [
-      "[[\"1\"]]", "[[]]", "[1,2]", "[[\"1\",\"2\"]", "[[\"1\",\"2\"],]", "[[\"1\" \"2\"]]", "[[\"x\",\"2\"]]", "{}",
-    ] {
-      let bytes = Array(bad.utf8)
-      var json = JSONScanner(bytes.span.bytes)
-      let failed: Bool
-      do throws(JSONError) {
-        try json.decimalPairs(first: 2, second: 2) { _, _ in }
-        failed = false
-      } catch {
-        failed = true
+  private struct Level: Equatable {
+    var word: String?
+    var first: Int64
+    var second: Int64
+    var end: Int
+  }
+
+  /// A level, part by part.
+  private func level(_ bytes: [UInt8], isObject: Bool, hasWord: Bool) -> Level? {
+    var json = JSONScanner(bytes.span.bytes)
+    var level = Level(first: .min, second: .min, end: 0)
+    do {
+      if isObject {
+        try json.objectStart()
+        while let key = try json.nextKey() {
+          if json.equals(key, "px") {
+            level.first = try json.decimal(scale: 2)
+          } else if json.equals(key, "sz") {
+            level.second = try json.decimal(scale: 9)
+          } else if hasWord, json.equals(key, "side") {
+            level.word = try json.decoded(try json.string())
+          } else {
+            try json.skipValue()
+          }
+        }
+      } else {
+        try json.arrayStart()
+        guard try json.nextElement() else { return nil }
+        if hasWord {
+          level.word = try json.decoded(try json.string())
+          guard try json.nextElement() else { return nil }
+        }
+        level.first = try json.decimal(scale: 2)
+        guard try json.nextElement() else { return nil }
+        level.second = try json.decimal(scale: 9)
+        while try json.nextElement() { try json.skipValue() }
       }
-      #expect(failed, "\(bad)")
+    } catch {
+      return nil
     }
+    level.end = json.offset
+    return level
+  }
+
+  @Test("a level that is read at once is what its parts are, however it is mutated", arguments: testSeeds(4))
+  func levels(seed: UInt64) {
+    let shapes: [(text: String, isObject: Bool, hasWord: Bool)] = [
+      (#"["61737.63000","0.02772153000"]"#, false, false), ("[61737.6,0]", false, false),
+      (#"["97626","0.5","0","3"]"#, false, false), (#"["delete",97713.4,0.0]"#, false, true),
+      (#"{"px":"97626.0","sz":"0.00488","n":36}"#, true, false),
+      (#"{"side":"bid","time":"2026-11-18T11:07:04Z","px":"97604.21","sz":"0.5"}"#, true, true),
+    ]
+    let alphabet = Array(#"{}[]",:\0123456789.-+eEpxszside "#.utf8)
+    var random = SeededGenerator(seed: seed)
+    var (atOnce, refused) = (0, 0)
+    for step in 0..<20_000 {
+      let (text, isObject, hasWord) = shapes[step % shapes.count]
+      var bytes = Array(text.utf8)
+      for _ in 0..<random.next() % 3 {
+        let place = Int(random.next() % UInt64(bytes.count))
+        switch random.next() % 3 {
+        case 0: bytes[place] = alphabet[Int(random.next() % UInt64(alphabet.count))]
+        case 1: bytes.insert(alphabet[Int(random.next() % UInt64(alphabet.count))], at: place)
+        default: bytes.remove(at: place)
+        }
+      }
+      bytes += Array(repeating: UInt8(ascii: ","), count: Int(random.next() % 12))
+      var json = JSONScanner(bytes.span.bytes)
+      let shape = JSONLevelShape(
+        names: isObject ? (word: "side", first: "px", second: "sz") : nil, hasWord: hasWord, first: DecimalScale(2),
+        second: DecimalScale(9))
+      guard let found = json.shortLevel(shape) else {
+        refused += 1
+        #expect(json.offset == 0)
+        continue
+      }
+      atOnce += 1
+      let word = found.word.flatMap { try? json.decoded($0) }
+      let got = Level(word: word, first: found.first, second: found.second, end: json.offset)
+      #expect(
+        got == level(bytes, isObject: isObject, hasWord: hasWord),
+        "\(String(decoding: bytes, as: UTF8.self)); TIDEGATE_SEED=\(seed)")
+    }
+    #expect(atOnce > 5_000 && refused > 5_000)
+  }
+
+  @Test("a guess at a text is what stands last, and nothing where that is no plain text")
+  func lastText() {
+    func last(_ text: String) -> String? {
+      let bytes = Array(text.utf8)
+      let json = JSONScanner(bytes.span.bytes)
+      return json.lastText("s").map { json.text($0).withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+    }
+    #expect(last(#"{"s":"A","t":1,"s":"B","u":"C"}"#) == "B")
+    #expect(last(#"{"t":{"s":"A"}}"#) == "A")
+    for text in ["", "\"s\":", #""s":""#, #"{"s":1}"#, #"{"s" :"A"}"#, #"{"xs":"A"}"#, #"{"s":"\u0041"}"#] {
+      #expect(last(text) == nil, "\(text)")
+    }
+    #expect(last(#"{"s":"A","t":"\#(String(repeating: "x", count: 300))"}"#) == nil)
   }
 
   @Test(
@@ -349,8 +423,6 @@ private enum Grammar {
         Issue.record("seed \(seed), step \(step): \(String(decoding: text, as: UTF8.self)), accepted \(accepted)")
         return
       }
-      var json = JSONScanner(text.span.bytes)
-      _ = try? json.decimalPairs(first: 8, second: 8) { _, _ in }
     }
   }
 }

@@ -110,8 +110,17 @@ import Testing
     }
     for step in 0..<600 {
       let isSnapshot = step == 0 || random.next() % 200 == 0
-      let newBids = draw(Int(random.next() % (isSnapshot ? 300 : 12)))
-      let newAsks = draw(Int(random.next() % (isSnapshot ? 300 : 12)))
+      var newBids = draw(Int(random.next() % (isSnapshot ? 300 : 12)))
+      var newAsks = draw(Int(random.next() % (isSnapshot ? 300 : 12)))
+      // As venues print them, from the best or the worst on, or in any order.
+      switch random.next() % 3 {
+      case 0: (newBids, newAsks) = (newBids.sorted { $0.price > $1.price }, newAsks.sorted { $0.price < $1.price })
+      case 1: (newBids, newAsks) = (newBids.sorted { $0.price < $1.price }, newAsks.sorted { $0.price > $1.price })
+      default: break
+      }
+      // A copy has the same memory until one of the two changes.
+      let copy = random.next() % 3 == 0 ? book : nil
+      let copied = copy.map { (bids: $0.bids.map { $0 }, asks: $0.asks.map { $0 }) }
       if isSnapshot {
         bids = [:]
         asks = [:]
@@ -119,6 +128,7 @@ import Testing
       } else {
         book.update(bids: newBids[...], asks: newAsks[...])
       }
+      #expect(copy?.bids == copied?.bids && copy?.asks == copied?.asks, "TIDEGATE_SEED=\(seed), step \(step)")
       set(&bids, newBids, counting: !isSnapshot)
       set(&asks, newAsks, counting: !isSnapshot)
       cut(&bids, bestFirst: >)

@@ -61,7 +61,7 @@ struct BookFormatTests {
     _ format: BookFormat
   ) -> (FeedEngine, (String) -> FormatDialect.Got) {
     FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
-      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
+      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch)
     }
   }
 
@@ -104,7 +104,7 @@ struct BookFormatTests {
     "what is missing or bad costs the message, which says what it was",
     arguments: [
       (#"[["100"]]"#, "level without field size"), ("[[]]", "level without field price"),
-      (#"[["100","-1"]]"#, "field bids at offset 13: negative size"),
+      (#"[["100","-1"]]"#, "field bids at offset 12: negative size"),
       (#"[["0.-1","1"]]"#, "field bids at offset 3: not a decimal number"),
       (#"[["99999999999999999999","1"]]"#, "price is too large"), (#"[["100","1"]"#, "ends too early"),
       ("{}", "unexpected byte"),
@@ -128,7 +128,7 @@ struct BookFormatTests {
   )
   func farAsk() {
     let (engine, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
-      try instruments.readLevels(&reader, 0, "asks", isBid: false, BookFormat(title: "book"), into: &batch.asks)
+      try instruments.readLevels(&reader, 0, "asks", isBid: false, BookFormat(title: "book"), into: &batch)
     }
     let got = receive(#"[["1e30","1"],["99999999999999999999","0"],["100.123","2.5"]]"#)
     // The third has one digit more than the scale: the message was read twice.
@@ -173,7 +173,7 @@ struct BookFormatTests {
       sizeScale: 0, contractSize: Decimal64(mantissa: 5, scale: 2)
     ) { (instruments, reader, batch) throws(FeedError) in
       try instruments.readLevels(
-        &reader, 0, "asks", isBid: false, BookFormat(title: "book", learns: .sizes), into: &batch.asks)
+        &reader, 0, "asks", isBid: false, BookFormat(title: "book", learns: .sizes), into: &batch)
     }
     #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && engine.instruments[0].sizeScale == 2)
     #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && engine.instruments[0].sizeScale == 3)
@@ -183,7 +183,7 @@ struct BookFormatTests {
   func changes() {
     let format = BookFormat(title: "l2", word: .side(bid: "buy", ask: "sell"))
     let (engine, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
-      try instruments.readChanges(&reader, 0, "changes", format, into: &batch)
+      try instruments.readLevels(&reader, 0, "changes", isBid: nil, format, into: &batch)
     }
     let got = receive(#"[["buy","100","1"],["sell","101","2"],["sell","1e30","2"],["buy","99","0"]]"#)
     #expect(got.error == nil && engine.counts.rejectedLevels == 1)
@@ -193,7 +193,7 @@ struct BookFormatTests {
     let objects = BookFormat(
       title: "l2", level: .object(price: "p", size: "q", word: "side"), word: .side(bid: "bid", ask: "offer"))
     let (_, read) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
-      try instruments.readChanges(&reader, 0, "updates", objects, into: &batch)
+      try instruments.readLevels(&reader, 0, "updates", isBid: nil, objects, into: &batch)
     }
     #expect(read(#"[{"q":"1","side":"offer","p":"100"}]"#).asks == [Self.level(10_000, 1_000)])
     #expect(read(#"[{"q":"1","p":"100"}]"#).error?.detail == "level without field side")
@@ -267,7 +267,7 @@ struct BookFormatTests {
     let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       let mark = BatchMark(batch)
       let format = BookFormat(title: "quote", needsBothSides: false)
-      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch.bids)
+      try instruments.readLevels(&reader, 0, "bids", isBid: true, format, into: &batch)
       let (bid, ask) = batch.takeBest(since: mark)
       best = bid
       #expect(ask == nil && batch.bids.isEmpty)

@@ -47,9 +47,9 @@ struct FastLevelTests {
     var outcome = Outcome()
     do throws(FeedError) {
       if one.isOfBothSides {
-        try table.readChanges(&reader, 0, "levels", one.format, into: &batch)
+        try table.readLevels(&reader, 0, "levels", isBid: nil, one.format, into: &batch)
       } else {
-        try table.readLevels(&reader, 0, "levels", isBid: true, one.format, into: &batch.bids)
+        try table.readLevels(&reader, 0, "levels", isBid: true, one.format, into: &batch)
       }
       try reader.end()
       (outcome.bids, outcome.asks, outcome.left) = (batch.bids, batch.asks, table.badLevels)
@@ -113,5 +113,54 @@ struct FastLevelTests {
       if outcome.error == nil { used += outcome.bids.count + outcome.asks.count } else { refused += 1 }
     }
     #expect(used > 100 && refused > 20)
+  }
+
+  private static func update(_ text: String) -> Outcome {
+    var table = InstrumentTable()
+    var batch = EventBatch()
+    for (name, base, scale) in [("BTCUSD", "BTC", 2), ("ETHUSD", "ETH", 1)] as [(String, String, UInt8)] {
+      let market = ListedMarket(
+        venueSymbol: name, symbol: FeedSymbol(base: base, quote: "USD"), priceScale: scale, sizeScale: 4,
+        contractSize: Decimal64(mantissa: 1, scale: 0))
+      _ = table.add(market, venue: "any", into: &batch)
+    }
+    let bytes = Array(text.utf8)
+    var reader = FieldReader(bytes.span.bytes)
+    var outcome = Outcome()
+    do throws(FeedError) {
+      let book = BookFormat(title: "book", bids: "b", asks: "a", needsBothSides: false)
+      let fields = try table.readUpdate(&reader, UpdateFormat(symbol: "s"), book, into: &batch)
+      try reader.end()
+      #expect(fields.place == 0, "\(text)")
+      (outcome.bids, outcome.asks, outcome.left) = (batch.bids, batch.asks, table.badLevels)
+    } catch {
+      outcome.error = .shape
+    }
+    // What was only guessed widens nothing.
+    if let widened = table.widenIfNeeded(into: &batch) { #expect(widened.place == 0 && outcome.error != nil) }
+    return outcome
+  }
+
+  @Test("are the same wherever their symbol stands, whatever the end of the message looks like")
+  func symbolAnywhere() {
+    var (used, refused) = (0, 0)
+    for seed in testSeeds(2_000) {
+      var random = SeededGenerator(seed: seed)
+      func side(_ name: String) -> String {
+        let count = Int.random(in: 0...3, using: &random)
+        return "\"\(name)\":[\((0..<count).map { _ in Self.level(Self.cases[0], &random) }.joined(separator: ","))]"
+      }
+      var fields = [side("b"), side("a")]
+      for other in [#""x":{"s":"ETHUSD"}"#, #""y":"\"s\":\"ETHUSD\"""#, #""z":{"s":"XRPUSD"}"#, #""u":7"#]
+      where Int.random(in: 0..<3, using: &random) == 0 { fields.append(other) }
+      fields.shuffle(using: &random)
+      let first = [#""s":"BTCUSD""#] + fields
+      fields.insert(first[0], at: Int.random(in: 0...fields.count, using: &random))
+      let outcome = Self.update("{\(first.joined(separator: ","))}")
+      let text = "{\(fields.joined(separator: ","))}"
+      #expect(outcome == Self.update(text), "TIDEGATE_SEED=\(seed): \(text)")
+      if outcome.error == nil { used += 1 } else { refused += 1 }
+    }
+    #expect(used > 500 && refused > 100)
   }
 }
