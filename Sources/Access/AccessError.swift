@@ -4,20 +4,20 @@ package enum AccessError: Error, Sendable, Equatable, CaseIterable {
   case tooLong
   /// No key of that hash.
   case unknownKey
-  /// An issuer, a `kid` or an `alg` that no key fits.
+  /// No key fits the issuer, the `kid` or the `alg`.
   case unknownIssuer
-  /// An algorithm other than the key's own, `none` among them.
+  /// The algorithm is not the key's own; it may be `none`.
   case algorithm
   case signature
   case noExpiry
   case expired
   case notYetValid
   case audience
-  /// `crit`, which names something that must be understood and is not (RFC 7515 section 4.1.11).
+  /// `crit` names an extension that must be supported and is not (RFC 7515 section 4.1.11).
   case critical
-  /// A claim of the wrong type, or a grant that makes no sense.
+  /// A claim has the wrong type, or a grant is contradictory.
   case claims
-  /// The key has been taken out of the key file.
+  /// The key was removed from the configuration.
   case withdrawn
 
   package var description: String {

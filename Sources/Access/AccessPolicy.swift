@@ -4,7 +4,7 @@ import Transport
 
 /// The admitted clients and their rights, from a configuration or a key file. A plain value.
 package struct AccessPolicy: Sendable, Equatable {
-  /// The least of an entry and what a token adds.
+  /// The smaller value of an entry's limit and a token's.
   package struct Rules: Sendable, Equatable {
     package var channels = Set(ChannelName.allCases)
     package var symbols = SymbolRules.all
@@ -17,8 +17,8 @@ package struct AccessPolicy: Sendable, Equatable {
     package init() {}
   }
 
-  /// A random text that is shown once; only its SHA-256 is kept. As it has 256 random bits, a slow hash would add
-  /// nothing.
+  /// A random text that is shown once; only its SHA-256 is stored. It has 256 random bits, so a slow hash is not
+  /// necessary.
   package struct APIKey: Sendable, Equatable {
     package var name: String
     package var hash: [UInt8]
@@ -44,12 +44,12 @@ package struct AccessPolicy: Sendable, Equatable {
     package var keyID: String?
     package var issuer: String?
     package var audience: String?
-    /// Seconds by which clocks may differ.
+    /// The seconds by which clocks may differ.
     package var leeway: Int64 = 30
     package var rules = Rules()
 
     /// - Parameters:
-    ///   - keyID: the `kid` of the tokens that this key checks; nil: those that no other key's `kid` fits.
+    ///   - keyID: the `kid` of the tokens that this key checks; nil: tokens whose `kid` is not that of another key.
     ///   - leeway: seconds, 0…300.
     package init(
       name: String, key: Key, keyID: String? = nil, issuer: String? = nil, audience: String? = nil, leeway: Int64 = 30,
@@ -71,7 +71,7 @@ package struct AccessPolicy: Sendable, Equatable {
       }
     }
 
-    /// What tells this key from another under the same name.
+    /// Distinguishes this key from another one with the same name.
     fileprivate var fingerprint: [UInt8] {
       switch key {
       case .secret(let bytes): Digest.sha256(bytes)
@@ -79,8 +79,7 @@ package struct AccessPolicy: Sendable, Equatable {
       }
     }
 
-    /// What a token was checked against. Whatever of it changes, tokens must be shown again: they may no longer be
-    /// good.
+    /// The data that a token was checked with. If any of it changes, the token must be sent and checked again.
     fileprivate struct Identity: Sendable, Equatable {
       var name: String
       var fingerprint: [UInt8]
@@ -92,7 +91,7 @@ package struct AccessPolicy: Sendable, Equatable {
       Identity(name: name, fingerprint: fingerprint, keyID: keyID, issuer: issuer, audience: audience)
     }
 
-    /// Keys are the same where their fingerprints are.
+    /// Keys are the same if their fingerprints are.
     package static func == (one: Issuer, other: Issuer) -> Bool {
       one.identity == other.identity && one.algorithm == other.algorithm && one.leeway == other.leeway
         && one.rules == other.rules
@@ -107,7 +106,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// A client's verified identity and its rights. Kept with a session, so that a changed key file can be applied to it.
+  /// A client's verified identity and its rights. Stored with a session, so that changed keys can be applied to it.
   package final class Credential: Sendable {
     fileprivate enum Source: Sendable {
       case key(hash: [UInt8])
@@ -115,7 +114,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
     fileprivate let source: Source
     package let grant: Grant
-    /// What connections and requests are counted by: `desk-1`, `issuer-a/alice`.
+    /// The name by which connections and requests are counted: `desk-1`, `issuer-a/alice`.
     package var subject: String { grant.subject }
 
     fileprivate init(source: Source, grant: Grant) {
@@ -124,12 +123,12 @@ package struct AccessPolicy: Sendable, Equatable {
     }
   }
 
-  /// Signatures that are checked for one token: as many keys of an issuer may be in use at once.
+  /// The most signatures that are checked for one token, and so the most simultaneous keys of an issuer.
   static let candidateLimit = 8
 
   package var keys: [APIKey] = []
   package var issuers: [Issuer] = []
-  /// What those without a token may have; nil: nothing.
+  /// The grant of clients without a token; nil: none.
   package var anonymous: Grant?
 
   package init() {}
@@ -149,7 +148,7 @@ package struct AccessPolicy: Sendable, Equatable {
   private func authenticate(key text: String, now: Timestamp) throws(AccessError) -> Credential {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
     let hash = Digest.sha256(Array(text.utf8))
-    // Every key is compared, and each in constant time: how long it takes says nothing about any of them.
+    // Compares with every key, each in constant time, so the duration reveals nothing about the keys.
     var found: APIKey?
     for key in keys where Digest.equalInConstantTime(key.hash, hash) { found = key }
     guard let found else { throw .unknownKey }
@@ -169,7 +168,7 @@ package struct AccessPolicy: Sendable, Equatable {
     guard let issuer = candidates.prefix(Self.candidateLimit).first(where: { $0.verifies(token) }) else {
       throw .signature
     }
-    // From here on the token is its issuer's word.
+    // From here on, the token's claims are verified as the issuer's.
     let seconds = now.microseconds / 1_000_000
     guard let expires = claims.expires else { throw .noExpiry }
     guard expires + issuer.leeway > seconds else { throw .expired }
@@ -183,7 +182,7 @@ package struct AccessPolicy: Sendable, Equatable {
     }
     let end = Timestamp(microseconds: (expires + issuer.leeway) * 1_000_000)
     let subject = claims.subject.map { "\(issuer.name)/\($0)" } ?? issuer.name
-    // Tokens without a subject may be anybody's: they own nothing.
+    // Tokens without a subject identify no one, so they own nothing.
     let owner = claims.subject.map { "jwt:\(issuer.name)/\($0)" }
     return Credential(
       source: .token(issuer: issuer.identity, claim: claims.grant, expires: end),
@@ -225,7 +224,7 @@ package struct AccessPolicy: Sendable, Equatable {
       subscriptions: least(rules.subscriptions, claim.subscriptions),
       requestsPerSecond: least(rules.requestsPerSecond, claim.requestsPerSecond),
       connections: least(rules.connections, claim.connections), expires: expires)
-    // Both say so: an issuer's line alone would let all of its users publish.
+    // Both must allow it: an issuer's entry alone would let all of its users publish.
     if let line = rules.publish, let own = claim.publish { grant.publish = [line, own] }
     return grant
   }

@@ -2,28 +2,28 @@ import PubSub
 import Synchronization
 import Transport
 
-/// Admits connections and requests: counts and rates, in total and per address, over all loops. One lock protects one
-/// table. It is taken only per connection and per HTTP request, for under 1 µs; the limits of stream messages are
-/// elsewhere (`SubscriberHub`).
+/// Admits connections and requests by counts and rates, in total and for each address, over all loops. One lock
+/// protects one table. It is taken only for connections and HTTP requests, for less than 1 µs; the limits of stream
+/// messages are elsewhere (`SubscriberHub`).
 package final class Admission: Sendable {
   package struct Limits: Sendable {
-    /// Connections at a time.
+    /// The most simultaneous connections.
     package var connections = 10_000
     package var connectionsPerAddress = 256
     package var connectionsPerSecondPerAddress = 100
     package var handshakesPerSecond = 2_000
     package var handshakesPerSecondPerAddress = 50
-    /// Of one connection.
+    /// The limits of one connection.
     package var requestsPerSecond = 100
     package var requestsPerSecondPerAddress = 500
 
     package init() {}
   }
 
-  /// What `/metrics` shows.
+  /// The counts for `/metrics`.
   package struct Figures: Sendable, Equatable {
     package var connections = 0
-    /// Addresses that are remembered.
+    /// The number of stored addresses.
     package var addresses = 0
     /// By reason, in the order of `Refusal.allCases`.
     package var refusals = [UInt64](repeating: 0, count: Refusal.allCases.count)
@@ -42,26 +42,26 @@ package final class Admission: Sendable {
     var addresses: AdmissionTable<IPAddress>
     var keys: AdmissionTable<String>
     var connections = 0
-    /// Of them, those that have not asked for anything yet.
+    /// The connections among them that have not sent a request yet.
     var silent = 0
-    /// How many have come in over the limit.
+    /// The number of connections that were admitted over the limit.
     var rooms = 0
-    /// Connections that are being told that they are refused.
+    /// The refused connections whose answer is being sent.
     var refusing = 0
-    /// Of all handshakes together.
+    /// The rate of all handshakes.
     var handshakes = Int64.min / 2
     var refusals = [UInt64](repeating: 0, count: Refusal.allCases.count)
   }
 
-  /// Refusals that are being answered at a time. A refused connection holds a descriptor and, under TLS, costs a
-  /// handshake; beyond this many, connections are closed at once.
+  /// The most simultaneous answers to refused connections. A refused connection uses a descriptor and, with TLS, costs
+  /// a handshake. Beyond this number, connections are closed at once.
   package static let refusingLimit = 256
-  /// Connections beyond the limit that may come in while silent ones are being ended for them.
+  /// The most connections over the limit that are admitted while silent ones are being closed for them.
   package static let roomLimit = 64
-  /// Addresses, or keys, that are remembered beyond those that have connections.
+  /// The addresses, or keys, that are stored in addition to those with connections.
   static let spareEntries = 65_536
 
-  /// What may change while the gateway runs.
+  /// The settings that may change while the gateway runs.
   private struct Rules {
     let limits: Limits
     let connectionRate: Rate
@@ -84,14 +84,14 @@ package final class Admission: Sendable {
 
   private let rules: Mutex<Rules>
   private let state: Mutex<State>
-  /// Connections that the tables have room for, whatever the limits come to be.
+  /// The connections that the tables have room for, also after a change of the limits.
   private let connectionCapacity: Int
   /// Proxies whose reports of client addresses are trusted.
   package var proxies: TrustedProxies { rules.withLock { $0.proxies } }
-  /// That hold now.
+  /// The present settings.
   package var limits: Limits { rules.withLock { $0.limits } }
   package let budget: QueueBudget
-  /// Called for every refusal, outside the lock, with the address of the client where it is known.
+  /// Called for every refusal, outside the lock, with the address of the client if it is known.
   package let report: (@Sendable (Refusal, IPAddress?) -> Void)?
 
   package init(
@@ -108,7 +108,7 @@ package final class Admission: Sendable {
         keys: AdmissionTable(capacity: limits.connections + Self.spareEntries)))
   }
 
-  /// From now on these limits hold. Connections that are there stay; a limit on all connections can grow by 32,768.
+  /// Applies these limits from now on. Present connections stay. The limit of all connections can grow by 32,768.
   package func apply(_ limits: Limits, proxies: TrustedProxies) {
     var limits = limits
     limits.connections = min(limits.connections, connectionCapacity)
@@ -134,7 +134,7 @@ package final class Admission: Sendable {
     let isOverBudget = budget.isExceeded
     var met: Refusal?
     var isUnanswered = false
-    // Told outside the lock.
+    // Reported outside the lock.
     defer {
       if let met { report?(met, address) }
       if isUnanswered { report?(.unanswered, address) }
@@ -189,7 +189,7 @@ package final class Admission: Sendable {
     }
   }
 
-  /// A connection has asked for something: it is not ended to make room for others.
+  /// Notes that a connection has sent a request, so it is not closed to make room for others.
   package func markActive(_ permit: AdmissionPermit) {
     guard permit.isSilent else { return }
     state.withLock { $0.silent -= 1 }
@@ -222,7 +222,7 @@ package final class Admission: Sendable {
         return (.handshakeRatePerAddress, wait)
       }
       if let wait = rules.handshakeRate.take(&state.handshakes, now: now) { return (.handshakeRate, wait) }
-      // A stream through a proxy is its client's for good, and counts as one of its connections.
+      // A stream through a proxy belongs to its client until its end, and counts as one of the client's connections.
       if permit.isProxy, permit.address == nil, let subscriber {
         guard state.addresses.enter(subscriber, limit: rules.limits.connectionsPerAddress) else {
           return (.connectionsPerAddress, 1_000_000)
@@ -234,8 +234,8 @@ package final class Admission: Sendable {
     return verdict.map { refuse($0.0, wait: $0.1, from: address) }
   }
 
-  /// Counts a connection among those of a grant's subject, in place of the one it counted among before; false if there
-  /// are as many as the grant allows.
+  /// Counts a connection for a grant's subject instead of its previous subject; returns false if the grant allows no
+  /// more.
   package func hold(_ permit: AdmissionPermit, _ grant: Grant) -> Bool {
     if permit.key == grant.subject { return true }
     return state.withLock { state in
@@ -246,8 +246,8 @@ package final class Admission: Sendable {
     }
   }
 
-  /// Decides about a request with a grant that has a rate of its own.
-  /// - Parameter address: whose it is, for the log.
+  /// Decides about a request whose grant has its own rate.
+  /// - Parameter address: the client's address, for the log.
   package func request(with grant: Grant, from address: IPAddress? = nil, now: Int64) -> Rejection? {
     guard let perSecond = grant.requestsPerSecond else { return nil }
     let rate = Rate(perSecond: perSecond)
@@ -256,7 +256,7 @@ package final class Admission: Sendable {
   }
 
   /// Counts a refusal and gives its answer.
-  /// - Parameter address: whose it is, for the log.
+  /// - Parameter address: the client's address, for the log.
   package func refuse(_ refusal: Refusal, wait: Int64 = 1_000_000, from address: IPAddress? = nil) -> Rejection {
     count(refusal, from: address)
     return Rejection(refusal, wait: wait)
@@ -278,7 +278,7 @@ extension Refusal {
   fileprivate var place: Int { Refusal.allCases.firstIndex(of: self)! }
 }
 
-/// One connection's place in the counts of an `Admission`; given back when it goes.
+/// One connection's place in the counts of an `Admission`; released at its end.
 package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   // `@unchecked`: made by the accepting loop and handed over with its connection, then touched on the connection's loop
   // only.
@@ -286,18 +286,19 @@ package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
   private let admission: Admission
   /// When its connection was accepted, monotonic ns.
   package let came: UInt64
-  /// The address whose connections it counts among.
+  /// The address for which it is counted.
   fileprivate(set) var address: IPAddress?
-  /// The key whose connections it counts among.
+  /// The key for which it is counted.
   fileprivate(set) var key: String?
   /// Whether the peer is a trusted proxy.
   let isProxy: Bool
-  /// Why it is to be refused.
+  /// The reason for its refusal; nil: it is admitted.
   package let refusal: Refusal?
   private let refusalWait: Int64
-  /// If it has come in over the limit, in place of one that is to be ended: a number, by which loops take turns.
+  /// A number for a connection that was admitted over the limit, by which the loops take turns closing a silent one;
+  /// nil for others.
   package let room: Int?
-  /// Whether it has not asked for anything yet.
+  /// Whether it has not sent a request yet.
   package fileprivate(set) var isSilent: Bool
   /// The arrival time of its HTTP requests, µs.
   fileprivate var requests = Int64.min / 2
@@ -318,6 +319,6 @@ package final class AdmissionPermit: ConnectionPermit, @unchecked Sendable {
 
   deinit { admission.leave(self) }
 
-  /// The answer to its first request, if it is to be refused.
+  /// The answer to its first request if the connection is refused.
   package var rejection: Rejection? { refusal.map { Rejection($0, wait: refusalWait) } }
 }

@@ -11,7 +11,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
     var connections: Int32 = 0
     /// Arrival times by lane.
     var arrivals: (Int64, Int64, Int64) = (.min / 2, .min / 2, .min / 2)
-    /// Neighbours among those without connections, the longest unheard of first.
+    /// The neighbours among the entries without connections, ordered by last use, the oldest first.
     var previous: Int32 = -1
     var next: Int32 = -1
 
@@ -39,7 +39,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
   private var oldest: Int32 = -1
   private var newest: Int32 = -1
 
-  /// - Parameter capacity: entries, 1…2³¹−1.
+  /// - Parameter capacity: the most entries, 1…2³¹−1.
   init(capacity: Int) {
     precondition((1...Int(Int32.max)).contains(capacity))
     self.capacity = capacity
@@ -49,7 +49,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
 
   func connections(of key: Key) -> Int { places[key].map { Int(entries[Int($0)].connections) } ?? 0 }
 
-  /// Counts a connection; false if there are `limit` already, or no room for another key.
+  /// Counts a connection; false if there are already `limit`, or there is no room for another key.
   mutating func enter(_ key: Key, limit: Int) -> Bool {
     guard let place = place(of: key), Int(entries[place].connections) < limit else { return false }
     if entries[place].connections == 0 { unlink(place) }
@@ -66,7 +66,8 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
     if entries[place].connections == 0 { append(place) }
   }
 
-  /// Counts an event of a lane; nil if it is within the rate, else the µs to wait, and nothing is counted.
+  /// Counts an event of a lane and returns nil if it is within the rate; otherwise counts nothing and returns the µs
+  /// to wait.
   mutating func take(_ lane: Lane, _ rate: Rate, _ key: Key, now: Int64) -> Int64? {
     guard let place = place(of: key) else { return 1_000_000 }
     if entries[place].connections == 0 {
@@ -76,7 +77,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
     return rate.take(&entries[place][lane], now: now)
   }
 
-  /// The place of a key, made if need be. Nil: every entry has connections.
+  /// The place of a key, which is created if necessary. Nil: there is no room, because every entry has connections.
   private mutating func place(of key: Key) -> Int? {
     if let place = places[key] { return Int(place) }
     let place: Int

@@ -16,7 +16,7 @@ package final class Authenticator: Sendable {
   /// The number of entries, for the log.
   package var description: String { policy.summary }
 
-  /// Puts another policy in force. Sessions keep their old grants until `AccessPolicy.renew`.
+  /// Applies another policy. Sessions keep their old grants until `AccessPolicy.renew`.
   package func replace(_ policy: AccessPolicy) { current.withLock { $0 = policy } }
 
   package var policy: AccessPolicy { current.withLock { $0 } }

@@ -1,7 +1,7 @@
 /// Base64 with the URL alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
 package enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-  /// By byte: its value, 255 for what is not in the alphabet.
+  /// The value of each byte; 255 for bytes that are not in the alphabet.
   private static let values: [UInt8] = {
     var values = [UInt8](repeating: 255, count: 256)
     for (value, byte) in alphabet.enumerated() { values[Int(byte)] = UInt8(value) }
@@ -27,7 +27,7 @@ package enum Base64URL {
   }
 
   /// Nil for anything that `encode` does not write: padding, other characters, a lone last character, stray bits at the
-  /// end. There is one text for each byte string, so that a token cannot be changed without being another.
+  /// end. Each byte string has one text, so nobody can write the same token in another way.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 != 1 else { return nil }
     var out: [UInt8] = []

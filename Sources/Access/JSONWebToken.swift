@@ -30,7 +30,7 @@ package struct JSONWebToken: Sendable, Equatable {
   package struct GrantClaim: Sendable, Equatable {
     package var channels: Set<ChannelName>?
     package var symbols: SymbolRules?
-    /// Topics that the token may publish to; nil: none.
+    /// The topics that the token may publish to; nil: none.
     package var publish: TopicRules?
     package var subscriptions: Int?
     package var requestsPerSecond: Int?
@@ -39,24 +39,24 @@ package struct JSONWebToken: Sendable, Equatable {
     package init() {}
   }
 
-  /// Bytes of a token, of its header when decoded, and of a name in it.
+  /// The most bytes of a token, of its decoded header, and of a name in it.
   package static let sizeLimit = 8 << 10
   static let headerLimit = 1 << 10
   static let nameLimit = 256
-  /// Elements of a list.
+  /// The most elements of a list.
   static let listLimit = 1_000
   /// Seconds since 1970 up to the year 9999.
   static let timeRange: ClosedRange<Int64> = 0...253_402_300_799
 
-  /// The `alg` as it stands there.
+  /// The `alg` as written.
   package let algorithm: String
   package let keyID: String?
   package let claims: Claims
-  /// What the signature is of.
+  /// The signed bytes.
   package let signed: [UInt8]
   package let signature: [UInt8]
 
-  /// Whether a text has the form of a JWT at all: three parts.
+  /// Whether a text has the form of a JWT: three parts.
   static func isLikely(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
   package init(_ text: String) throws(AccessError) {
@@ -129,7 +129,7 @@ package struct JSONWebToken: Sendable, Equatable {
       case "subscriptions": grant.subscriptions = try limit(&json)
       case "requests_per_s": grant.requestsPerSecond = try limit(&json)
       case "connections": grant.connections = try limit(&json)
-      // A limit that is not known here must not be taken for none.
+      // An unknown limit must be an error; otherwise it would have no effect.
       default: throw .claims
       }
     }
@@ -180,7 +180,7 @@ package struct JSONWebToken: Sendable, Equatable {
     }
   }
 
-  /// A NumericDate (RFC 7519 section 2): seconds, a fraction is cut off.
+  /// A NumericDate (RFC 7519 section 2): seconds, without the fraction.
   private static func time(_ json: inout JSONScanner) throws(AccessError) -> Int64 {
     guard json.peek() == .number, let slice = try? json.number() else { throw .claims }
     let text = json.text(slice).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

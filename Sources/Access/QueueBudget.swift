@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The bytes that may wait for all clients of the gateway together. Each loop books what waits for its own clients ten
-/// times a second and gets back how many bytes it must drop: its share of the excess.
+/// The limit of the bytes that are queued for all clients of the gateway. Ten times a second, each loop reports the
+/// queued bytes of its clients, and learns how many bytes it must drop: its share of the excess.
 package final class QueueBudget: Sendable {
-  /// Bytes; may change while the gateway runs.
+  /// The limit in bytes; may change while the gateway runs.
   package var limit: Int {
     get { bytes.load(ordering: .relaxed) }
     set { bytes.store(newValue, ordering: .relaxed) }
@@ -18,15 +18,16 @@ package final class QueueBudget: Sendable {
     parts = Mutex(Array(repeating: 0, count: loops))
   }
 
-  /// Whether far more bytes wait than allowed, because closing clients cannot keep up; then new clients are refused.
-  /// Slightly over the limit, new clients are not refused: clients that do not read must leave first.
+  /// Whether far more bytes are queued than allowed, because closing clients cannot keep up; then new clients are
+  /// refused. Slightly over the limit, new clients are not refused, because clients that do not read must be closed
+  /// first.
   var isExceeded: Bool { exceeded.load(ordering: .relaxed) }
 
-  /// All that waits, as last booked.
+  /// All queued bytes, as last reported.
   package var total: Int { parts.withLock { $0.reduce(0, +) } }
 
-  /// Books what waits on a loop; answers the bytes it has to let go of, 0 if the total is within the limit. Once it is
-  /// over, an eighth more than the excess goes, so that it is not over again at once.
+  /// Reports the queued bytes of a loop. Returns the bytes that the loop must drop, 0 if the total is within the limit.
+  /// Over the limit, it is an eighth more than the excess, so that the total does not exceed the limit again at once.
   package func book(_ bytes: Int, loop: Int) -> Int {
     parts.withLock { parts in
       let total = set(bytes, loop, &parts)
@@ -36,7 +37,7 @@ package final class QueueBudget: Sendable {
     }
   }
 
-  /// Books what is left after letting go.
+  /// Reports the bytes that are left after dropping.
   package func rebook(_ bytes: Int, loop: Int) { parts.withLock { _ = set(bytes, loop, &$0) } }
 
   private func set(_ bytes: Int, _ loop: Int, _ parts: inout [Int]) -> Int {

@@ -15,10 +15,10 @@ package enum Refusal: String, CaseIterable, Sendable {
   case origin
   case unauthorized
   case forbidden
-  /// Closed without an answer: too many refusals were being answered already.
+  /// Closed without an answer, because too many refusals were already being answered.
   case unanswered
 
-  /// 429 for what one peer does too much of, 503 for what the gateway has no room for.
+  /// 429 if one peer exceeds a limit, 503 if the gateway has no room.
   package var status: Int {
     switch self {
     case .connections, .handshakeRate, .queuedBytes, .draining, .unanswered: 503
@@ -61,7 +61,7 @@ package enum Refusal: String, CaseIterable, Sendable {
   }
 }
 
-/// A refusal, and when it makes sense to try again.
+/// A refusal, with the time of a useful retry.
 package struct Rejection: Sendable, Equatable {
   package let refusal: Refusal
   /// µs until the client may try again.

@@ -1,10 +1,10 @@
 import HTTP1
 import Transport
 
-/// Reads a client's address from what proxies say, and only from proxies that are trusted.
+/// Reads a client's address from the header of trusted proxies.
 ///
-/// One header is read, the one the proxies are known to write: a proxy that writes `X-Forwarded-For` passes on a
-/// `Forwarded` that the client made up, and the other way round.
+/// It reads only the configured header, which the proxies write: a proxy that writes `X-Forwarded-For` passes on a
+/// forged `Forwarded` of the client, and the other way round.
 package struct TrustedProxies: Sendable {
   package enum Header: String, Sendable, CaseIterable {
     /// `X-Forwarded-For: 203.0.113.7, 10.0.0.2`.
@@ -13,7 +13,7 @@ package struct TrustedProxies: Sendable {
     case forwarded
   }
 
-  /// Hops that are followed; what is before them is not looked at.
+  /// The most hops that are read, from the nearest on.
   static let hopLimit = 32
 
   private let networks: [IPNetwork]
@@ -27,8 +27,8 @@ package struct TrustedProxies: Sendable {
   func trusts(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
   /// The client's address: the connection's own unless that is a trusted proxy's; then the rightmost hop that is not a
-  /// trusted proxy. A hop that is no address (`unknown`, an obfuscated name) ends the search at the proxy that reported
-  /// it.
+  /// trusted proxy. A hop that is not an address (`unknown`, an obfuscated name) ends the search at the proxy that
+  /// reported it.
   package func client(of peer: IPAddress, _ fields: HTTPFields) -> IPAddress {
     guard trusts(peer) else { return peer }
     var client = peer
@@ -40,7 +40,7 @@ package struct TrustedProxies: Sendable {
     return client
   }
 
-  /// The hops in order, the nearest last; nil for one that is no address.
+  /// The hops in order, the nearest last; nil for a hop that is not an address.
   private func hops(_ fields: HTTPFields) -> [IPAddress?] {
     switch header {
     case .xForwardedFor: fields.list("X-Forwarded-For").map { Self.address(String($0)) }

@@ -1,6 +1,6 @@
 /// The character classes of RFC 9110 and RFC 3986, and comparison without case.
 package enum ASCII {
-  /// `tchar` (RFC 9110 section 5.6.2): what methods and field names are made of.
+  /// `tchar` (RFC 9110 section 5.6.2): the characters of methods and field names.
   package static func isToken(_ byte: UInt8) -> Bool {
     // A bit for each: `0`…`9` and !#$%&'*+-. below 64; letters and ^_`|~ above.
     let low: UInt64 = 0x03FF_6CFA_0000_0000
@@ -13,12 +13,12 @@ package enum ASCII {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
 
-  /// What a field value or reason may hold: visible characters, space, tab, and octets from 0x80 (RFC 9110 section
+  /// The characters of a field value or reason: visible characters, space, tab, and octets from 0x80 (RFC 9110 section
   /// 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == 0x09 }
 
-  /// The characters of a request target: visible ASCII except `#`, `"`, `<` and `>`. Browsers send some others that RFC
-  /// 3986 has encoded, such as `|`.
+  /// The characters of a request target: visible ASCII except `#`, `"`, `<` and `>`. Browsers send some characters that
+  /// RFC 3986 wants encoded, such as `|`.
   static func isTarget(_ byte: UInt8) -> Bool {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "<")
       && byte != UInt8(ascii: ">")
@@ -28,7 +28,7 @@ package enum ASCII {
 
   static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
-  /// The value of a hexadecimal digit, nil for anything else.
+  /// The value of a hexadecimal digit; nil for any other character.
   static func hexValue(_ byte: UInt8) -> UInt8? {
     if isDigit(byte) { return byte - UInt8(ascii: "0") }
     let low = (byte | 0x20) &- UInt8(ascii: "a")

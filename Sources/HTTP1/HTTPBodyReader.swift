@@ -1,7 +1,7 @@
-/// Gathers a body as bytes arrive: a fixed length, chunked (RFC 9112 section 7.1), or all until the connection ends.
+/// Collects a body as bytes arrive: of a fixed length, chunked (RFC 9112 section 7.1), or until the connection ends.
 ///
-/// Sizes are checked against the limit before anything is kept; memory grows with what has come, not with what is
-/// announced.
+/// Sizes are checked against the limit before anything is stored. Memory grows with the received bytes, not with the
+/// announced ones.
 struct HTTPBodyReader {
   private enum State {
     case fixed(Int)
@@ -28,7 +28,7 @@ struct HTTPBodyReader {
   private var trailerBytes = 0
   private var trailers = 0
   private let limits: HTTPLimits
-  /// What has come.
+  /// The received bytes.
   private(set) var body: [UInt8] = []
 
   /// A body of `length` bytes. - Throws: 413 over the limit.
@@ -41,7 +41,7 @@ struct HTTPBodyReader {
   /// A chunked body.
   static func chunked(limits: HTTPLimits) -> Self { Self(state: .size(digits: 0, value: 0), limits: limits) }
 
-  /// A body that the end of the connection ends.
+  /// A body until the end of the connection.
   static func untilClose(limits: HTTPLimits) -> Self { Self(state: .untilClose, limits: limits) }
 
   private init(state: State, limits: HTTPLimits) {
@@ -55,7 +55,7 @@ struct HTTPBodyReader {
     HTTPError(status: 413, reason: "the body is larger than \(limits.bodyBytes) bytes")
   }
 
-  /// Takes bytes from the front of `input`; true once the body is whole.
+  /// Reads bytes from the front of `input`; returns true once the body is complete.
   mutating func take(_ input: inout UnsafeRawBufferPointer) throws(HTTPError) -> Bool {
     while true {
       switch state {
@@ -196,7 +196,7 @@ struct HTTPBodyReader {
     }
   }
 
-  /// The name of the trailer being read, in lower case, cut where no forbidden one is as long.
+  /// The name of the present trailer in lower case, cut to the length of the longest forbidden name.
   private var trailerName: [UInt8] = []
   /// Fields of framing, routing, authentication and content, which may not be trailers (RFC 9110 section 6.5.1). All
   /// trailers are dropped; one of these shows an attempt to smuggle them in as header fields.

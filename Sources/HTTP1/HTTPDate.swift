@@ -7,7 +7,8 @@ package enum HTTPDate {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT` for 784111777. Range: years 0 to 9999. Call it once per second, not per response.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT` for 784111777. Range: years 0 to 9999. Call it once a second, not for each
+  /// response.
   package static func format(secondsSince1970 seconds: Int64) -> String {
     let time = CivilTime(microseconds: seconds * 1_000_000)
     let date = time.date
@@ -17,8 +18,8 @@ package enum HTTPDate {
     return "\(weekday), \(day) \(clock) GMT"
   }
 
-  /// Seconds since 1970 of an IMF-fixdate, the one format that is written today: `Sun, 06 Nov 1994 08:49:37 GMT`. Nil
-  /// for anything else, and for a day or an hour that there is not. Range: years 1970 to 9999.
+  /// Seconds since 1970 of an IMF-fixdate, the only format in use: `Sun, 06 Nov 1994 08:49:37 GMT`. Nil for any other
+  /// text, and for a day or an hour that does not exist. Range: years 1970 to 9999.
   package static func parse(_ text: String) -> Int64? {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false)
     guard text.utf8.count == 29, parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT",

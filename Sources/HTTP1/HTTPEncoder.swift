@@ -2,12 +2,12 @@ import Bytes
 
 /// Writes heads.
 ///
-/// No field can be smuggled in: control characters in values and reasons are written as spaces, and whatever may not
-/// stand in a request target is percent-encoded. Names and methods come from code; one that is not a token is a
-/// programming error and traps.
+/// No field can be smuggled in: control characters in values and reasons become spaces, and characters that a request
+/// target may not have are percent-encoded. Names and methods come from code; one that is not a token is a programming
+/// error and traps.
 package enum HTTPEncoder {
-  /// Appends a response head with `Content-Length` for `bodyLength` (nil, and every 1xx or 204: none), `Date` from
-  /// `date` if given, and `Connection`; those already among the fields are not repeated. For an answer to HEAD, pass
+  /// Appends a response head with `Content-Length` for `bodyLength` (none if nil, and for 1xx and 204), `Date` from
+  /// `date` if given, and `Connection`; fields that are already present are not repeated. For an answer to HEAD, pass
   /// the length the body would have and send none.
   package static func append(
     _ head: HTTPResponseHead, bodyLength: Int?, keepAlive: Bool, date: String?, to out: inout ByteBuffer

@@ -1,10 +1,11 @@
-/// Limits of what a peer may send, checked before anything is kept.
+/// The limits of a peer's messages, checked before anything is stored.
 package struct HTTPLimits: Sendable {
   /// Bytes of start line and fields together, the empty line that ends them included; trailers have the same bound.
   package var headBytes: Int
-  /// Bytes of the start line or of one field line, without the CR LF. RFC 9112 section 3 wants start lines of 8,000.
+  /// Bytes of the start line or of one field line, without the CR LF. RFC 9112 section 3 recommends at least 8,000 for
+  /// start lines.
   package var lineBytes: Int
-  /// Field lines; trailers have the same bound.
+  /// The most field lines; trailers have the same limit.
   package var fieldCount: Int
   /// Bytes of a body after its chunks are joined.
   package var bodyBytes: Int
@@ -22,13 +23,13 @@ package struct HTTPLimits: Sendable {
   }
 }
 
-/// Why a message was refused. `status` is what a server answers before it closes.
+/// The reason why a message was refused. `status` is the server's answer before it closes.
 package struct HTTPError: Error, Sendable, Equatable {
   /// 400, 403, 405, 408, 413, 414, 417, 426, 431, 501 or 505; 502, or the peer's own, for a response.
   package let status: Int
-  /// What is wrong, for the body of the answer and the log.
+  /// The mistake, for the body of the answer and the log.
   package let reason: String
-  /// Fields the answer must carry: `Allow` with a 405, `Upgrade` with a 426.
+  /// The fields that the answer must have: `Allow` with a 405, `Upgrade` with a 426.
   package let fields: [HTTPField]
 
   package init(status: Int, reason: String, fields: [HTTPField] = []) {

@@ -2,10 +2,10 @@
 package struct HTTPField: Sendable, Equatable {
   /// A token; an encoder traps on anything else.
   package let name: String
-  /// Without the space around it. Control characters are written as spaces.
+  /// The value without spaces around it. Control characters are written as spaces.
   package let value: String
 
-  /// A field as it is, unchecked; the encoder sees to what may not be sent.
+  /// A field, unchecked; the encoder replaces characters that may not be sent.
   package init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
@@ -19,10 +19,10 @@ package struct HTTPFields: Sendable {
   /// `fields` in their order.
   package init(_ fields: [HTTPField] = []) { self.fields = fields }
 
-  /// None yet, with room for so many.
+  /// No fields, with room for this number.
   init(capacity: Int) { fields.reserveCapacity(capacity) }
 
-  /// Adds a field behind the others, also where one of that name is there already.
+  /// Adds a field after the others, also if one with that name exists.
   package mutating func append(_ name: String, _ value: String) { fields.append(HTTPField(name, value)) }
 
   /// The value of the first field of that name, compared without case.

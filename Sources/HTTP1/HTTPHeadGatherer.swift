@@ -1,9 +1,9 @@
 import Bytes
 
-/// Gathers one head after another as bytes arrive, within the limits.
+/// Collects one head after another as bytes arrive, within the limits.
 ///
-/// A head that lies whole in the input is handed out where it is; only one that is cut is kept, in a buffer that is
-/// given back once the head is whole, so that an idle connection holds nothing.
+/// A head that is complete in the input is not copied. Only an incomplete one is stored, in a buffer that is freed once
+/// the head is complete, so that an idle connection stores nothing.
 struct HTTPHeadGatherer: ~Copyable {
   private let limits: HTTPLimits
   private var scanner: HTTPHeadScanner
@@ -14,7 +14,7 @@ struct HTTPHeadGatherer: ~Copyable {
     self.scanner = HTTPHeadScanner(limits)
   }
 
-  /// Bytes of an unfinished head.
+  /// The stored bytes of an incomplete head.
   var count: Int { held.count }
 
   /// Takes bytes from the front of `input` until a head is whole and returns what `parse` makes of it; nil, with all of
@@ -37,7 +37,7 @@ struct HTTPHeadGatherer: ~Copyable {
     return try parse(held.unsafeBytes)
   }
 
-  /// Takes one empty line from where a head would begin; false if there is none, or only half of one so far.
+  /// Skips one empty line where a head would begin; returns false if there is none, or only half of one so far.
   mutating func skipEmptyLine(_ input: inout UnsafeRawBufferPointer) -> Bool {
     if held.isEmpty, input.count >= 2, input[0] == 0x0D, input[1] == 0x0A {
       input = UnsafeRawBufferPointer(rebasing: input.dropFirst(2))

@@ -124,7 +124,8 @@ struct HTTPHeadReader {
   }
 
   private static func length(_ value: String) throws(HTTPError) -> Int {
-    // `1*DIGIT` (RFC 9110 section 8.6) lets zeros lead; no sender writes them, and some read them as octal.
+    // `1*DIGIT` (RFC 9110 section 8.6) allows leading zeros. They are refused, because no sender writes them and some
+    // receivers read them as octal.
     guard value.utf8.count == 1 || value.utf8.first != UInt8(ascii: "0") else {
       throw HTTPError(status: 400, reason: "Content-Length must not begin with 0")
     }
@@ -146,8 +147,8 @@ struct HTTPHeadReader {
     if ASCII.equalIgnoringCase(value, "chunked") { return }
     let codings = HTTPFields([HTTPField("", value)]).list("")
     let chunked = codings.indices.filter { ASCII.equalIgnoringCase(codings[$0], "chunked") }
-    // Chunked must come once and last (RFC 9112 section 6.3), and a list of it alone with empty elements is a disguise.
-    // One that names another coding is only foreign.
+    // Chunked must be named once and last (RFC 9112 section 6.3). A list of only chunked and empty elements is an
+    // attempt to deceive. A list with another coding is only unsupported.
     guard codings.allSatisfy({ ASCII.isToken($0) }),
       codings.contains(where: { !ASCII.equalIgnoringCase($0, "chunked") }),
       chunked.allSatisfy({ $0 == codings.count - 1 })

@@ -1,11 +1,11 @@
-/// Finds the end of a head as bytes arrive, refusing what may stand nowhere in one: bare CR or LF and control
+/// Finds the end of a head as bytes arrive, and refuses octets that no head may have: bare CR or LF and control
 /// characters.
 ///
-/// It sees each byte once, however the head is cut, and keeps no bytes.
+/// It reads each byte once, however the head is split, and stores no bytes.
 struct HTTPHeadScanner {
-  /// Bytes seen of the head so far.
+  /// The bytes of the head that have been read.
   private(set) var count = 0
-  /// Lines ended so far.
+  /// The number of complete lines.
   private(set) var lines = 0
   private var lineLength = 0
   private var afterCR = false
@@ -17,7 +17,7 @@ struct HTTPHeadScanner {
     self.lineLimit = limits.lineBytes
   }
 
-  /// The number of bytes of `input` up to and with the empty line that ends the head; nil if it has not come.
+  /// The number of bytes of `input` up to and including the empty line that ends the head; nil if it has not arrived.
   /// - Throws: 400 for a bad octet; 414 in the first line or 431 after it once the head, or one line of it, has as many
   ///   bytes as it may and no end.
   mutating func scan(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
@@ -69,7 +69,7 @@ struct HTTPHeadScanner {
       : HTTPError(status: 431, reason: "a \(what) is longer than \(limit) bytes")
   }
 
-  /// Whether none of eight bytes is below 0x20 or is 0x7F; may say no for others that follow such a byte.
+  /// Whether none of eight bytes is below 0x20 or is 0x7F.
   private static func isPlain(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let tops: UInt64 = 0x8080_8080_8080_8080

@@ -4,15 +4,15 @@ package struct HTTPRequestHead: Sendable {
   package var method: String
   /// The target as sent: `/v1/books/kraken:BTC-USD?depth=10`, or in absolute form `http://host/v1/…`.
   package var target: String { didSet { path = Self.path(of: target) } }
-  /// The path, percent-decoded; an escaped `/` is then as good as a plain one. `/` for an absolute target without a
-  /// path. The parser has refused targets whose escapes are malformed; in a head made by hand they stay as they are.
-  /// Made once, for every request is asked several times.
+  /// The path, percent-decoded; an escaped `/` is then the same as a plain one. `/` for an absolute target without a
+  /// path. The parser has refused targets whose escapes are malformed; in a head made by code they stay as they are.
+  /// Computed once, because it is used several times for each request.
   package private(set) var path: String
   package var fields: HTTPFields
-  /// HTTP/1.0 when false.
+  /// HTTP/1.0 if false.
   package var isHTTP11: Bool
 
-  /// A head as it is, unchecked.
+  /// A head, unchecked.
   package init(method: String, target: String, fields: HTTPFields, isHTTP11: Bool = true) {
     self.method = method
     self.target = target
@@ -54,22 +54,21 @@ package struct HTTPRequestHead: Sendable {
 package struct HTTPResponseHead: Sendable {
   /// 100 to 999.
   package var status: Int
-  /// The phrase after the status; may be empty and means nothing.
+  /// The phrase after the status; it may be empty and has no meaning.
   package var reason: String
   package var fields: HTTPFields
   /// HTTP/1.0 if false; encoded messages always say HTTP/1.1.
   package var isHTTP11 = true
 
-  /// - Parameter reason: nil takes the registered phrase of `status`.
+  /// - Parameter reason: nil: the registered phrase of `status`.
   package init(status: Int, reason: String? = nil, fields: HTTPFields = .init()) {
     self.status = status
     self.reason = reason ?? HTTPStatus.reason(status)
     self.fields = fields
   }
 
-  /// Whether the server will take another request on the connection (RFC 9112 section 9.3).
-  /// `HTTPResponseParser.finish()` returns a response whose body ended with the connection; no further request is
-  /// possible then.
+  /// Whether the server accepts another request on the connection (RFC 9112 section 9.3). `HTTPResponseParser.finish()`
+  /// returns a response whose body ended with the connection; no further request is possible then.
   package var keepsAlive: Bool {
     if fields.contains("close", in: "Connection") { return false }
     return isHTTP11 || fields.contains("keep-alive", in: "Connection")

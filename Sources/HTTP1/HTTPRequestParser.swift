@@ -2,20 +2,20 @@ import Bytes
 
 /// Parses requests (server side) as bytes arrive; strict (RFC 9112), one at a time, body included. Sans-IO.
 ///
-/// It holds nothing between requests. After an error, every call throws it again: answer `HTTPError.status` and close,
+/// It stores nothing between requests. After an error, every call throws it again: answer `HTTPError.status` and close,
 /// because the beginning of the next request is unknown.
 package struct HTTPRequestParser: ~Copyable {
-  /// How far the request under way has come.
+  /// The progress of the present request.
   package enum Stage: Equatable, Sendable {
-    /// Nothing of it is there.
+    /// No byte of it has arrived.
     case idle
     /// Its head is not complete.
     case head
-    /// Its head is complete, and so many bytes of its body have come.
+    /// Its head is complete, and this number of bytes of its body have arrived.
     case body(received: Int)
   }
 
-  /// A head whose body has not all come.
+  /// A head whose body is incomplete.
   private struct Pending {
     let head: HTTPRequestHead
     var body: HTTPBodyReader
@@ -30,14 +30,15 @@ package struct HTTPRequestParser: ~Copyable {
   private var skippedEmptyLine = false
   private var failure: HTTPError?
 
-  /// A parser for one connection. It allocates nothing until a head is cut.
+  /// A parser for one connection. It allocates nothing until a head is split.
   package init(limits: HTTPLimits = .init()) {
     self.limits = limits
     self.gatherer = HTTPHeadGatherer(limits: limits)
   }
 
-  /// Takes bytes from the front of `input` (moving its start) until one whole request is there, or all are taken: then
-  /// nil. What follows a request stays in `input`: the next request, or the first frames after an upgrade.
+  /// Reads bytes from the front of `input` (and moves its start) until one request is complete; returns nil if all
+  /// bytes are read before. Bytes after the request stay in `input`: the next request, or the first frames after an
+  /// upgrade.
   /// - Throws: 400, 413, 414, 417, 431, 501 or 505 with the reason in words.
   package mutating func next(
     _ input: inout UnsafeRawBufferPointer
@@ -70,21 +71,22 @@ package struct HTTPRequestParser: ~Copyable {
     return (whole.head, whole.body.body)
   }
 
-  /// How far the request under way has come: what its time limits depend on.
+  /// The progress of the present request, on which its time limits depend.
   package var stage: Stage {
     if let pending { return .body(received: pending.body.body.count) }
     return gatherer.count == 0 ? .idle : .head
   }
 
-  /// Bytes held of an unfinished request.
+  /// The stored bytes of an unfinished request.
   package var pendingBytes: Int {
     guard let pending else { return gatherer.count }
     return pending.headBytes + pending.body.body.count
   }
 
-  /// The head of the request under way, if its client waits for a status before it sends the body (RFC 9110 section
-  /// 10.1.1). Ask after `next` returned nil; it is given once. Answer the final status where that can be told from the
-  /// head, as the section demands, and close, since the body may come or not; else `100 Continue`.
+  /// The head of the present request, if its client waits for a status before it sends the body (RFC 9110 section
+  /// 10.1.1). Call this after `next` has returned nil; it returns the head once. If the head is enough for the final
+  /// status, answer that, as the section requires, and close, because the body may or may not follow. Otherwise answer
+  /// `100 Continue`.
   package mutating func takeExpectation() -> HTTPRequestHead? {
     guard let waiting = pending, waiting.owesStatus else { return nil }
     pending!.owesStatus = false

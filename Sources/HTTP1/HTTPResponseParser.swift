@@ -2,13 +2,13 @@ import Bytes
 
 /// Parses responses (client side): fixed length, chunked, or until close (RFC 9112 section 6.3). Sans-IO.
 ///
-/// Interim responses (1xx but 101) are skipped. Errors have status 502 and the reason in words; after one every call
-/// throws it again: close.
+/// Interim responses (1xx except 101) are skipped. Errors have the status 502 and a reason. After an error, every call
+/// throws it again: close the connection.
 package struct HTTPResponseParser: ~Copyable {
-  /// Interim responses before the final one; more than these is a server that never answers.
+  /// The most interim responses before the final one; a server that sends more never answers.
   package static let interimLimit = 16
 
-  /// A head whose body has not all come.
+  /// A head whose body is incomplete.
   private struct Pending {
     let head: HTTPResponseHead
     var body: HTTPBodyReader
@@ -21,14 +21,14 @@ package struct HTTPResponseParser: ~Copyable {
   private var interim = 0
   private var failure: HTTPError?
 
-  /// - Parameter isHead: the responses answer HEAD requests and have no bodies, whatever their fields say.
+  /// - Parameter isHead: whether the responses answer HEAD requests and so have no bodies, regardless of their fields.
   package init(limits: HTTPLimits, isHead: Bool = false) {
     self.limits = limits
     self.isHead = isHead
     self.gatherer = HTTPHeadGatherer(limits: limits)
   }
 
-  /// As `HTTPRequestParser.next`. A 101 has no body; what follows it stays in `input`.
+  /// Like `HTTPRequestParser.next`. A 101 has no body; bytes after it stay in `input`.
   package mutating func next(
     _ input: inout UnsafeRawBufferPointer
   ) throws(HTTPError) -> (head: HTTPResponseHead, body: [UInt8])? {
@@ -53,7 +53,7 @@ package struct HTTPResponseParser: ~Copyable {
     return nil
   }
 
-  /// Bytes of an unfinished response held.
+  /// The stored bytes of an unfinished response.
   package var pendingBytes: Int { gatherer.count + (pending?.body.body.count ?? 0) }
 
   private mutating func take(

@@ -25,7 +25,7 @@ enum HTTPTarget {
         throw HTTPError(status: 400, reason: "the request target's authority is not host or host:port")
       }
     }
-    // Some read it as a slash; browsers send it as one, and encode it if it is meant.
+    // Some receivers read a backslash as a slash. Browsers send it as a slash, and encode a real one.
     guard !target.prefix(while: { $0 != UInt8(ascii: "?") }).contains(UInt8(ascii: "\\")) else {
       throw HTTPError(status: 400, reason: "the request target's path holds a backslash")
     }
@@ -34,7 +34,7 @@ enum HTTPTarget {
 
   /// Whether `bytes` are `host` or `host:port`: a name of letters, digits, `-._~`, an IPv4 address, or an address in
   /// brackets; the port is up to 65535 and may be empty (RFC 3986 section 3.2). Sub-delimiters and escapes, which RFC
-  /// 3986 lets a name have and no host name has, are refused.
+  /// 3986 allows and no host name has, are refused.
   static func isAuthority(_ bytes: UnsafeRawBufferPointer, portRequired: Bool) -> Bool {
     var index = 0
     if bytes.first == UInt8(ascii: "[") {
@@ -65,7 +65,8 @@ enum HTTPTarget {
     return true
   }
 
-  /// The path and query of a target as sent. The path of a target that has none, or is no URL, is `/`, or all of it.
+  /// The path and query of a target as sent. The path of a URL without one is `/`; the path of a target that is not a
+  /// URL is the whole target.
   static func split(_ target: String) -> (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
     let bytes = Array(target.utf8)
     var rest = bytes[...]
@@ -77,7 +78,8 @@ enum HTTPTarget {
     return (path.isEmpty ? [UInt8(ascii: "/")] : path, mark.map { rest[($0 + 1)...] })
   }
 
-  /// `bytes` with escapes decoded; a malformed escape stays as it is, octets that are not UTF-8 become U+FFFD. O(n).
+  /// `bytes` with escapes decoded; a malformed escape stays as it is, and octets that are not UTF-8 become U+FFFD.
+  /// O(n).
   static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) -> String {
     var out: [UInt8] = []
     out.reserveCapacity(bytes.count)
@@ -97,7 +99,7 @@ enum HTTPTarget {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Where the authority of a URL with a scheme this house serves lies; nil if `target` is no such URL.
+  /// The range of the authority of a URL with a supported scheme; nil if `target` is not such a URL.
   private static func authority(of target: UnsafeRawBufferPointer) -> Range<Int>? {
     for scheme in ["http://", "https://", "ws://", "wss://"] {
       let length = scheme.utf8.count

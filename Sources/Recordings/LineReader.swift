@@ -4,9 +4,9 @@ import Foundation
 
 /// Lines of a file that is gzip-compressed or plain, told apart by its first two bytes. Reads ahead by one block; a
 /// line longer than `lineLimit` is an error. Compressed data that ends too early, and zeros after it as a crashed
-/// machine leaves them, are the end of the file: `isCutOff` tells.
+/// machine leaves them, count as the end of the file; `isCutOff` is then true.
 package final class LineReader {
-  /// The longest line that recordings have had is 3.7 MB, an instrument list.
+  /// The longest known line of a recording is an instrument list of 3.7 MB.
   static let lineLimit = 16 << 20
   private static let blockSize = 256 << 10
 
@@ -20,13 +20,13 @@ package final class LineReader {
   private var isAtEnd = false
   /// Whether the compressed data ended in the middle.
   private(set) var isCutOff = false
-  /// Whether the line that was handed over last had a break.
+  /// Whether the last returned line had a break.
   private(set) var lastLineEnded = true
   /// Bytes of the file that were read.
   private(set) var bytesRead = 0
   private var memberEnded = false
   private var text = ByteBuffer(capacity: 2 * blockSize)
-  /// Bytes of `text` that are known to hold no line break.
+  /// The bytes of `text` that are known to have no line break.
   private var scanned = 0
   private var pending = 0
 
@@ -57,7 +57,8 @@ package final class LineReader {
     try? file.close()
   }
 
-  /// Calls `body` with the next line without its break; nil at the end of the file. The last line needs no break.
+  /// Calls `body` with the next line, without its break; returns nil at the end of the file. The last line may lack its
+  /// break.
   package func next<T>(_ body: (RawSpan) throws(RecordingError) -> T) throws(RecordingError) -> T? {
     text.consume(pending)
     pending = 0
@@ -102,7 +103,7 @@ package final class LineReader {
     }
   }
 
-  /// Appends more text; false at the end.
+  /// Appends more text; returns false at the end.
   private func fill() throws(RecordingError) -> Bool {
     while true {
       if inputStart == input.count, !isAtEnd { try readBlock() }
@@ -118,7 +119,7 @@ package final class LineReader {
       }
       if memberEnded {
         if input[inputStart] == 0 {
-          // No member begins with it; a file system may leave zeros where it had not written yet.
+          // No member begins with a zero; a file system may leave zeros where it has not written yet.
           isCutOff = true
           inputStart = input.count
           isAtEnd = true

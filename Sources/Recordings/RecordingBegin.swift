@@ -4,17 +4,17 @@ import Venues
 /// The facts about a market in the first records of a recording: lists, answers, the protocol, names. Its memory is
 /// bounded.
 struct RecordingBegin {
-  /// Answers that are kept.
+  /// The most answers that are kept.
   private static let answerLimit = 64
-  /// Answers about single markets that are kept.
+  /// The most answers about single markets that are kept.
   private static let detailLimit = 1024
-  /// Bytes of answers that are kept, all together: a list has up to 4 MB.
+  /// The most bytes of all kept answers: a list has up to 4 MB.
   private static let byteLimit = 128 << 20
-  /// Bytes of a frame that are looked through for what tells a venue's protocols apart.
+  /// The bytes of a frame that are searched for signs of one of the venue's protocols.
   private static let markLimit = 200
 
   private var start: RecordedStart
-  /// Whether the header says which markets it has.
+  /// Whether the header names its markets.
   private let isNamed: Bool
   private let replays: [VenueReplay]
   private let marks: [String]
@@ -22,18 +22,18 @@ struct RecordingBegin {
   private var frames = FrameNames()
   private var hasList = false
   private var bytes = 0
-  /// Answers to requests for anything but books, by path.
+  /// Answers to requests other than for books, by path.
   private(set) var answers: [String: [UInt8]] = [:]
 
   /// Answers about single markets, by their name.
   var details: [String: [UInt8]] { start.details }
 
-  /// Whether frames have to say which markets it has.
+  /// Whether the markets must be found in the frames.
   private var needsNames: Bool { !hasList || !isNamed }
 
   /// - Parameters:
   ///   - isNamed: whether the header has symbols.
-  ///   - replays: the venues whose recording it may be.
+  ///   - replays: the possible venues of the recording.
   init(_ start: RecordedStart, isNamed: Bool, _ replays: [VenueReplay]) {
     self.start = start
     self.isNamed = isNamed
@@ -79,7 +79,7 @@ struct RecordingBegin {
     if answers.count < Self.answerLimit { answers[path] = answers[path] ?? body }
   }
 
-  /// What has been found, for one of those whose recording it may be.
+  /// The found facts, for one of the possible venues.
   func start(for replay: VenueReplay) -> RecordedStart {
     var start = start
     if needsNames {
@@ -97,7 +97,7 @@ struct RecordingBegin {
     return String(url[start...])
   }
 
-  /// The market that a request for the details of one is about.
+  /// The market of a request for a market's details.
   static func market(_ path: String, _ replay: VenueReplay) -> String? {
     replay.details.flatMap { path.firstRange(of: $0) }.map { String(path[$0.upperBound...]) }
   }

@@ -1,12 +1,12 @@
-/// What is wrong with a recording, and where.
+/// A mistake in a recording, with its place.
 package struct RecordingError: Error, Sendable, CustomStringConvertible {
   package let path: String
-  /// From 1; nil if it is not about a line.
+  /// The line, from 1; nil if the mistake is not in a line.
   package let line: Int?
-  /// The key that is missing or wrong; nil if it is not about one.
+  /// The missing or wrong key; nil if the mistake is not about a key.
   package let field: String?
   package let reason: String
-  /// Whether it is one line that is wrong, and what follows can be read.
+  /// Whether only one line is wrong, so that the rest can be read.
   let isOfOneLine: Bool
 
   package init(path: String, line: Int? = nil, field: String? = nil, _ reason: String) {

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A file that grows, and can be cut back to what was whole when a write fails. Used by one thread at a time.
+/// A file that grows, and that can be cut back after a failed write. Used by one thread at a time.
 package final class RecordingFile {
-  /// As write(2): how many bytes were taken, or -1 and `errno`.
+  /// Like write(2): returns the number of written bytes, or -1 with `errno`.
   package typealias Write = (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
 
   package enum Mode: Equatable {
-    /// Made, or emptied if it is there.
+    /// Creates the file, or empties an existing one.
     case replace
-    /// Made; an error if it is there.
+    /// Creates the file; fails if it exists.
     case new
-    /// Goes on after its first bytes, which must be there; what follows them is cut off.
+    /// Continues after the file's first bytes, which must exist; cuts off the rest.
     case append(at: Int)
   }
 
@@ -18,7 +18,7 @@ package final class RecordingFile {
   private var descriptor: Int32
   private let writeSome: Write
 
-  /// - Parameter write: what writes; tests pass a disk that fills up.
+  /// - Parameter write: the function that writes; tests pass a disk that fills up.
   package init(
     path: String, mode: Mode = .replace, write: @escaping Write = { Glibc.write($0, $1.baseAddress, $1.count) }
   ) throws(RecordingError) {
@@ -78,7 +78,7 @@ package final class RecordingFile {
     _ = lseek(descriptor, off_t(length), SEEK_SET)
   }
 
-  /// Closes the file; throws an error that the disk reports only now.
+  /// Closes the file; throws if the disk reports an error only now.
   package func close() throws(RecordingError) {
     guard descriptor >= 0 else { return }
     let result = Glibc.close(descriptor)
@@ -86,7 +86,7 @@ package final class RecordingFile {
     if result != 0 { throw RecordingError(path: path, "cannot be closed: \(Self.reason(errno))") }
   }
 
-  /// Makes the name of a new or deleted file in this folder last.
+  /// Makes the creation or deletion of a file in this folder durable.
   static func synchronize(folder: String) {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

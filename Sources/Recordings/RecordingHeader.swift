@@ -2,15 +2,15 @@ import MarketData
 
 /// The first line of a recording.
 package struct RecordingHeader: Sendable, Equatable {
-  /// Of which set of files a recording is part, where the recorder began another now and then.
+  /// The set of files that a recording belongs to, if the recorder rotates files.
   package struct Part: Sendable, Equatable {
-    /// What the names of its files begin with: `kraken-spot`.
+    /// The beginning of the names of its files: `kraken-spot`.
     package var set: String
     /// The same in all files of one run of the recorder.
     package var run: Int64
     /// From 1.
     package var number: Int
-    /// The name of the file before it, whose state it continues from; nil in the first.
+    /// The name of the previous file, from whose state this one continues; nil in the first.
     package var follows: String?
 
     package init(set: String, run: Int64, number: Int, follows: String? = nil) {
@@ -30,7 +30,7 @@ package struct RecordingHeader: Sendable, Equatable {
   package var channels: [String]
   package var started: Timestamp
   package var note: String
-  /// Nil if the file is all there is.
+  /// Nil if the recording is a single file.
   package var part: Part?
 
   package init(
@@ -47,5 +47,5 @@ package struct RecordingHeader: Sendable, Equatable {
   }
 }
 
-/// The kinds of record. `gap`: records are missing here that could not be written.
+/// The kinds of record. `gap`: records that could not be written are missing here.
 package enum RecordKind: String, Sendable { case open, text, binary, sent, http, close, gap }

@@ -2,14 +2,14 @@ import Bytes
 import Foundation
 import MarketData
 
-/// A complete file of a recorder's folder, and how such files are named.
+/// A complete file in a recorder's folder, with the rules for its name.
 struct RecordingPart: Equatable {
   var path: String
   var bytes: Int
   var started: Timestamp
   var number: Int
 
-  /// The files in `folder` that earlier runs made for this set: told by their name and their header. Oldest first.
+  /// The files of this set in `folder` from earlier runs, recognised by name and header. Oldest first.
   static func earlier(in folder: String, set: String) -> [RecordingPart] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     var found: [RecordingPart] = []
@@ -37,7 +37,7 @@ struct RecordingPart: Equatable {
   /// `20260821T101500Z`
   static func stamp(_ time: Timestamp) -> String { CivilTime(microseconds: max(0, time.microseconds)).stamp }
 
-  /// The path of a file of `set` that begins at `time`, with a number at its end where that is taken: `_2`…`_999`.
+  /// The path of a file of `set` that begins at `time`, with a number at its end if the name is taken: `_2`…`_999`.
   static func unusedPath(in folder: String, set: String, at time: Timestamp) -> String {
     let stem = "\(folder)\(set)-\(stamp(time))"
     var path = "\(stem).ndjson.gz"

@@ -8,7 +8,7 @@ package struct RecordingPolicy: Sendable, Equatable {
     case none
     /// When a file is complete.
     case rotation
-    /// When a file is complete, and every so many seconds, 1…3,600.
+    /// When a file is complete, and after this number of seconds, 1…3,600.
     case seconds(Int)
 
     package init?(_ text: String) {
@@ -30,14 +30,14 @@ package struct RecordingPolicy: Sendable, Equatable {
     }
   }
 
-  /// MB (10⁶ bytes, compressed) from which the next file of a folder is begun, 0 (never)…1,000,000.
+  /// The size in MB (10⁶ bytes, compressed) at which the next file of a folder begins, 0 (never)…1,000,000.
   package var rotateMegabytes = 256
-  /// Seconds after which it is begun, 0 (never)…604,800.
+  /// The seconds after which the next file begins, 0 (never)…604,800.
   package var rotateSeconds = 3_600
-  /// MB that the complete files of one connection may take beside the file that is being written, 0 (no
-  /// bound)…100,000,000. Beyond, the oldest are deleted.
+  /// The most MB of all complete files of a connection, without the present file, 0 (no limit)…100,000,000. Beyond
+  /// it, the oldest files are deleted.
   package var keepMegabytes = 0
-  /// Files of one connection, the one that is being written included, 0 (no bound)…1,000,000.
+  /// The most files of a connection, the present one included, 0 (no limit)…1,000,000.
   package var keepFiles = 0
   /// The longest time that a record waits in memory to be written, s, 1…60: the most that a crash loses.
   package var flushSeconds = 2
@@ -46,13 +46,13 @@ package struct RecordingPolicy: Sendable, Equatable {
   package init() {}
 }
 
-/// What a recorder has done so far.
+/// The counts of a recorder.
 package struct RecordingFigures: Sendable, Equatable {
   /// `kraken-spot`
   package var set: String
-  /// The file that is written now, or was last.
+  /// The present or last file.
   package var path: String
-  /// Records in files.
+  /// The number of records in files.
   package var records = 0
   /// Compressed bytes in files, deleted ones included.
   package var bytes = 0
@@ -60,12 +60,12 @@ package struct RecordingFigures: Sendable, Equatable {
   package var files = 0
   /// Files deleted because there were too many or too large ones.
   package var filesDeleted = 0
-  /// Records that are in no file.
+  /// The number of records that are in no file.
   package var lost = 0
-  /// Bytes that wait for the disk.
+  /// The bytes that wait for the disk.
   package var queuedBytes = 0
-  /// Times that writing failed.
+  /// How often writing failed.
   package var failures = 0
-  /// Why nothing is being written; nil while all is well.
+  /// The reason why nothing is written; nil if there is no problem.
   package var pausedBy: String?
 }

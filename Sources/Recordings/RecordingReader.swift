@@ -3,9 +3,8 @@ import MarketData
 
 /// Reads a recording: NDJSON, gzip-compressed or plain; a header line, then one record a line in the order of arrival.
 ///
-/// Keys that it does not know are passed over. A last line that has neither its break nor its `}` is left out: the file
-/// was cut off there, as `isCutOff` tells. Everything else that is not as it should be is an error with its line and
-/// field.
+/// It ignores unknown keys. A last line without its break and its `}` is left out: the file was cut off there, and
+/// `isCutOff` is true. Every other mistake is an error with its line and field.
 package final class RecordingReader {
   package let header: RecordingHeader
   private let lines: LineReader
@@ -15,21 +14,20 @@ package final class RecordingReader {
     package var kind: RecordKind
     package var time: Timestamp
     package var connection: Int
-    /// Of `open` and `http` records.
+    /// For `open` and `http` records.
     package var url: String?
-    /// Of `http` records.
+    /// For `http` records.
     package var status: Int
     /// Whether it repeats a record of the previous file.
     package var isRepeated = false
-    /// Of `gap` records: how many are missing.
+    /// For `gap` records: the number of missing records.
     package var lost = 0
   }
 
   /// The text of the last record: a frame, a body. Empty for `open` and `close`.
   package private(set) var payload = ByteBuffer()
   private var lastTime = Timestamp.distantPast
-  /// What `t` may be: up to the end of the year 9999. A replay steps through the time between two
-  /// records.
+  /// The allowed values of `t`, up to the end of the year 9999. A replay steps through the time between two records.
   private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
   private static func clamped(_ time: Timestamp) -> Timestamp {
@@ -53,14 +51,14 @@ package final class RecordingReader {
   }
 
   package var path: String { lines.path }
-  /// Of the last record that was read; before the first, when the recording began.
+  /// The time of the last record; before the first, the beginning of the recording.
   package var time: Timestamp { lastTime == .distantPast ? Self.clamped(header.started) : lastTime }
   /// The number of the last line that was read, from 1.
   package var lineNumber: Int { lines.lineNumber }
 
   /// Whether the file ended in the middle of a record or of its compressed data; known at the end.
   package private(set) var isCutOff = false
-  /// Bytes of the file that were read so far.
+  /// The bytes of the file that have been read.
   package var bytesRead: Int { lines.bytesRead }
 
   /// The next record, nil at the end.
@@ -84,7 +82,7 @@ package final class RecordingReader {
         return nil
       }
       if record == nil, lines.isCutOff { isCutOff = true }
-      // An empty line is passed over; nil of the outer kind is the end.
+      // Skips an empty line; the outer nil is the end.
       guard let record else { return nil }
       if let record { return record }
     }
@@ -175,8 +173,8 @@ package final class RecordingReader {
     return record
   }
 
-  /// Appends the text of a JSON string's inside; nil if it is good, else the offset of the bad escape. Runs without
-  /// backslash are copied whole.
+  /// Appends the decoded content of a JSON string; returns the offset of a bad escape, or nil. Runs without a backslash
+  /// are copied whole.
   static func unescape(_ text: RawSpan, isEscaped: Bool, into out: inout ByteBuffer) -> Int? {
     guard isEscaped else {
       out.append(text)
@@ -203,7 +201,7 @@ package final class RecordingReader {
         case UInt8(ascii: "b"): out.append(0x08)
         case UInt8(ascii: "f"): out.append(0x0C)
         default:
-          // \u: rare, left to the scanner, which knows surrogates.
+          // \u is rare: the scanner decodes it, because it handles surrogates.
           var end = index
           while end + 6 <= bytes.count, bytes[end] == UInt8(ascii: "\\"), bytes[end + 1] == UInt8(ascii: "u") {
             end += 6

@@ -1,43 +1,43 @@
 import Bytes
 import MarketData
 
-/// Recordings read one after the other as if they were one: the files of a set. Where one does not continue from the
-/// one before it, because that is missing, was cut off, or belongs to an earlier run, a `gap` record stands between
-/// them; so it does for a line that cannot be read.
+/// Reads the files of a set one after the other as one recording. If a file does not continue from the previous one,
+/// because that is missing, was cut off, or belongs to an earlier run, there is a `gap` record between them. An
+/// unreadable line becomes a `gap` record, too.
 package final class RecordingSequence {
   private let paths: [String]
   private var index = 0
   private var reader: RecordingReader
   private var last = Timestamp.distantPast
-  /// Of the files before the present one.
+  /// The bytes of the files before the present one.
   private var bytesBefore = 0
-  /// Whether repeated records of the present file are passed over.
+  /// Whether repeated records of the present file are skipped.
   private var isContinued = false
-  /// A record that was read but not handed over: a gap stood before it.
+  /// A record that was read but not returned, because a gap came before it.
   private var held: RecordingReader.Record?
   /// Files that ended in the middle of a record.
   package private(set) var cutOff: [String] = []
-  /// Lines that could not be read and are left out.
+  /// The number of unreadable lines, which are left out.
   package private(set) var badLines = 0
-  /// What was wrong with the first of them.
+  /// The mistake in the first of them.
   package private(set) var firstBadLine: RecordingError?
-  /// After so many bad lines it is no recording any more.
+  /// With this many bad lines, the file is not a recording.
   private static let badLineLimit = 10_000
 
   /// - Parameter paths: at least one, in the order of time.
-  /// - Throws: what is wrong with the first.
+  /// - Throws: the mistake in the first.
   package init(paths: [String]) throws(RecordingError) {
     precondition(!paths.isEmpty, "a sequence has a file")
     self.paths = paths
     reader = try RecordingReader(path: paths[0])
   }
 
-  /// Of the first file.
+  /// The header of the first file.
   package var firstPath: String { paths[0] }
   /// The present file.
   package var path: String { reader.path }
   package var lineNumber: Int { reader.lineNumber }
-  /// Of the last record; empty for a gap between files.
+  /// The text of the last record; empty for a gap between files.
   package var payload: UnsafeRawBufferPointer {
     isBetween ? UnsafeRawBufferPointer(start: nil, count: 0) : reader.payload.unsafeBytes
   }
@@ -65,7 +65,7 @@ package final class RecordingSequence {
     }
   }
 
-  /// The next record of the present file; a gap for a line that cannot be read.
+  /// The next record of the present file; a gap for an unreadable line.
   private func readNext() throws(RecordingError) -> RecordingReader.Record? {
     do throws(RecordingError) {
       return try reader.next()
@@ -80,7 +80,7 @@ package final class RecordingSequence {
     }
   }
 
-  /// Opens the next file; the gap before it, if there is one.
+  /// Opens the next file; returns the gap before it, if there is one.
   private func enterNext() throws(RecordingError) -> RecordingReader.Record? {
     let before = reader
     index += 1

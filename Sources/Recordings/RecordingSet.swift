@@ -2,7 +2,7 @@ import Foundation
 import MarketData
 import Venues
 
-/// Something that a feed saw.
+/// An event of a feed that is recorded.
 package enum RecordedEvent: Sendable {
   case open(url: String)
   case text([UInt8])
@@ -11,7 +11,7 @@ package enum RecordedEvent: Sendable {
   case close
 }
 
-/// What happens to a recording, for the log.
+/// A change of a recording's state, for the log.
 package enum RecordingEvent: Equatable {
   case began(path: String)
   /// Nothing can be written; the file holds `kept` records.
@@ -22,27 +22,27 @@ package enum RecordingEvent: Equatable {
   case notDeleted(path: String, reason: String)
 }
 
-/// The files of one recorder. It begins another file when the policy says so, deletes the oldest, pauses when the disk
-/// takes no more, and tries again until it does. Used by one thread at a time; the caller passes the time.
+/// The files of one recorder. It begins files and deletes the oldest ones by the policy. If the disk does not accept
+/// data, it pauses and tries again until it does. Used by one thread at a time; the caller passes the time.
 ///
 /// Each file of a folder begins with a header that names the previous file. It repeats data that the venue does not
 /// send again: the connection, and the answers to REST requests other than books (instrument lists). So each file can
 /// be read alone; its books are in sync from its first snapshot.
 package final class RecordingSet {
-  /// Where files go.
+  /// The destination of the files.
   package enum Destination: Equatable {
-    /// To one file, whatever the policy says about more of them.
+    /// One file, regardless of the policy for several files.
     case file(String)
-    /// To a folder (ends in `/`), where each file's name is the set's with the time of its begin.
+    /// A folder (its path ends in `/`); each file has the name of the set and the time of its beginning.
     case folder(String, set: String)
   }
 
   package typealias MakeFile = (_ path: String, _ mode: RecordingFile.Mode) throws(RecordingError) -> RecordingFile
 
-  /// REST answers that are repeated, and their bytes together.
+  /// The REST answers that the next file repeats, and the sum of their bytes.
   private static let answerLimit = 256
   private static let answerBytesLimit = 32 << 20
-  /// Between attempts to write again, µs.
+  /// The time between attempts to write again, µs.
   private static let waits = (first: 1 * Microseconds.second, last: 30 * Microseconds.second)
 
   private struct Answer {
@@ -59,7 +59,7 @@ package final class RecordingSet {
 
   private var writer: RecordingWriter?
   private(set) var path: String
-  /// Of files that are complete.
+  /// The counts of complete files.
   private var closedRecords = 0
   private var closedBytes = 0
   private var number = 0
@@ -80,20 +80,20 @@ package final class RecordingSet {
   private(set) var pausedBy: String?
   private var retryAt = Timestamp.distantPast
   private var wait = waits.first
-  /// In the file that is appended to after a pause: its length up to its last whole member.
+  /// For a file to be continued after a pause: its length up to its last whole member.
   private var resumeLength = 0
   private var failures = 0
   private var filesDeleted = 0
-  /// Complete files that this recorder, or an earlier run of it, made; oldest first. Kept where there is a bound on
+  /// The complete files of this recorder and of its earlier runs, oldest first. Empty if the policy does not limit
   /// them.
   private var complete: [RecordingPart] = []
 
   /// Makes the first file.
   /// - Parameters:
-  ///   - header: of every file, but for its time and part.
+  ///   - header: the header of every file, except its time and part.
   ///   - now: UTC.
   ///   - makeFile: opens files; tests pass disks that fill up.
-  /// - Throws: that the file cannot be made. If the disk does not take its first bytes, the set is paused instead.
+  /// - Throws: if the file cannot be created. If the disk does not accept the first bytes, the set is paused instead.
   package init(
     to destination: Destination, header: RecordingHeader, policy: RecordingPolicy, at now: Timestamp,
     makeFile: @escaping MakeFile = { (path, mode) throws(RecordingError) in try RecordingFile(path: path, mode: mode) },
@@ -132,7 +132,7 @@ package final class RecordingSet {
 
   // MARK: What comes
 
-  /// Takes one event. What cannot be written is counted.
+  /// Writes an event, or counts it if it cannot be written.
   package func record(_ event: RecordedEvent, at time: Timestamp) {
     note(event)
     guard let writer else { return lose(1, nil) }
@@ -158,14 +158,14 @@ package final class RecordingSet {
     }
   }
 
-  /// So many records could not be taken, and why.
+  /// Counts records that could not be recorded, with the reason.
   package func lose(_ records: Int, _ reason: String?) {
     missing += records
     lost += records
     if let reason { missingReason = reason }
   }
 
-  /// Flushes, synchronises, rotates and resumes where it is time; call about once a second.
+  /// Flushes, synchronises, rotates and resumes when due; call it about once a second.
   package func tick(at now: Timestamp) {
     guard let writer else {
       if now >= retryAt { resume(at: now) }
@@ -173,7 +173,7 @@ package final class RecordingSet {
     }
     let isOld = policy.rotateSeconds > 0 && now - partStarted >= Int64(policy.rotateSeconds) * Microseconds.second
     if isOld, case .folder = destination { return rotate(at: now) }
-    // A clock that was set back must not make anything wait for hours.
+    // If the clock was set back, nothing must wait for hours.
     if case .seconds(let seconds) = policy.sync,
       now < syncedAt || now - syncedAt >= Int64(seconds) * Microseconds.second
     {
@@ -194,7 +194,7 @@ package final class RecordingSet {
     }
   }
 
-  /// Writes what is left and closes the file.
+  /// Writes the remaining records and closes the file.
   package func finish(at now: Timestamp) {
     guard let writer else { return }
     attempt(at: now) { () throws(RecordingError) in
@@ -215,7 +215,7 @@ package final class RecordingSet {
     }
   }
 
-  /// Writes a file's begin, to see that the disk takes it.
+  /// Writes the beginning of a file, to check that the disk accepts it.
   private func begin(_ file: RecordingFile, at now: Timestamp) {
     let wasPausedBy = pausedBy
     let before = (previous: previous, complete: complete, records: closedRecords, bytes: closedBytes)
@@ -235,7 +235,7 @@ package final class RecordingSet {
     }
     guard writer != nil else {
       if case .folder = destination {
-        // Made a moment ago, with `O_EXCL`, and without anything that is not elsewhere.
+        // This file is new (`O_EXCL`), and all of its content is also elsewhere.
         unlink(file.path)
         (previous, complete, closedRecords, closedBytes) = before
       }
@@ -293,7 +293,7 @@ package final class RecordingSet {
     try writer.finish()
   }
 
-  /// The file is done with, whole or cut back.
+  /// The file is finished, whole or cut back.
   private func close(_ writer: RecordingWriter) {
     self.writer = nil
     lastTime = max(lastTime, writer.lastTime)
@@ -313,7 +313,7 @@ package final class RecordingSet {
 
   /// The number in the last gap record.
   private var lastGap = 0
-  /// Records in memory that say nothing new.
+  /// The number of records in memory that are not new events: repeated ones and gaps.
   private var overhead = 0
 
   private func writeGap(to writer: RecordingWriter, at now: Timestamp) throws(RecordingError) {
@@ -321,7 +321,7 @@ package final class RecordingSet {
     overhead += 1
     try writer.gap(
       records: missing, reason: missingReason ?? "not written", connection: max(0, connection), at: now)
-    // On the disk before it is forgotten.
+    // Written before the counts are reset, so that a crash does not lose the gap.
     try writer.flush()
     overhead = 0
     lastGap = missing

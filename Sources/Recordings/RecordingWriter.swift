@@ -2,12 +2,12 @@ import Bytes
 import CZlib
 import MarketData
 
-/// Writes a recording as a row of gzip members (RFC 1952 section 2.2), each of whole records. `finish` writes the last
-/// one; without it the last records, up to about 256 KB of them, are missing.
+/// Writes a recording as a sequence of gzip members (RFC 1952 section 2.2), each of whole records. `finish` writes the
+/// last one; without it the last records, up to about 256 KB of them, are missing.
 ///
-/// The rule when the disk is full, or fails otherwise: the call that noticed throws, once. The file is cut back to its
-/// last whole member, so that it reads to its end, and takes nothing more. A caller that continues, in this file or the
-/// next, begins with a `gap` record: else the recording would replay as if nothing had been missed.
+/// If the disk is full, or fails otherwise, the call that notices it throws, once. The file is cut back to its last
+/// whole member, so that it is readable to its end, and accepts nothing more. A caller that continues, in this file or
+/// the next, must begin with a `gap` record: without it, a replay would not notice the missing records.
 ///
 /// Holds at most one block of text and one of compressed data; a write to the disk happens about every 256 KB of
 /// frames, and at each `flush`.
@@ -15,9 +15,9 @@ package final class RecordingWriter {
   private static let blockSize = 256 << 10
 
   package let path: String
-  /// Records taken.
+  /// The number of accepted records.
   package private(set) var records = 0
-  /// Records that are in the file.
+  /// The number of records that are in the file.
   package private(set) var savedRecords = 0
   private let file: RecordingFile
   /// The length of the file up to its last whole member.
@@ -25,9 +25,9 @@ package final class RecordingWriter {
   private let stream: UnsafeMutablePointer<z_stream>
   private var text = ByteBuffer(capacity: 2 * blockSize)
   private var output = [UInt8](repeating: 0, count: blockSize)
-  /// Of the last record; none is earlier.
+  /// The time of the last record. A later record with an earlier time gets this time.
   private(set) var lastTime: Timestamp
-  /// Nothing more is taken.
+  /// Whether the writer has failed or ended, and accepts nothing more.
   private var isFinished = false
 
   /// Makes or empties the file at `path` and writes the header.
@@ -38,7 +38,7 @@ package final class RecordingWriter {
   /// - Parameters:
   ///   - header: nil for a file that has one.
   ///   - length: of the file up to its last whole member.
-  ///   - lastTime: of the last record before.
+  ///   - lastTime: the time of the previous record.
   package init(
     file: RecordingFile, header: RecordingHeader?, length: Int = 0, after lastTime: Timestamp = .distantPast
   ) throws(RecordingError) {
@@ -65,7 +65,7 @@ package final class RecordingWriter {
     stream.deallocate()
   }
 
-  /// - Parameter isRepeated: whether this is said again of something that the file before has.
+  /// - Parameter isRepeated: whether the record repeats one of the previous file.
   package func open(
     url: String, connection: Int, at time: Timestamp, isRepeated: Bool = false
   ) throws(RecordingError) {
@@ -75,7 +75,7 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// Records are missing here.
+  /// Records that records are missing here.
   package func gap(records: Int, reason: String, connection: Int, at time: Timestamp) throws(RecordingError) {
     begin(.gap, connection, time)
     text.append(",\"lost\":")
@@ -85,7 +85,7 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// A text frame that came.
+  /// Records a received text frame.
   package func text(
     _ message: UnsafeRawBufferPointer, connection: Int, at time: Timestamp
   ) throws(RecordingError) {
@@ -94,7 +94,7 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// A text frame that was sent.
+  /// Records a sent text frame.
   package func sent(_ message: String, connection: Int, at time: Timestamp) throws(RecordingError) {
     begin(.sent, connection, time)
     text.append(",\"m\":")
@@ -102,8 +102,8 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// The answer to a REST request.
-  /// - Parameter isRepeated: whether this is said again of something that the file before has.
+  /// Records the answer to a REST request.
+  /// - Parameter isRepeated: whether the record repeats one of the previous file.
   package func http(
     url: String, status: Int, body: UnsafeRawBufferPointer, at time: Timestamp, isRepeated: Bool = false
   ) throws(RecordingError) {
@@ -121,13 +121,13 @@ package final class RecordingWriter {
     try end()
   }
 
-  /// Writes what is held: a crash of the program costs nothing of it.
+  /// Writes all buffered records, so that a crash of the program loses none of them.
   package func flush() throws(RecordingError) {
     guard !isFinished else { return }
     try writeMember()
   }
 
-  /// Writes what is held and waits until the disk has it.
+  /// Writes all buffered records and waits until they are on the disk.
   package func synchronize() throws(RecordingError) {
     guard !isFinished else { return }
     try writeMember()
@@ -222,7 +222,8 @@ package final class RecordingWriter {
     text.append("\"")
   }
 
-  /// Compresses what is held into a member of its own and writes it. If that fails, the file ends before it.
+  /// Compresses all buffered records into a separate member and writes it. If that fails, the file ends before this
+  /// member.
   private func writeMember() throws(RecordingError) {
     guard !text.isEmpty else { return }
     defer { text.removeAll() }

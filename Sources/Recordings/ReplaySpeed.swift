@@ -1,11 +1,11 @@
 import MarketData
 
-/// How fast a replay runs.
+/// The speed of a replay.
 package struct ReplaySpeed: Sendable, Equatable, LosslessStringConvertible {
-  /// Times as fast as it was recorded, 0.01…10,000; nil: as fast as it can be read.
+  /// A multiple of the recorded speed, 0.01…10,000; nil: as fast as possible.
   package let factor: Double?
 
-  /// As it was recorded.
+  /// The recorded speed.
   package static let recorded = ReplaySpeed(factor: 1)
   package static let fastest = ReplaySpeed(factor: nil)
   package static let allowed = "max, or times as fast as recorded, 0.01x to 10000x"
@@ -31,10 +31,10 @@ package struct ReplaySpeed: Sendable, Equatable, LosslessStringConvertible {
     return factor == factor.rounded() ? "\(Int(factor))" : "\(factor)"
   }
 
-  /// No wait is longer, µs: a hundred years, which a clock's nanoseconds hold.
+  /// The longest wait, µs: a hundred years, which fit into a clock's nanoseconds.
   private static let longestWait = 36_500 * Microseconds.day
 
-  /// How long after the first record something is due that was recorded `span` µs after it, µs.
+  /// When a record is due that was recorded `span` µs after the first one, in µs after the first one.
   package func wait(for span: Int64) -> Int64 {
     let wait = Double(span) / (factor ?? .infinity)
     guard wait < Double(Self.longestWait) else { return Self.longestWait }

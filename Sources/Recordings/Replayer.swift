@@ -8,22 +8,22 @@ import Venues
 /// `run` plays the whole recording as fast as possible. To play it at the recorded speed, read the time of the next
 /// record from `nextTime`, and call `step` at that time. The pipeline's changes are published after each step.
 ///
-/// A request is answered with a record of the same symbol at its time or later, never earlier, but for one that came
-/// before the first frame of its connection. Where records are missing, all books are out of sync until their next
+/// A request is answered with a record of the same symbol at its time or later, never with an earlier one, except one
+/// before the first frame of its connection. After missing records, all books are out of sync until their next
 /// snapshot.
 package final class Replayer {
   /// Time between two `tick`s of the handler, in record time.
   private static let tickInterval = 250 * Microseconds.millisecond
-  /// A hole in the recording longer than this is jumped over, not ticked through.
+  /// A longer pause in the recording is skipped without ticks.
   private static let longestIdle = 10 * Microseconds.minute
 
   package let pipeline: FeedPipeline
   package let venue: Venue
   private let reader: RecordingSequence
   private let source: ReplaySource
-  /// What is known of the books of a connection that the recording closes: they end with it.
+  /// The state of the books when the recording closes their connection.
   private var symbolsAtClose: [ReplayResult.Symbol]?
-  /// Why the rest could not be read; nil if all was.
+  /// The reason why the rest could not be read; nil if there is none.
   private var stoppedBy: RecordingError?
   private var upcoming: RecordingReader.Record?
   private var tally: ReplayTally
@@ -32,11 +32,11 @@ package final class Replayer {
   /// The newest recorded answer of each symbol, and requests that wait for the first.
   private var snapshots: [String: (status: Int, body: [UInt8])] = [:]
   private var snapshotBytes = 0
-  /// Bytes of answers that are kept: a book has up to 1 MB.
+  /// The most bytes of kept answers: a book has up to 1 MB.
   private static let snapshotLimit = 256 << 20
   private var waiting: [String: [Int]] = [:]
 
-  /// - Throws: what is wrong with the recording, or that its venue cannot be replayed.
+  /// - Throws: a mistake in the recording, or that its venue cannot be replayed.
   package convenience init(path: String) throws(RecordingError) { try self.init(paths: [path]) }
 
   /// - Parameter paths: at least one: the files of a set in the order of time.
@@ -51,24 +51,24 @@ package final class Replayer {
     self.upcoming = try reader.next()
   }
 
-  /// Names of the recording that are not replayed, and why.
+  /// Names of the recording that are not replayed, with the reason.
   package var skipped: [String: String] { source.skipped }
 
   /// When the next record is due; nil at the end.
   package var nextTime: Timestamp? { upcoming?.time }
 
-  /// Where the reading stands, for progress: records played.
+  /// The number of played records, for progress.
   package var recordsPlayed: Int { tally.recordCount }
 
-  /// Bytes of the records played.
+  /// The bytes of the played records.
   package private(set) var bytesPlayed = 0
 
-  /// Bytes of the files that were read so far, ahead of what is played by a block.
+  /// The bytes of the files that have been read, which is up to a block ahead of the played records.
   package var fileBytesRead: Int { reader.bytesRead }
 
-  /// Plays the next record as if it came at `moment`, or at the time it was recorded. False at the end. Moments never
-  /// go back. The pipeline's `changes` grow until its `clear()`.
-  /// - Throws: why the record after this one cannot be read. This one has been played, and it was the last.
+  /// Plays the next record as if it arrived at `moment`, or at the recorded time. Returns false at the end. Moments
+  /// never decrease. The pipeline's `changes` grow until its `clear()`.
+  /// - Throws: the reason why the record after this one cannot be read. This one has been played and is the last.
   @discardableResult
   package func step(at moment: Timestamp? = nil) throws(RecordingError) -> Bool {
     guard let record = upcoming else { return false }
@@ -80,7 +80,7 @@ package final class Replayer {
     bytesPlayed += reader.payload.count
     switch record.kind {
     case .open: connect(now)
-    // Some venues send their text in binary frames; what is compressed is no text, and is refused as such.
+    // Some venues send their text in binary frames. Compressed data is not text, and is refused as such.
     case .text, .binary:
       symbolsAtClose = nil
       connect(now)
@@ -113,7 +113,7 @@ package final class Replayer {
     return true
   }
 
-  /// Plays everything that is left. `onProgress` is called about every 10,000 records with the number played.
+  /// Plays all remaining records. Calls `onProgress` about every 10,000 records with the number of played ones.
   package func run(onProgress: (Int) -> Void = { _ in }) throws(RecordingError) -> ReplayResult {
     let clock = ReplayClock()
     while try step() {
@@ -123,7 +123,7 @@ package final class Replayer {
     return result(clock)
   }
 
-  /// What has been played so far adds up to.
+  /// The result so far.
   package func result(_ clock: ReplayClock) -> ReplayResult {
     var result = ReplayResult(
       path: reader.firstPath, tally: tally, symbols: symbolsAtClose ?? symbols(tally),
@@ -137,7 +137,7 @@ package final class Replayer {
     result.ignoredMessages = pipeline.counts.ignored
     result.leftOutLevels = pipeline.counts.rejectedLevels
     result.unreadable = pipeline.errors.counts.compactMap { kind, count in
-      // What the recording has no answer to is not the venue's refusal.
+      // A request without a recorded answer is not a refusal by the venue.
       let own = kind == .answer ? count - tally.unanswered : count
       return own > 0 ? (kind, own) : nil
     }
@@ -160,7 +160,7 @@ package final class Replayer {
 
   // MARK: Steps
 
-  /// The answers so far are older than every request to come.
+  /// The answers so far are older than every later request.
   private func forgetAnswers() {
     snapshots.removeAll()
     snapshotBytes = 0
@@ -202,7 +202,7 @@ package final class Replayer {
         switch action {
         case .get(let request, let path, _): get(request, path, now)
         case .symbolFailed(let symbol, let reason): tally.failed[symbol] = reason
-        // The recording shows what was sent and when it was connected; neither can be changed now.
+        // The recording determines the sent requests and the connections; a replay cannot change them.
         case .send, .reconnect, .renew, .symbolAccepted, .maintenance: break
         }
       }

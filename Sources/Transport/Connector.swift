@@ -1,15 +1,15 @@
 import Glibc
 
-/// Makes connections out: resolves the name, tries its addresses in turn, and shakes hands under TLS.
+/// Makes outgoing connections: resolves the name, tries its addresses in turn, and does the TLS handshake.
 package enum Connector {
   /// Connects to `host`:`port` within `timeout` ns, name look-up and TLS handshake included. `completion` runs on
   /// `loop`, never before this returns; the connection has `handler` then and has read nothing yet.
   ///
-  /// A numeric `host` needs no look-up. An address that refuses, or has not answered within its share of the time that
-  /// is left (at most 2 s while others remain), makes room for the next one. The returned token cancels the attempt;
-  /// its completion is then not called. On the loop only.
-  /// - Parameter allows: asked of each address that the name has, and of a numeric one: the others are not tried. The
-  ///   connection goes to the very address that was asked about.
+  /// A numeric `host` needs no look-up. If an address refuses, or has not answered within its share of the remaining
+  /// time (at most 2 s while others remain), the next one is tried. The returned token cancels the attempt; its
+  /// completion is then not called. On the loop only.
+  /// - Parameter allows: decides about each address of the name, and about a numeric one; only allowed addresses are
+  ///   tried. The connection goes to exactly the checked address.
   @discardableResult
   package static func connect(
     host: String, port: UInt16, tls: TLSClientContext?, loop: EventLoop, limits: Connection.Limits = .init(),
@@ -63,7 +63,7 @@ package final class ConnectAttempt: @unchecked Sendable {
   private var addressTimer: LoopTimer?
   private var lastReason: String?
 
-  /// The longest an address may take while there are others to try.
+  /// The longest time for one address while others remain.
   private static let addressTime: Duration = .seconds(2)
 
   init(
@@ -82,7 +82,7 @@ package final class ConnectAttempt: @unchecked Sendable {
     overallTimer = loop.schedule(after: timeout) { [self] in timedOut() }
   }
 
-  /// Gives the attempt up; its completion is not called.
+  /// Cancels the attempt; its completion is not called.
   package func cancel() {
     loop.assertOnLoop()
     end()
@@ -208,7 +208,7 @@ package final class ConnectAttempt: @unchecked Sendable {
   }
 }
 
-/// A socket whose `connect` has not returned yet.
+/// A socket whose connection is not established yet.
 private final class ConnectingSocket: PolledDescriptor {
   private let loop: EventLoop
   /// Retains the attempt, which retains this, until one of them releases the other.
@@ -224,7 +224,7 @@ private final class ConnectingSocket: PolledDescriptor {
     if descriptor >= 0 { loop.kernel.close(descriptor) }
   }
 
-  /// Gives the descriptor to another owner.
+  /// Passes the descriptor to another owner.
   func passOn() -> Int32 {
     let passed = descriptor
     descriptor = -1
@@ -233,8 +233,7 @@ private final class ConnectingSocket: PolledDescriptor {
   }
 
   override func ready(_ readiness: Readiness) {
-    // Before `connect` is under way a socket reports a hang-up, which means nothing yet; registration follows
-    // `connect`.
+    // Before `connect`, a socket reports a meaningless hang-up, so it is registered after `connect`.
     guard !readiness.isDisjoint(with: [.writable, .error]) else { return }
     answered?(loop.kernel.takeError(descriptor))
   }

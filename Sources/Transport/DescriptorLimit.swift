@@ -9,8 +9,8 @@ package enum DescriptorLimit {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// Raises the soft limit to the hard one, which an unprivileged process may, and answers what is in force then. The
-  /// usual soft limit of 1024 is there for programs that use select(2).
+  /// Raises the soft limit to the hard one, which an unprivileged process may do, and returns the resulting limit. The
+  /// usual soft limit of 1024 exists for programs that use select(2).
   @discardableResult
   package static func raise() -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

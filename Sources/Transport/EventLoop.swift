@@ -11,8 +11,8 @@ import Glibc
 /// A turn is: the events of one `epoll_wait`, timers that are due, mailbox tasks, the `onTurnEnd` bodies, then one send
 /// per connection that was written to. A loop lives until `shutdown`; it holds its connections and listeners.
 ///
-/// A driven loop has no queue's thread under it: it takes a turn when its driver calls `step`, in the driver's thread
-/// and on the time of the driver's `Kernel`. Simulations are made of such loops.
+/// A driven loop has no thread of a queue: it takes a turn when its driver calls `step`, in the driver's thread and
+/// with the time of the driver's `Kernel`. Simulations use such loops.
 package final class EventLoop: @unchecked Sendable {
   // `@unchecked`: `mailbox` has its lock and `poller.wake` is one system call; all other state is used only on `queue`,
   // or, in a driven loop, in the one thread of its driver.
@@ -21,20 +21,20 @@ package final class EventLoop: @unchecked Sendable {
   package let index: Int
   private let queue: DispatchQueue
 
-  /// Mailbox tasks of one turn; further tasks wait until sockets and timers have had their turn.
+  /// The most mailbox tasks in one turn; further tasks wait until after the next events of sockets and timers.
   private static let tasksPerTurn = 1024
   /// How often a turn flushes again because a flush caused more writes; after that, the next turn continues.
   private static let flushRounds = 4
   private static let millisecond: UInt64 = 1_000_000
 
-  /// Its access to the operating system, and the source of its time and random numbers.
+  /// The loop's access to the operating system, and the source of its time and random numbers.
   package let kernel: any Kernel
   /// Whether `kernel` is the machine's own.
   let isSystemLoop: Bool
   let poller: any Poller
   private let events = PollerEvents()
   let mailbox = Mailbox()
-  // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than what it guards.
+  // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than the accesses.
   @exclusivity(unchecked) var table = DescriptorTable()
   @exclusivity(unchecked) var timers = TimerHeap()
   /// The buffer for reads, valid while the handler runs. A turn reads at most this many bytes from one connection.
@@ -63,7 +63,7 @@ package final class EventLoop: @unchecked Sendable {
   private let source: (any DispatchSourceRead)?
 
   private static let ignoreBrokenPipes: Void = {
-    // OpenSSL writes with write(2), which raises SIGPIPE on a connection the peer has closed.
+    // OpenSSL writes with write(2), which raises SIGPIPE on a connection that the peer has closed.
     _ = signal(SIGPIPE, SIG_IGN)
   }()
 
@@ -141,8 +141,8 @@ package final class EventLoop: @unchecked Sendable {
     schedule(delay.wholeNanoseconds, interval: 0, body)
   }
 
-  /// Runs `body` every `interval` (at least 1 ms) until the timer is cancelled; a late turn skips rather than
-  /// bunches. On the loop only.
+  /// Runs `body` every `interval` (at least 1 ms) until the timer is cancelled; a late turn skips calls instead of
+  /// making them up. On the loop only.
   @discardableResult
   package func scheduleRepeating(every interval: Duration, _ body: @escaping () -> Void) -> LoopTimer {
     let interval = max(interval.wholeNanoseconds, Self.millisecond)
@@ -163,8 +163,8 @@ package final class EventLoop: @unchecked Sendable {
     return timer
   }
 
-  /// Runs `body` at the end of every turn that did something, before connections are flushed: the bytes of one turn are
-  /// gathered there. On the loop only.
+  /// Runs `body` at the end of every turn that did something, before connections are flushed. Here the bytes of a turn
+  /// are gathered. On the loop only.
   package func onTurnEnd(_ body: @escaping () -> Void) {
     assertOnLoop()
     turnEndBodies.append(body)
@@ -197,7 +197,7 @@ package final class EventLoop: @unchecked Sendable {
     table.remove(occupant)
   }
 
-  /// Whether a connection that was ended waits for its peer's end. O(descriptors).
+  /// Whether any closed connection waits for its peer's end. O(descriptors).
   package var hasLingeringConnections: Bool { table.all().contains { ($0 as? Connection)?.state == .lingering } }
 
   /// `occupant` will be flushed at the end of the turn.
@@ -222,7 +222,7 @@ package final class EventLoop: @unchecked Sendable {
     comeRound()
   }
 
-  /// Blocks on the queue itself run outside turns; the work that they leave needs a turn.
+  /// Blocks on the queue itself run outside turns; work that they cause needs a turn.
   @inline(__always)
   private func comeRound() {
     if !isInTurn { poller.wake() }
@@ -232,8 +232,8 @@ package final class EventLoop: @unchecked Sendable {
 
   private var hasWork: Bool { unfinished.count > 0 || nextTask < tasks.count || dirty.count > 0 || !closed.isEmpty }
 
-  /// The source's handler: turns, until the loop ends. Between them it waits in the poller and not in Dispatch: to
-  /// return and be called again takes the manager's thread, a worker and 16 system calls, 150 µs for each message of a
+  /// The source's handler: turns, until the loop ends. Between turns it waits in the poller, not in Dispatch: a return
+  /// to Dispatch and a new call take the manager's thread, a worker and 16 system calls, 150 µs for each message of a
   /// quiet client.
   private func run() {
     guard !hasEnded else { return }
@@ -259,8 +259,8 @@ package final class EventLoop: @unchecked Sendable {
     return turn(events: poller.wait(milliseconds: 0, into: events))
   }
 
-  /// When a driven loop next wants a turn, socket events and what others may `execute` aside: 0 for at once, the uptime
-  /// of its next timer, or nil. From now on `execute` wakes its poller. By its driver only.
+  /// When a driven loop next needs a turn, apart from socket events and tasks of others: 0 for at once, the uptime of
+  /// its next timer, or nil. From now on `execute` wakes its poller. By its driver only.
   package var nextTurn: UInt64? {
     guard !hasEnded else { return nil }
     return hasWork || !mailbox.prepareToSleep() ? 0 : timers.nextDeadline
@@ -280,7 +280,7 @@ package final class EventLoop: @unchecked Sendable {
       if token >= PollerEvents.firstReservedToken { continue }
       happened = true
       guard let occupant = table.occupant(token: token) else { continue }
-      // Its unfinished work is done with its event.
+      // Its event will also finish its unfinished work.
       let rest: Readiness = occupant.unfinishedTurn == 0 ? [] : [.readable, .peerEnded]
       occupant.unfinishedTurn = 0
       occupant.ready(readiness.union(rest))

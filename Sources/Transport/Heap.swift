@@ -3,7 +3,7 @@ import Glibc
 
 /// The process's memory as the kernel and the allocator see it.
 package enum Heap {
-  /// Bytes of RAM that the process has (`/proc/self/statm`, proc(5)); nil where the kernel does not say.
+  /// The bytes of RAM of the process (`/proc/self/statm`, proc(5)); nil if the kernel does not report them.
   package static var resident: Int? {
     let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -16,14 +16,14 @@ package enum Heap {
     }
   }
 
-  /// Bytes that the program has from the allocator. Each arena is locked while its free lists are walked: 0.05 ms in
-  /// all for a process that has just begun, 3 to 7 ms with 480 MB of free pieces.
+  /// The bytes that the program has allocated. Each arena is locked while its free lists are read: 0.05 ms in total for
+  /// a new process, 3 to 7 ms with 480 MB of free pieces.
   package static var inUse: Int {
     let figures = clinux_mallinfo()
     return Int(figures.uordblks + figures.hblkhd)
   }
 
-  /// Gives every page that holds nothing in use back to the kernel, in the middle of arenas, too. Arenas are locked one
-  /// after the other in the meantime; 450 MB took 100 ms.
+  /// Returns every unused page to the kernel, also in the middle of arenas. It locks the arenas one after the other;
+  /// 450 MB took 100 ms.
   package static func trim() { _ = clinux_malloc_trim(0) }
 }

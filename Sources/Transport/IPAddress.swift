@@ -1,7 +1,7 @@
 import Glibc
 
-/// An IPv4 or IPv6 address as a number. IPv4 is kept in its mapped form (`::ffff:a.b.c.d`, RFC 4291 section 2.5.5.2),
-/// so that the same client is the same value on a socket of either kind.
+/// An IPv4 or IPv6 address as a number. IPv4 has its mapped form (`::ffff:a.b.c.d`, RFC 4291 section 2.5.5.2), so that
+/// a client has the same value on sockets of both kinds.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The first and the last 64 bits.
   package let high: UInt64
@@ -48,19 +48,18 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-  /// What limits per address count: an IPv4 address, or the /64 of an IPv6 one, which is what one customer gets (RFC
+  /// The unit of limits per address: an IPv4 address, or the /64 of an IPv6 address, which one customer gets (RFC
   /// 6177).
   package var subscriber: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 
-/// An address and how many of its first bits matter: `10.0.0.0/8`, `2001:db8::/32`, `127.0.0.1`.
+/// An address and the number of its significant first bits: `10.0.0.0/8`, `2001:db8::/32`, `127.0.0.1`.
 package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
   package let address: IPAddress
-  /// Of the 128 bits of the mapped form.
+  /// The number of bits, of the 128 bits of the mapped form.
   private let prefix: Int
 
-  /// Reads `ADDRESS` or `ADDRESS/BITS`; nil also where bits after the prefix are set, which is a mistake more often
-  /// than not.
+  /// Reads `ADDRESS` or `ADDRESS/BITS`; nil also if bits after the prefix are set, which is usually a mistake.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress(String(parts[0])) else { return nil }

@@ -11,13 +11,13 @@ import Glibc
 package protocol Kernel: AnyObject, Sendable {
   // MARK: Time and chance
 
-  /// Monotonic nanoseconds. The only clock that anything waits by.
+  /// Monotonic nanoseconds: the only clock for waits.
   func uptime() -> UInt64
 
   /// The wall clock, microseconds since 1970 UTC. It may be set at any moment, in either direction.
   func wallMicroseconds() -> Int64
 
-  /// Fills `buffer` with random bytes that are fit for keys and masks.
+  /// Fills `buffer` with random bytes that are suitable for keys and masks.
   func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
 
   // MARK: Sockets
@@ -25,14 +25,13 @@ package protocol Kernel: AnyObject, Sendable {
   /// A new TCP socket of `family` (`AF_INET`, `AF_INET6`).
   func socket(family: Int32) -> Int32
 
-  /// Sets what every socket of the house has; one that is accepted inherits it from its listener.
+  /// Sets the options of every socket; an accepted one inherits them from its listener.
   func setOptions(_ descriptor: Int32, _ limits: Connection.Limits)
 
-  /// The error that is pending on a socket, 0 if there is none; it is taken off.
+  /// Returns and clears the pending error of a socket; 0 if there is none.
   func takeError(_ descriptor: Int32) -> Int32
 
-  /// Gives the socket an address, though connections of an earlier owner may still be winding down there
-  /// (`SO_REUSEADDR`).
+  /// Gives the socket an address, even if connections of an earlier owner are still closing there (`SO_REUSEADDR`).
   func bind(_ descriptor: Int32, to address: KernelAddress) -> Int32
 
   /// Lets several sockets of one user listen on the same address (`SO_REUSEPORT`, socket(7)); before `bind`.
@@ -46,13 +45,13 @@ package protocol Kernel: AnyObject, Sendable {
   /// The address that a socket is bound to.
   func localAddress(_ descriptor: Int32) -> KernelAddress
 
-  /// Takes the next connection, with the peer's address, off a listening socket's queue.
+  /// Accepts the next connection of a listening socket, with the peer's address.
   func accept(_ descriptor: Int32) -> (descriptor: Int32, peer: KernelAddress)
 
-  /// Begins to connect; `-EINPROGRESS` while the answer is on its way.
+  /// Begins to connect; `-EINPROGRESS` until the answer arrives.
   func connect(_ descriptor: Int32, to address: KernelAddress) -> Int32
 
-  /// Reads what has come, up to `buffer.count` bytes; 0: the peer has ended its direction.
+  /// Reads the available bytes, up to `buffer.count`; 0: the peer has ended its direction.
   func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int
 
   /// Sends as many of `count` bytes as the socket takes.
@@ -70,7 +69,7 @@ package protocol Kernel: AnyObject, Sendable {
   /// Closes a descriptor; a socket with unread bytes is reset.
   func close(_ descriptor: Int32)
 
-  /// A descriptor for nothing: it keeps a place that can be given up when all others are taken.
+  /// A spare descriptor, which can be closed when all others are in use.
   func openSpare() -> Int32
 }
 
@@ -148,7 +147,7 @@ package final class SystemKernel: Kernel {
     Self.sendNow(descriptor, bytes, count)
   }
 
-  /// `send` without the protocol's dynamic call, for loops that know their kernel.
+  /// `send` without the dynamic call of the protocol, for loops with the system's kernel.
   static func sendNow(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
     let result = Glibc.send(descriptor, bytes, count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     return result >= 0 ? result : Int(-errno)

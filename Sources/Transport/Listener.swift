@@ -1,27 +1,27 @@
 import Glibc
 import Synchronization
 
-/// Accepts connections on an address and gives them to loops in turn. It works until `close`, or until its first loop
-/// ends; the loop holds it.
+/// Accepts connections on an address and distributes them to loops in turn. It works until `close`, or until its first
+/// loop ends. The loop retains it.
 package final class Listener: Sendable {
   /// The address in use, with the port the system chose.
   package let address: SocketAddress
   private let acceptor: Acceptor
   private let descriptor: Int32
 
-  /// Decides by the peer's address whether a connection may come in.
+  /// Decides by the peer's address whether a connection is accepted.
   package typealias Gate = @Sendable (SocketAddress) -> (any ConnectionPermit)?
 
   /// Listens on `address` (port 0: any; see `address`). Every accepted connection is put on one of `loops` in turn,
   /// where `accept` is called, on that loop; it returns the handler, or nil to refuse. Under TLS it is called after the
-  /// handshake, within the limits of `tls`. Running out of descriptors sheds the connection and continues.
+  /// handshake, within the limits of `tls`. Without a free descriptor, it closes the connection and continues.
   ///
-  /// `gate` is asked first, on the first loop, before anything is spent on a connection: nil closes it at once,
-  /// anything else stays with the connection (`Connection.permit`) until its descriptor is closed. `arrived` is called
-  /// for each connection on its loop, before its handshake.
+  /// `gate` is called first, on the first loop, before any other work for a connection. If it returns nil, the
+  /// connection is closed at once; any other result stays with the connection (`Connection.permit`) until its
+  /// descriptor is closed. `arrived` is called for each connection on its loop, before its handshake.
   /// - Parameter sharesPort: whether others of the same user may listen on the address, too, if they share it as well
   ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
-  /// - Parameter kept: a socket that listens on the address already, from an earlier process; it is the listener's from
+  /// - Parameter kept: a socket of an earlier process that already listens on the address; the listener owns it from
   ///   now on.
   /// - Throws: `.invalidAddress`; `.system` with the call that failed, as `bind` for an address in use.
   package init(
@@ -73,7 +73,7 @@ package final class Listener: Sendable {
   /// Connections that have not been accepted yet; the kernel's own bound (`net.core.somaxconn`) may be lower.
   fileprivate static let backlog: Int32 = 4096
 
-  /// Connections turned away because the process was out of descriptors. Callable from anywhere.
+  /// The number of connections that were closed because the process had no free descriptors. Callable from any thread.
   package var shedCount: Int { acceptor.shed.load(ordering: .relaxed) }
 
   /// Passes the socket to the code that keeps it for the next process; call it before `close`. From then on, waiting
@@ -96,8 +96,8 @@ package final class Listener: Sendable {
     }
   }
 
-  /// Stops accepting; accepted connections live on. What has connected by then and waits to be accepted is still taken,
-  /// since the kernel would reset it; unless the socket lives on elsewhere. Callable from anywhere.
+  /// Stops accepting; accepted connections live on. Connections that already wait are still accepted, because the
+  /// kernel would reset them, unless another process keeps the socket. Callable from any thread.
   package func close() {
     let acceptor = acceptor
     acceptor.loops[0].execute { acceptor.end() }
@@ -106,17 +106,17 @@ package final class Listener: Sendable {
 
 /// The listening socket on its loop.
 private final class Acceptor: PolledDescriptor, @unchecked Sendable {
-  // `@unchecked`: what changes is touched on `loops[0]` only, but for `shed`, which is atomic.
+  // `@unchecked`: mutable state is used only on `loops[0]`, except `shed`, which is atomic.
   let loops: [EventLoop]
   private let kernel: any Kernel
   let shed = Atomic<Int>(0)
   private let tls: TLSServerContext?
   private let handshakes: HandshakeLimit?
-  /// Handshakes under way, by loop; each touched on its own.
+  /// The handshakes in progress, by loop; each is used only on its loop.
   private let underWay: [HandshakesUnderWay]
-  /// There is no room for another handshake; called back when there is.
+  /// Whether there is no room for another handshake; a callback comes when there is.
   private var isWaitingForHandshakes = false
-  /// A loop is being asked for a handshake that has had its time.
+  /// Whether a loop is searching for a handshake whose time is up.
   private var isMakingRoom = false
   private var nextRoom = 0
   private let limits: Connection.Limits
@@ -132,13 +132,13 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private var acceptsLeft: Int?
   /// Waits to try again; one such wait at a time, however many connections are announced in the meantime.
   private var isRetrying = false
-  /// Held so that there is a descriptor to accept and close a connection with when all are in use; the queue would
-  /// otherwise stay full, and its edge would never come again.
+  /// A spare descriptor, to accept and close a connection when all others are in use. Otherwise the queue would stay
+  /// full, and its edge would never come again.
   private var spare: Int32
 
-  /// Connections accepted in one turn: what is under way on the loop waits so long, 20 to 60 µs for each.
+  /// The most connections accepted in one turn. Other work on the loop waits 20 to 60 µs for each.
   private static let acceptsPerTurn = 16
-  /// After which accepting is tried again if not even the spare descriptor was available.
+  /// The wait before the next attempt if not even the spare descriptor was available.
   private static let retryDelay: Duration = .milliseconds(100)
 
   init(
@@ -166,7 +166,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   func start() {
     guard isOpen else { return }
     do { try loops[0].watch(self) } catch {
-      // Out of kernel memory for watches: nothing was accepted yet, so it can wait.
+      // The kernel has no memory for watches. Nothing has been accepted yet, so this can wait.
       loops[0].schedule(after: Self.retryDelay) { [self] in start() }
     }
   }
@@ -181,7 +181,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   func end() {
     guard isOpen, acceptsLeft == nil else { return }
     if isLeft {
-      // The socket lives on: the kernel would continue telling of it here.
+      // The socket stays open elsewhere, so the kernel would continue to report its events here.
       loops[0].unwatch(self)
       return loopEndsUnwatched()
     }
@@ -259,8 +259,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return place
   }
 
-  /// All places for handshakes are taken. If somebody waits for one, a handshake that has had its time gives its place
-  /// up; else a thousand connections that say nothing would keep everybody out until their time-out.
+  /// All places for handshakes are taken. If a connection waits for one, a handshake whose time is up loses its place.
+  /// Otherwise a thousand silent connections would keep out all others until their time-out.
   private func waitForPlace() {
     if acceptsLeft != nil { return loopEnds() }
     guard let tls, !isMakingRoom, kernel.hasWaiting(descriptor) else { return }
@@ -276,7 +276,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     loops[index].execute { [self] in
       if let connection = underWay[index].popFirst(before: time) {
         loops[0].execute { [self] in isMakingRoom = false }
-        // Its place is free with this, which calls back.
+        // This frees the handshake's place and causes the callback.
         connection.endCrowdedHandshake()
       } else if hops > 1 {
         makeRoom(on: (index + 1) % loops.count, hops: hops - 1, before: time)
@@ -298,7 +298,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     }
   }
 
-  /// Turns one connection away with the spare descriptor. False if there is none.
+  /// Accepts and closes one connection with the spare descriptor. Returns false if there is no spare one.
   private func shedOne() -> Bool {
     if spare < 0 { spare = kernel.openSpare() }
     guard spare >= 0 else { return false }
@@ -355,9 +355,9 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   }
 }
 
-/// A descriptor on its way to another loop; closed if that has ended before it arrives.
+/// A descriptor in transit to another loop; it is closed if that loop ends before it arrives.
 private final class DescriptorParcel: @unchecked Sendable {
-  // `@unchecked`: made on one loop and taken, or let go of, on another, once.
+  // `@unchecked`: made on one loop, and taken or released on another, once.
   private var descriptor: Int32
   private let kernel: any Kernel
 
@@ -376,14 +376,14 @@ private final class DescriptorParcel: @unchecked Sendable {
 
 /// Handshakes of one listener on one loop. On that loop only.
 private final class HandshakesUnderWay: @unchecked Sendable {
-  // `@unchecked`: made before the loops have it, then touched on its own loop only.
+  // `@unchecked`: made before the loops have it, then used only on its loop.
   private var queue = ArrivalQueue()
 
   func append(_ connection: Connection, at time: UInt64) {
     queue.append(connection, at: time) { $0.isHandshaking }
   }
 
-  /// The one that began first, if that was before `time`; it is forgotten.
+  /// Removes and returns the handshake that began first, if that was before `time`.
   func popFirst(before time: UInt64) -> Connection? {
     queue.popFirst(until: time) { connection, _ in connection.isHandshaking ? .take : .forget }
   }

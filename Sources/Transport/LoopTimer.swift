@@ -24,8 +24,8 @@ package final class LoopTimer {
   }
 }
 
-/// The timers of a loop: a binary heap whose members know their index, so that cancelling removes them at once and a
-/// connection's unused time-outs do not accumulate.
+/// The timers of a loop: a binary heap whose members have their index. So a cancelled timer is removed at once, and the
+/// unused time-outs of connections do not accumulate.
 struct TimerHeap: ~Copyable {
   private var heap: ContiguousArray<LoopTimer> = []
 
@@ -54,8 +54,8 @@ struct TimerHeap: ~Copyable {
     siftDown(last.heapIndex)
   }
 
-  /// Takes out the first timer that is due at `now`. A repeating one has been put back for the next multiple of its
-  /// interval that is still to come.
+  /// Removes the first timer that is due at `now`. A repeating one is added again for the next future multiple of its
+  /// interval.
   mutating func popDue(_ now: UInt64) -> (() -> Void)? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     let body = first.body

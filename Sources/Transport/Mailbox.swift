@@ -12,8 +12,8 @@ import Synchronization
 final class Mailbox: Sendable {
   typealias Task = @Sendable () -> Void
 
-  /// Bytes, as their senders count them, and tasks that wait here when more of what can be merged is refused. A loop
-  /// that was busy for a second has some hundred tasks.
+  /// The bytes, as counted by the senders, and the tasks at which offered work is refused. A loop that was busy for a
+  /// second has some hundred tasks.
   static let byteLimit = 8 << 20
   static let taskLimit = 16_384
 
@@ -40,8 +40,8 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Adds a task that holds `bytes`, as `submit` does, unless there is too much already: then the task is dropped and
-  /// the result is false. A task always finds room in an empty mailbox, however large it is.
+  /// Adds a task that holds `bytes`, as `submit` does, unless the mailbox is full: then the task is dropped and the
+  /// result is false. An empty mailbox accepts a task of any size.
   func offer(bytes: Int, _ task: @escaping Task, wake: () -> Void) -> Bool {
     contents.withLock { contents in
       guard !contents.isClosed else { return false }
@@ -67,7 +67,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Swaps what was submitted into `batch`, which must be empty. The loop no longer counts as waiting.
+  /// Moves the submitted tasks into `batch`, which must be empty. The loop no longer counts as waiting.
   func take(_ batch: inout ContiguousArray<Task>) {
     contents.withLock { contents in
       contents.loopSleeps = false

@@ -35,7 +35,7 @@ package final class MessageChannel: Sendable {
     return (MessageChannel(ends[0]), ends[1])
   }
 
-  /// The end that this process was started with; nil if the descriptor is no such thing.
+  /// The end that this process was started with; nil if the descriptor is not such a socket.
   package convenience init?(inherited descriptor: Int32) {
     var (domain, type) = (Int32(0), Int32(0))
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -54,14 +54,14 @@ package final class MessageChannel: Sendable {
     guard let descriptor = descriptor.withLock({ $0 }) else { return }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { @Sendable [weak self] in self?.drain(on: queue, message, ended) }
-    // A descriptor may be closed only when its source is done with it (dispatch_source_create(3)).
+    // A descriptor may be closed only after its source has released it (dispatch_source_create(3)).
     source.setCancelHandler { @Sendable in Glibc.close(descriptor) }
     let own = Reading(source: source)
     reading.withLock { $0 = own }
     source.activate()
   }
 
-  /// Messages that are taken before others of the queue have their turn.
+  /// The most messages that are read before other work of the queue.
   private static let portion = 64
 
   /// Reads everything: when the other end is closed, libdispatch reports it only once, even if data is left to read.
@@ -79,7 +79,7 @@ package final class MessageChannel: Sendable {
     queue.async { @Sendable [weak self] in self?.drain(on: queue, message, ended) }
   }
 
-  /// The next message; empty: there is no other end any more; nil: nothing has come.
+  /// The next message; empty: the other end is closed; nil: no message has arrived.
   private func receive() -> [UInt8]? {
     descriptor.withLock { descriptor in
       guard let descriptor else { return nil }
@@ -93,7 +93,7 @@ package final class MessageChannel: Sendable {
     }
   }
 
-  /// Sends a message; false if the other end is gone, or has read nothing for long.
+  /// Sends a message; false if the other end is closed, or has not read for too long.
   @discardableResult
   package func send(_ message: [UInt8]) -> Bool {
     precondition((1...Self.limit).contains(message.count), "a message has 1 to \(Self.limit) bytes")
@@ -103,7 +103,7 @@ package final class MessageChannel: Sendable {
     }
   }
 
-  /// Ends it; nothing is called any more but what is under way.
+  /// Closes this end; only calls that are in progress continue.
   package func close() {
     guard
       let old = descriptor.withLock({ descriptor in

@@ -1,26 +1,26 @@
-/// A descriptor in the poller of a loop. The loop holds it, in a slot of its own, until it is released.
+/// A descriptor in the poller of a loop. The loop retains it, in its own slot, until it is released.
 package class PolledDescriptor {
   @exclusivity(unchecked) final var descriptor: Int32
-  /// The place in the loop's table; -1 when it is not there.
+  /// The index in the loop's table; -1 if it is not in it.
   @exclusivity(unchecked) final var slot: Int32 = -1
-  /// The turn in which it stopped before it had taken all; 0: it has not. The loop's (`EventLoop.markUnfinished`).
+  /// The turn in which it stopped before it had read everything; 0: none. Used by the loop
+  /// (`EventLoop.markUnfinished`).
   @exclusivity(unchecked) final var unfinishedTurn: UInt32 = 0
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The poller saw something; on the loop.
+  /// Handles events of the poller; on the loop.
   func ready(_ readiness: Readiness) { preconditionFailure("a watched descriptor says what it does when it is ready") }
 
-  /// Sends what was queued this turn; on the loop. Does nothing where nothing was.
+  /// Sends the bytes that were queued in this turn, if any; on the loop.
   func flushIfDirty() {}
 
-  /// The loop is closing; on the loop. Gives up the descriptor and the slot.
+  /// Releases the descriptor and the slot, because the loop ends; on the loop.
   func loopEnds() { preconditionFailure("a watched descriptor says how it ends with its loop") }
 }
 
-/// The watched descriptors of a loop. A place carries a generation that changes when it is given up, so that an event
-/// that was taken together with the one that led to a close cannot reach the next owner of the slot, or of the
-/// descriptor number, next.
+/// The watched descriptors of a loop. A slot has a generation that changes with its release. So a late event of a
+/// closed descriptor cannot reach the next owner of the slot, or of the descriptor's number.
 struct DescriptorTable: ~Copyable {
   private struct Slot {
     var generation: UInt32
@@ -42,10 +42,10 @@ struct DescriptorTable: ~Copyable {
     slots.deallocate()
   }
 
-  /// How many are watched.
+  /// The number of watched descriptors.
   var count: Int { used - free.count }
 
-  /// Gives `occupant` a place; the token goes with its events. Amortised O(1).
+  /// Gives `occupant` a slot; its events carry the token. Amortised O(1).
   mutating func insert(_ occupant: PolledDescriptor) -> UInt64 {
     let index: Int
     if let reused = free.popLast() {
@@ -61,7 +61,7 @@ struct DescriptorTable: ~Copyable {
     return UInt64(slots[index].generation) << 32 | UInt64(index)
   }
 
-  /// Puts `occupant` into the place of `previous`: the same descriptor continues with another owner.
+  /// Puts `occupant` into the slot of `previous`: the same descriptor continues with another owner.
   mutating func replace(_ previous: PolledDescriptor, with occupant: PolledDescriptor) {
     occupant.slot = previous.slot
     previous.slot = -1
@@ -80,13 +80,13 @@ struct DescriptorTable: ~Copyable {
   /// The token of no occupant.
   static let nobody = UInt64.max
 
-  /// The token that goes with the events of an occupant; nil if it is not here.
+  /// The token of an occupant's events; nil if it is not in the table.
   func token(of occupant: PolledDescriptor) -> UInt64? {
     guard occupant.slot >= 0 else { return nil }
     return UInt64(slots[Int(occupant.slot)].generation) << 32 | UInt64(occupant.slot)
   }
 
-  /// Whom an event is for; nil if that one is gone.
+  /// The occupant of an event; nil if it has been released.
   @inline(__always)
   func occupant(token: UInt64) -> PolledDescriptor? {
     let index = Int(UInt32(truncatingIfNeeded: token))
@@ -94,7 +94,7 @@ struct DescriptorTable: ~Copyable {
     return slots[index].occupant
   }
 
-  /// The occupant of a place; nil if it is free, or was given up before it was noted (-1).
+  /// The occupant of a slot; nil if the slot is free, or was released before it was noted (-1).
   @inline(__always)
   func occupant(at slot: Int32) -> PolledDescriptor? { slot >= 0 ? slots[Int(slot)].occupant : nil }
 
@@ -112,7 +112,7 @@ struct DescriptorTable: ~Copyable {
   }
 }
 
-/// Indices of the table that need a flush or another read. A plain growing run of numbers.
+/// Indices of slots that need a flush or another read.
 struct SlotList: ~Copyable {
   private var base: UnsafeMutablePointer<Int32>
   private var capacity: Int

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// What a descriptor is ready for.
+/// The events of a descriptor.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
   package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
   package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-  /// The peer has ended its direction; what it sent before may still be unread.
+  /// The peer has ended its direction; earlier bytes may still be unread.
   package static let peerEnded = Readiness(rawValue: EPOLLRDHUP.rawValue)
   package static let hangUp = Readiness(rawValue: EPOLLHUP.rawValue)
   package static let error = Readiness(rawValue: EPOLLERR.rawValue)
@@ -15,28 +15,28 @@ package struct Readiness: OptionSet, Sendable {
 
 /// The event queue of one loop.
 ///
-/// Everything is registered once, for both directions, edge-triggered: no system call arms a write or re-arms a read.
-/// Closing a descriptor takes it out.
+/// Each descriptor is registered once, for both directions, edge-triggered, so no system call arms a write or re-arms a
+/// read. Closing a descriptor removes it.
 package protocol Poller: AnyObject {
   /// Watches `descriptor` in both directions; its events carry `token`. The poller reports present readiness at once.
   func add(_ descriptor: Int32, token: UInt64) throws(TransportError)
 
-  /// Stops watching `descriptor`; needed only where it stays open.
+  /// Stops watching `descriptor`; necessary only if it stays open.
   func remove(_ descriptor: Int32)
 
-  /// Takes as many events as `events` has room for, waiting up to `milliseconds` for the first one. Returns how many
-  /// there are.
+  /// Takes as many events as `events` has room for, and waits up to `milliseconds` for the first one. Returns their
+  /// number.
   func wait(milliseconds: Int32, into events: PollerEvents) -> Int
 
   /// Ends a `wait`, or makes the next one return at once. Callable from any thread.
   func wake()
 }
 
-/// Where a poller puts the events it takes. Its owner gives it back.
+/// The buffer for the events of a poller. Its owner frees it.
 package struct PollerEvents {
-  /// Events taken with one call; more wait for the next.
+  /// The most events of one call; others wait for the next.
   package static let capacity = 512
-  /// Tokens from here up are a poller's own.
+  /// Tokens from here on are for a poller's own use.
   static let firstReservedToken = UInt64.max
 
   fileprivate let base: UnsafeMutablePointer<epoll_event>
@@ -71,13 +71,13 @@ final class SystemPoller: Poller {
     wakeDescriptor = wake
   }
 
-  /// - Throws: `.system` where the process is out of descriptors; one takes two.
+  /// - Throws: `.system` if the process has no free descriptors; a poller needs two.
   static func make() throws(TransportError) -> SystemPoller {
     let set = clinux_epoll_create()
     let setError = errno
     let wake = clinux_eventfd()
     let wakeError = errno
-    // Edge-triggered, so it has not to be read: every write is an edge of its own.
+    // It is edge-triggered, so it need not be read: every write is a new edge.
     let interest = clinux_epoll_interest()
     let isComplete =
       set >= 0 && wake >= 0 && clinux_epoll_add(set, wake, interest, UInt64.max) == 0

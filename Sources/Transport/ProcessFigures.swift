@@ -3,26 +3,26 @@ import Glibc
 
 /// The kernel's figures about this process (proc(5), clock_gettime(2)).
 package struct ProcessFigures: Sendable, Equatable {
-  /// Bytes of RAM and of address space; nil where `/proc` is not there.
+  /// The bytes of RAM and of address space; nil without `/proc`.
   package var residentBytes: Int?
   package var virtualBytes: Int?
-  /// Of all threads since the start, user and kernel, s.
+  /// The CPU time of all threads since the start, user and kernel, s.
   package var cpuSeconds: Double
   package var openDescriptors: Int?
   /// `RLIMIT_NOFILE`, the soft limit.
   package var descriptorLimit: Int
-  /// When it was started, Unix time in s, to the kernel's tick of 10 ms.
+  /// When the process was started, Unix time in s, to the kernel's tick of 10 ms.
   package var startTime: Double?
 
-  /// What all threads have used since the start, s. Takes less than 1 µs.
+  /// The CPU time of all threads since the start, s. Takes less than 1 µs.
   package static var cpuSecondsNow: Double {
     var cpu = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)
     return seconds(cpu)
   }
 
-  /// At this moment. Takes some 20 µs: three small files and no list of descriptors, where the kernel counts them
-  /// (Linux 6.2).
+  /// The present figures. Takes about 20 µs: three small files, without a list of descriptors if the kernel counts
+  /// them (Linux 6.2).
   package static var current: ProcessFigures {
     let fields = Self.statFields
     return ProcessFigures(
@@ -33,7 +33,7 @@ package struct ProcessFigures: Sendable, Equatable {
 
   private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
 
-  /// Once: the wall clock may be set later, and the process began when it began.
+  /// Computed once, because the wall clock may be set later.
   private static let started: Double? = {
     guard let ticks = statFields?.startTicks else { return nil }
     var wall = timespec()
@@ -53,7 +53,7 @@ package struct ProcessFigures: Sendable, Equatable {
     }
   }
 
-  /// Fields 22 and 23 of `/proc/P/stat`. The second is the program's name in parentheses, in which anything may stand.
+  /// Fields 22 and 23 of `/proc/P/stat`. The second is the program's name in parentheses, which may contain anything.
   static func fields(of text: some BidirectionalCollection<UInt8>) -> (startTicks: Int, virtualBytes: Int)? {
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = text[end...].dropFirst().split(separator: UInt8(ascii: " "))
@@ -67,7 +67,7 @@ package struct ProcessFigures: Sendable, Equatable {
     var status = stat()
     guard stat("/proc/self/fd", &status) == 0 else { return nil }
     if status.st_size > 0 { return Int(status.st_size) }
-    // Before Linux 6.2 the folder has no size, and its entries are counted.
+    // Before Linux 6.2 the folder has no size, so its entries are counted.
     guard let folder = opendir("/proc/self/fd") else { return nil }
     defer { closedir(folder) }
     var count = -1  // The folder's own.

@@ -3,7 +3,7 @@ import Glibc
 
 /// The program that this process was started as, and how its next process is started.
 package struct Program: Sendable {
-  /// Absolute, and not resolved: what stands there now may be newer than what runs.
+  /// Absolute and not resolved: the file there may now be newer than the running program.
   package let path: String
   package let arguments: [String]
 
@@ -25,25 +25,25 @@ package struct Program: Sendable {
     self.init(path: path, arguments: arguments)
   }
 
-  /// The first descriptor of those that `start` hands over: behind the three standard ones.
+  /// The first descriptor that `start` passes on, after the three standard ones.
   package static let firstDescriptor: Int32 = 3
-  /// Copies stand here and above, out of the way of the places that a new process finds them in.
+  /// Copies have numbers from here on, which do not collide with the numbers in the new process.
   private static let copyPlace: Int32 = 64
-  /// Signals that this process may ignore or block, and that a new one begins with as any other process does.
+  /// Signals that this process may ignore or block, and that are reset for a new one.
   private static let reset = [SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ]
 
   /// Another descriptor of the same socket, for `start`; negative: an error. The caller closes it.
   package static func copy(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, copyPlace) }
 
-  /// Makes a descriptor that this process was started with its own: its children do not inherit it. False if there is
-  /// none.
+  /// Takes over a descriptor that this process was started with, so that its children do not inherit it. Returns false
+  /// if it does not exist.
   package static func takeInherited(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 }
 
   /// Starts the program as a child of this process.
   ///
-  /// It has the standard descriptors of this one, `descriptors` behind them in their order, and no other.
+  /// The child has the standard descriptors of this process, then `descriptors` in order, and no others.
   /// - Parameters:
-  ///   - environment: all of it.
+  ///   - environment: the whole environment.
   ///   - descriptors: made by `copy`.
   /// - Throws: `.system` with the path.
   package func start(
@@ -78,7 +78,7 @@ package struct Program: Sendable {
   }
 }
 
-/// A child of this process. Its number is its own until `end` has returned how it ended.
+/// A child of this process. Its process id stays valid until `end` has returned its end.
 package struct ChildProcess: Sendable, Equatable {
   package let id: Int32
 
@@ -95,7 +95,7 @@ package struct ChildProcess: Sendable, Equatable {
     }
   }
 
-  /// How it ended, once; nil while it runs. Never waits. After it has returned an end nothing may be asked of the
+  /// Returns once how the child ended; nil while it runs. Never waits. After it has returned an end, do not use the
   /// child any more.
   package func end() -> End? {
     var status: Int32 = 0

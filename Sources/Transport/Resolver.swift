@@ -2,11 +2,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Looks names up off the loops: `getaddrinfo` blocks.
+/// Resolves names outside the loops, because `getaddrinfo` blocks.
 enum Resolver {
-  /// Look-ups at once; more wait. Each takes a thread of the pool.
+  /// The most simultaneous look-ups; others wait. Each uses a thread of the pool.
   private static let limit = 4
-  /// Look-ups waiting; beyond it they fail.
+  /// The most waiting look-ups; others fail.
   private static let queueLimit = 256
 
   private struct Work {
@@ -14,7 +14,7 @@ enum Resolver {
     var waiting: [@Sendable () -> Void] = []
   }
   private static let work = Mutex(Work())
-  /// Serial queues, made as needed: unlike a concurrent one they do not share the few threads of the global queues.
+  /// Serial queues, made on demand: unlike a concurrent queue, they do not share the few threads of the global queues.
   private static var queue: DispatchQueue { DispatchQueue(label: "tidegate.resolver") }
 
   /// The addresses of `host`, in the order to try them (RFC 6724); `completion` runs on a queue of the resolver.

@@ -2,8 +2,7 @@ import Glibc
 
 /// Notifies the service manager that started this process, by datagrams: sd_notify(3), without its library.
 ///
-/// Each message is one small datagram that does not block. If the manager does not exist any more, that is not an
-/// error.
+/// Each message is one small datagram that does not block. It is not an error if the manager no longer exists.
 package struct ServiceManager: Sendable {
   private let address: sockaddr_un
   private let length: socklen_t
@@ -11,10 +10,10 @@ package struct ServiceManager: Sendable {
   /// sd_watchdog_enabled(3) recommends.
   package let watchInterval: UInt64?
 
-  /// Nil where no manager listens: `NOTIFY_SOCKET` is not set, or is no path of a socket.
+  /// Nil without a manager: `NOTIFY_SOCKET` is not set, or is not the path of a socket.
   /// - Parameters:
   ///   - environment: the process's variables.
-  ///   - process: this process: a watch that was meant for another process (`WATCHDOG_PID`) does not count.
+  ///   - process: the id of this process; a watchdog for another process (`WATCHDOG_PID`) is ignored.
   package init?(environment: [String: String], process: Int32 = getpid()) {
     guard let path = environment["NOTIFY_SOCKET"], path.utf8.count > 1, path.hasPrefix("/") || path.hasPrefix("@")
     else { return nil }
@@ -35,14 +34,14 @@ package struct ServiceManager: Sendable {
   package func ready(_ status: String) { send("READY=1\n" + Self.status(status)) }
   package func reloading(monotonicMicroseconds now: UInt64) { send("RELOADING=1\nMONOTONIC_USEC=\(now)") }
   package func stopping(_ status: String) { send("STOPPING=1\n" + Self.status(status)) }
-  /// Another process of the service is its main one from now on; that one and this are in the service's group.
+  /// Reports that another process of the service is the main one from now on. Both are in the service's group.
   package func handOver(to process: Int32, _ status: String) { send("MAINPID=\(process)\n" + Self.status(status)) }
   package func alive() { send("WATCHDOG=1") }
-  /// What the process does, for `systemctl status`.
+  /// Reports what the process does, for `systemctl status`.
   package func status(_ text: String) { send(Self.status(text)) }
 
-  /// The variables of a process without those that the manager meant for this one alone: sockets to be taken, and
-  /// whose signs of life count.
+  /// The variables of a process without those that the manager set only for this one: passed sockets, and the
+  /// watchdog's process.
   package static func inheritable(_ environment: [String: String]) -> [String: String] {
     environment.filter { !["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"].contains($0.key) }
   }
@@ -53,7 +52,7 @@ package struct ServiceManager: Sendable {
 
   // MARK: Sockets that outlive the process
 
-  /// A socket that the manager has kept since an earlier process of the service.
+  /// A socket of an earlier process of the service that the manager has kept.
   package struct KeptSocket: Sendable {
     package let name: String
     package let descriptor: Int32
@@ -64,8 +63,8 @@ package struct ServiceManager: Sendable {
     }
   }
 
-  /// The sockets that the manager hands to this process: sd_listen_fds(3). They are this process's to close; asked
-  /// twice, they would have two owners.
+  /// The sockets that the manager passes to this process: sd_listen_fds(3). This process closes them. Call this once;
+  /// otherwise they would have two owners.
   package static func takeSockets(
     environment: [String: String], process: Int32 = getpid()
   ) -> [KeptSocket] {
@@ -81,13 +80,13 @@ package struct ServiceManager: Sendable {
     }
   }
 
-  /// Has the manager keep a socket for the next process of the service, if its unit says that it may
-  /// (`FileDescriptorStoreMax=`). What connects in the meantime waits in the kernel.
+  /// Makes the manager keep a socket for the next process of the service, if its unit allows that
+  /// (`FileDescriptorStoreMax=`). Connections in the meantime wait in the kernel.
   package func keep(_ descriptor: Int32, as name: String) {
     send("FDSTORE=1\nFDNAME=\(name)", descriptor: descriptor)
   }
 
-  /// Has it let go of the sockets of that name.
+  /// Makes the manager release the sockets of that name.
   package func forget(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
 
   /// `SOCK_DGRAM`; see `streamSocket`. `SOCK_CLOEXEC` is `O_CLOEXEC` (socket(2)).
@@ -121,7 +120,7 @@ package struct ServiceManager: Sendable {
     }
   }
 
-  /// One descriptor as ancillary data (cmsg(3)): a `cmsghdr` with `SCM_RIGHTS`, and what fills up the word behind it.
+  /// One descriptor as ancillary data (cmsg(3)): a `cmsghdr` with `SCM_RIGHTS`, and padding to a whole word.
   private struct Control {
     var length = MemoryLayout<Int>.size + 3 * MemoryLayout<Int32>.size
     var level = SOL_SOCKET

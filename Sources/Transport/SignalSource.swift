@@ -1,17 +1,18 @@
 import Dispatch
 import Glibc
 
-/// Signals as calls: the default action is off, and `handler` runs on a private queue instead, until the source is
-/// dropped.
+/// Delivers signals as calls: `handler` runs on a private queue instead of the default action, until the source is
+/// released.
 package final class SignalSource: @unchecked Sendable {
   // `@unchecked`: constant after `init`, and a dispatch source may be cancelled from any thread
   // (dispatch_source_create(3)).
   private let sources: [any DispatchSourceSignal]
 
   /// - Parameters:
-  ///   - signals: `SIGTERM`, say. They never have their default action again, also after the source is gone.
-  ///   - ignoresAtOnce: whether a signal is ignored until the source is in place, some microseconds; otherwise it has
-  ///     its default action until then. True for what must not end the process, false for what must.
+  ///   - signals: for example `SIGTERM`. They never have their default action again, also after the release of the
+  ///     source.
+  ///   - ignoresAtOnce: whether a signal is ignored for the microseconds until the source works; otherwise it has its
+  ///     default action until then. Pass true for signals that must not end the process, false for those that must.
   package init(_ signals: [Int32], ignoresAtOnce: Bool = true, handler: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "tidegate.signals")
     sources = signals.map { number in

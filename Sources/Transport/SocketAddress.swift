@@ -66,7 +66,7 @@ package struct KernelAddress: Sendable {
     }
   }
 
-  /// An empty one for `accept4` or `getsockname` to fill in.
+  /// An empty address, which `accept4` or `getsockname` fills in.
   init(filledBy fill: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Void) {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     self.length = length
@@ -80,7 +80,7 @@ package struct KernelAddress: Sendable {
     withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) } }
   }
 
-  /// In numbers. An IPv4 address that came in on an IPv6 socket is given as IPv4.
+  /// Numeric. An IPv4 address of a connection on an IPv6 socket is shown as IPv4.
   package var socketAddress: SocketAddress {
     withUnsafeBytes(of: storage) { bytes in
       withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in

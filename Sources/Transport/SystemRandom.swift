@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Random bytes from the kernel, fit for keys and masks.
+/// Random bytes from the kernel, suitable for keys and masks.
 package enum SystemRandom {
   /// `count` random bytes.
   package static func bytes(_ count: Int) -> [UInt8] {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What went wrong below the protocols, with the reason in words for logs and status messages.
+/// An error below the protocols, with its reason as text for logs and status messages.
 package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A system call failed: its name and `errno`.
   case system(call: String, errno: Int32)
@@ -19,7 +19,7 @@ package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible
   case writeQueueFull(limit: Int)
   case invalidAddress(String)
 
-  /// For people: what happened, with names.
+  /// A description for people, with names.
   package var description: String {
     switch self {
     case .system(let call, let errno): "\(Self.words(errno)) (\(call), errno \(errno))"
@@ -35,7 +35,7 @@ package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible
     }
   }
 
-  /// What an `errno` means: `Connection refused`.
+  /// The meaning of an `errno`: `Connection refused`.
   static func words(_ errno: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
       buffer[0] = 0

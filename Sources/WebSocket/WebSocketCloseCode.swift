@@ -7,26 +7,26 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
   package static let normal = Self(rawValue: 1000)
   /// The server is going down, or the page was left.
   package static let goingAway = Self(rawValue: 1001)
-  /// RFC 6455 was broken.
+  /// The peer violated RFC 6455.
   package static let protocolError = Self(rawValue: 1002)
-  /// A kind of data that this end does not take, such as binary.
+  /// The peer sent a kind of data that this end does not accept, such as binary.
   package static let unsupportedData = Self(rawValue: 1003)
-  /// Said of a close frame without a code; never sent.
+  /// Stands for a close frame without a code; never sent.
   package static let noStatus = Self(rawValue: 1005)
   /// Text that is not UTF-8.
   package static let invalidPayload = Self(rawValue: 1007)
-  /// A rule of this end's own was broken.
+  /// The peer broke one of this end's own rules.
   package static let policyViolation = Self(rawValue: 1008)
   /// A message over the limit.
   package static let messageTooBig = Self(rawValue: 1009)
-  /// This end failed.
+  /// This end had an internal error.
   package static let internalError = Self(rawValue: 1011)
-  /// The server restarts: come back after a random delay.
+  /// The server restarts: reconnect after a random delay.
   package static let serviceRestart = Self(rawValue: 1012)
-  /// The server is overloaded: come back later, or elsewhere.
+  /// The server is overloaded: reconnect later, or elsewhere.
   package static let tryAgainLater = Self(rawValue: 1013)
 
-  /// Whether the code may stand in a frame: 1000–1003, 1007–1014 (the registered ones that are not reserved) and
+  /// Whether a frame may have the code: 1000–1003, 1007–1014 (the registered ones that are not reserved) and
   /// 3000–4999.
   package var isSendable: Bool {
     switch rawValue {

@@ -38,7 +38,7 @@ package struct WebSocketConnection: ~Copyable {
   private let peerTakesOver: Bool
   /// Whether the present message has RSV1.
   private var isCompressed = false
-  /// Held during a compressed message, or for the whole connection if the peer uses context takeover.
+  /// Kept during a compressed message, or for the whole connection if the peer uses context takeover.
   private var inflater: Inflater?
 
   // The present frame.
@@ -47,7 +47,7 @@ package struct WebSocketConnection: ~Copyable {
   private var isFinal = false
   /// The key in memory order.
   private var key: UInt32 = 0
-  /// Payload bytes read, and missing.
+  /// The payload bytes that were read, and that are missing.
   private var taken = 0
   private var remaining = 0
 
@@ -62,11 +62,11 @@ package struct WebSocketConnection: ~Copyable {
   private var control = ByteBuffer()
   private var handedOut = false
 
-  /// A connection whose handshake is done. It allocates nothing until a message is cut or compressed.
+  /// A connection after the handshake. It allocates nothing until a message is split or compressed.
   /// - Parameters:
   ///   - deflate: the negotiated parameters; nil: RSV1 is rejected.
   ///   - inflaters: the pool that lends contexts for the time of a message; nil: the connection has its own. A peer
-  ///     that takes its context over needs one of its own in any case.
+  ///     with context takeover needs its own in any case.
   package init(
     role: WebSocketRole, limits: WebSocketLimits = .init(), deflate: PerMessageDeflate? = nil,
     inflaters: InflaterPool? = nil
@@ -87,20 +87,20 @@ package struct WebSocketConnection: ~Copyable {
 
   /// The total size of inflated messages.
   package private(set) var inflatedBytes: UInt64 = 0
-  /// Frames that have begun so far, fragments included.
+  /// The number of frames that have begun, fragments included.
   package private(set) var framesBegun: UInt64 = 0
 
-  /// Bytes held of an unfinished frame or message.
+  /// The stored bytes of an unfinished frame or message.
   package var pendingBytes: Int {
     let message = gathered.count + (inflater?.output.count ?? 0)
     guard handedOut else { return message + control.count + header.count }
     return opcode >= 8 ? message : 0
   }
 
-  /// Whether a context for inflating is held now.
+  /// Whether the connection has an inflating context now.
   package var holdsInflater: Bool { inflater != nil }
 
-  /// A close frame was sent: from now on a close from the peer needs no reply.
+  /// Notes that a close frame was sent, so that a close of the peer needs no reply.
   package mutating func didSendClose() {
     switch closeState {
     case .open: closeState = .sent
@@ -109,8 +109,8 @@ package struct WebSocketConnection: ~Copyable {
     }
   }
 
-  /// The next event in `input`, whose start is moved past what was taken; nil when all is taken. After an error, or
-  /// after a close has been received, everything else is ignored.
+  /// The next event in `input`, whose start is moved past the read bytes; nil when all are read. After an error, or
+  /// after a received close, everything else is ignored.
   /// - Throws: 1002, 1007 or 1009 with the reason; send it in a close frame and drop the transport.
   /// - Complexity: O(bytes taken). No allocation for a message that lies whole in `input`.
   package mutating func next(
@@ -140,7 +140,7 @@ package struct WebSocketConnection: ~Copyable {
 
   // MARK: Header
 
-  /// True once a frame's header is whole; the frame is then under way.
+  /// Returns true once a frame's header is complete; its payload is read next.
   @inline(__always)
   private mutating func takeHeader(_ input: inout UnsafeMutableRawBufferPointer) throws(WebSocketError) -> Bool {
     if header.count == 0, input.count >= 2, let base = input.baseAddress {
@@ -156,7 +156,7 @@ package struct WebSocketConnection: ~Copyable {
     return try takeSplitHeader(&input)
   }
 
-  /// Keeps the bytes of a header that is cut, at most 14.
+  /// The stored bytes of an incomplete header, at most 14.
   @inline(never)
   private mutating func takeSplitHeader(
     _ input: inout UnsafeMutableRawBufferPointer
@@ -178,7 +178,7 @@ package struct WebSocketConnection: ~Copyable {
     return false
   }
 
-  /// Bytes of a header by its second byte.
+  /// The length of a header, by its second byte.
   @inline(__always)
   private static func headerSize(_ second: UInt8) -> Int {
     let length = second & 0x7F
@@ -200,7 +200,7 @@ package struct WebSocketConnection: ~Copyable {
     guard bitsAreFine, isKnown, controlIsFine, orderIsFine, maskIsFine else { throw refusal(first, second) }
   }
 
-  /// The words for what `check` found.
+  /// The texts for the results of `check`.
   @inline(never)
   private func refusal(_ first: UInt8, _ second: UInt8) -> WebSocketError {
     let opcode = first & 0x0F
@@ -219,7 +219,7 @@ package struct WebSocketConnection: ~Copyable {
     return WebSocketError(.protocolError, reason)
   }
 
-  /// Checks a whole header and sets the frame under way; nothing of its payload is kept before.
+  /// Checks a complete header and begins the frame; no payload is stored before.
   @inline(__always)
   private mutating func beginFrame(
     _ base: UnsafeRawPointer, _ first: UInt8, _ second: UInt8, _ size: Int
@@ -251,7 +251,7 @@ package struct WebSocketConnection: ~Copyable {
     inFrame = true
   }
 
-  /// Bytes that a compressed message may take on the wire. What cannot be compressed grows by less than an eighth.
+  /// The most bytes of a compressed message on the wire. Incompressible data grows by less than an eighth.
   private var compressedLimit: Int { limits.messageBytes &+ limits.messageBytes / 8 &+ 1024 }
 
   @inline(never)
@@ -278,7 +278,7 @@ package struct WebSocketConnection: ~Copyable {
 
   // MARK: Payload
 
-  /// Takes what `input` has of the frame under way; the event if that ended something.
+  /// Reads the bytes of the present frame from `input`; returns an event if that completed one.
   @inline(__always)
   private mutating func takePayload(
     _ input: inout UnsafeMutableRawBufferPointer
@@ -337,7 +337,7 @@ package struct WebSocketConnection: ~Copyable {
     return isText ? .text(payload) : .binary(payload)
   }
 
-  /// The message that the context holds is over: the next one needs the context only if the peer takes it over.
+  /// Ends the context's message. The next message needs the context only with context takeover.
   private mutating func endCompressed() {
     guard let inflater else { return }
     if peerTakesOver {

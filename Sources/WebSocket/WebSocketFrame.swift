@@ -9,7 +9,7 @@ package enum WebSocketFrame {
   ///
   /// - Parameters:
   ///   - payload: at most 125 bytes for close, ping and pong.
-  ///   - mask: 0x37FA213D stands on the wire as 37 FA 21 3D.
+  ///   - mask: 0x37FA213D is 37 FA 21 3D on the wire.
   ///   - isFinal: false for every fragment of a message but the last; those after the first are `.continuation`.
   ///   - isCompressed: sets RSV1: `payload` begins a compressed message (RFC 7692 section 6).
   /// - Complexity: O(payload), one copy.
@@ -22,7 +22,7 @@ package enum WebSocketFrame {
     }
   }
 
-  /// As above, for a payload that stands in an event: a pong.
+  /// Like the function above, for the payload of an event: a pong.
   package static func append(
     _ opcode: Opcode, payload: UnsafeRawBufferPointer, mask: UInt32?, isFinal: Bool = true, isCompressed: Bool = false,
     to out: inout ByteBuffer
@@ -71,7 +71,8 @@ package enum WebSocketFrame {
   /// Reserves room for an unmasked header at the end of `out`, lets `body` append the payload, and then writes the
   /// header in front of it: a frame is encoded once, in one pass, into one run of bytes.
   ///
-  /// The room is for a payload of 126 to 65535 bytes; a shorter one is moved down by two bytes, a longer one up by six.
+  /// The room fits a payload of 126 to 65535 bytes. A shorter one is moved by two bytes towards the front, a longer one
+  /// by six towards the end.
   @inlinable
   package static func appendUnmasked(_ opcode: Opcode, to out: inout ByteBuffer, _ body: (inout ByteBuffer) -> Void) {
     let start = out.count
@@ -93,13 +94,13 @@ package enum WebSocketFrame {
     out.truncate(to: start + size + length)
   }
 
-  /// Where the payload of an unmasked frame begins, of which the whole header is there.
+  /// The offset of the payload of an unmasked frame with a complete header.
   package static func payloadStart(ofUnmasked frame: UnsafeRawBufferPointer) -> Int {
     precondition(frame.count >= 2 && frame[1] & 0x80 == 0, "a frame to a client has no mask")
     return frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
   }
 
-  /// Writes a header but for its key; returns its size: 2, 4 or 10.
+  /// Writes a header without its key; returns its size: 2, 4 or 10.
   private static func writeHeader(
     _ opcode: Opcode, length: Int, isMasked: Bool, isFinal: Bool, at base: UnsafeMutableRawPointer
   ) -> Int {

@@ -35,7 +35,7 @@ package enum WebSocketHandshake {
       throw HTTPError(status: 400, reason: "exactly one Sec-WebSocket-Key of 16 bytes in base64 is required")
     }
     try check(origins: origins, fields)
-    // RFC 6455 knows no body of the opening handshake; its bytes could be taken for frames.
+    // In RFC 6455 the opening handshake has no body; its bytes could be mistaken for frames.
     guard fields.values("Transfer-Encoding").isEmpty, fields.values("Content-Length").allSatisfy({ $0 == "0" }) else {
       throw HTTPError(status: 400, reason: "the request that opens a WebSocket has no body")
     }

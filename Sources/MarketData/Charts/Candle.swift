@@ -44,9 +44,9 @@ package enum CandleInterval: UInt8, Sendable, CaseIterable {
 package enum CandleSource: UInt8, Sendable {
   /// Made of trades; the gateway watched the market for the whole interval.
   case own
-  /// Made of trades; the gateway did not watch all of the interval, so that trades may be missing.
+  /// Made of trades; the gateway did not watch the whole interval, so trades may be missing.
   case partial
-  /// The venue's own candle, or one that holds a venue's minute.
+  /// The venue's own candle, or one that includes a venue's minute.
   case venue
 
   /// As in messages: `own`, `partial`, `venue`.
@@ -78,21 +78,21 @@ package struct Candle: Sendable, Equatable {
   package var interval: CandleInterval
   /// When the interval begins: a multiple of its length.
   package var time: Timestamp
-  /// At the price scale, like the next three. A quiet interval has the price before it in all four.
+  /// At the price scale, like the next three. A quiet interval has the previous price in all four.
   package var open: Int64
   package var high: Int64
   package var low: Int64
   package var close: Int64
   /// At the size scale, 0 or more.
   package var volume: Int128
-  /// At the price scale plus the size scale, 0 or more; nil where a venue does not say.
+  /// At the price scale plus the size scale, 0 or more; nil if a venue does not say.
   package var quoteVolume: Int128?
-  /// 0 or more; nil where a venue does not say.
+  /// 0 or more; nil if a venue does not say.
   package var trades: Int64?
-  /// How often late trades changed it after its close. Of a longer candle: the sum over its minutes.
+  /// How often late trades changed the candle after its close. For a longer candle: the sum over its minutes.
   package var rev: UInt32
   package var source: CandleSource
-  /// Whether the interval is over, with its grace.
+  /// Whether the interval and its grace time are over.
   package var isClosed: Bool
 
   package init(

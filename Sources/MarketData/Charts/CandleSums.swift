@@ -1,4 +1,4 @@
-/// What the minutes of a candle add up to.
+/// The sums over the minutes of a candle.
 struct CandleSums {
   var open: Int64 = 0
   var high: Int64 = 0
@@ -13,7 +13,7 @@ struct CandleSums {
   var hasTrades = true
   var isVenue = false
 
-  /// Adds a minute that is later than all before. Of a day, no sum overflows.
+  /// Adds a minute that is later than all before. No sum over a day overflows.
   mutating func append(_ minute: Minute) {
     if !hasPrice {
       hasPrice = true

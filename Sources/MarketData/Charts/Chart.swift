@@ -1,29 +1,29 @@
-/// The past of one instrument as charts show it: the lines of all ranges, the minutes of a day with the rolling
-/// figures, the candles made of them, and when the market was observed.
+/// The history of one instrument for charts: the lines of all ranges, the minutes of a day with the rolling figures,
+/// the candles made of them, and when the market was observed.
 ///
-/// `add` is O(1). Nothing is allocated after `init`, but for answers.
+/// `add` is O(1). Nothing is allocated after `init`, except for answers.
 package struct Chart: ~Copyable {
   /// How long after its end a candle closes, µs.
   package static let grace = Microseconds.second
 
   package private(set) var lines = RangeLines()
   private(set) var minutes = MinuteRing()
-  /// By range: what fills one with long buckets may not fill one with short ones.
+  /// By range, because a restored candle covers lines with long buckets, but not those with shorter ones.
   private var coverage = ChartRange.allCases.map { _ in Coverage() }
   /// Minutes before this one are closed; `MinuteRing.none` before anything is known.
   private var closedBefore = MinuteRing.none
   /// Closed minutes that changed since their candle was last issued: bit n of `lateBits` for minute n modulo its bits.
   private var lateBits = [UInt64](repeating: 0, count: 23)
   private var lateMinutes = Chart.noMinutes
-  /// Raised by everything that may change a candle, apart from time.
+  /// Grows with everything that may change a candle, except time.
   package private(set) var revision: UInt64 = 0
-  /// Raised when it began or ceased to be known that the market is observed.
+  /// Grows whenever the observation of the market begins or ends.
   package private(set) var coverageRevision: UInt32 = 0
   private var folds = CandleInterval.allCases.map { _ in Fold() }
 
   private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
 
-  /// The sum of the minutes of an open candle that are over.
+  /// The sum of the finished minutes of an open candle.
   private struct Fold {
     var start = MinuteRing.none
     var end = MinuteRing.none
@@ -31,12 +31,12 @@ package struct Chart: ~Copyable {
     var sums = CandleSums()
   }
 
-  /// Bytes that a chart takes, without what the allocator adds.
+  /// The bytes of a chart, without the allocator's overhead.
   package static var byteCount: Int {
     RangeLines.byteCount + MinuteRing.byteCount + ChartRange.allCases.count * coverageBytes
   }
 
-  /// Bytes that a range's record of what was observed takes.
+  /// The bytes of the coverage of a range.
   package static var coverageBytes: Int {
     (Coverage.limit + 1) * MemoryLayout<TimeSpan>.stride + MemoryLayout<Coverage>.stride
   }
@@ -48,8 +48,8 @@ package struct Chart: ~Copyable {
   /// The price of the last trade by time; nil before any.
   package var lastPrice: Int64? { lines.lastPrice }
 
-  /// Adds a trade at its own time. O(1), amortised. Returns whether it changed a candle that is closed: then
-  /// `reissue` has something to do.
+  /// Adds a trade at its own time. O(1), amortised. Returns whether it changed a closed candle, so that `reissue` has
+  /// work.
   @inline(__always)
   package mutating func add(price: Int64, size: Int64, time: Timestamp, now: Timestamp) -> Bool {
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
@@ -80,7 +80,7 @@ package struct Chart: ~Copyable {
 
   package var isObserved: Bool { coverage[0].isOpen }
 
-  /// Forgets everything but whether the market is observed, from `now` on. O(1).
+  /// Drops everything except whether the market is observed from `now` on. O(1).
   package mutating func removeAll(now: Timestamp) {
     let wasObserved = isObserved
     lines.removeAll()
@@ -89,8 +89,8 @@ package struct Chart: ~Copyable {
     if wasObserved { beginObserving(at: now) }
   }
 
-  /// Multiplies prices and sizes by powers of ten after their scales were widened. O(buckets).
-  /// Returns false, and forgets prices, if one does not fit.
+  /// Multiplies prices and sizes by powers of ten after their scales were widened. O(buckets). Returns false, and drops
+  /// the prices, if one does not fit.
   package mutating func rescale(priceBy: Int64, sizeBy: Int64) -> Bool {
     guard lines.rescale(by: priceBy), minutes.rescale(priceBy: priceBy, sizeBy: sizeBy) else {
       lines.removeAll()
@@ -103,7 +103,7 @@ package struct Chart: ~Copyable {
   // MARK: Lines and figures
 
   /// The line of a range that ends at `now`. O(buckets).
-  /// - Parameter points: at most; 1 or more, held within the range's buckets.
+  /// - Parameter points: the most points; 1 or more, limited to the range's buckets.
   package mutating func line(_ range: ChartRange, points: Int, now: Timestamp) -> Sparkline {
     look(at: now)
     var line = lines.line(range, points: points, now: now)
@@ -111,7 +111,7 @@ package struct Chart: ~Copyable {
     return line
   }
 
-  /// From when on that line was observed, apart from gaps. O(1): bounded by what coverage keeps.
+  /// From when on that line was observed, apart from gaps. O(1), because the coverage is bounded.
   package mutating func observed(
     _ range: ChartRange, points: Int, now: Timestamp
   ) -> (from: Timestamp?, gaps: [TimeSpan]) {
@@ -128,8 +128,8 @@ package struct Chart: ~Copyable {
     return lines.tip(range, points: points, now: now)
   }
 
-  /// Before a line is shown: a trade that comes later and is of a bucket before that of `now` then raises the line's
-  /// revision, as it must, for the point of that bucket has been shown.
+  /// Call this before a line is shown. Then a late trade of an earlier bucket raises the line's revision, as it must,
+  /// because the point of that bucket has been shown.
   private mutating func look(at now: Timestamp) { lines.advance(to: now) }
 
   /// The gateway's own figures of the last 24 h. O(1), amortised.
@@ -148,7 +148,8 @@ package struct Chart: ~Copyable {
     return start - window.from >= Microseconds.minute ? start : nil
   }
 
-  /// The first moment after `now` at which the line of a range may be another though nothing comes: never later.
+  /// The first moment after `now` at which the line of a range may change without new data; never later than the real
+  /// change.
   package mutating func nextLineChange(_ range: ChartRange, after now: Timestamp) -> Timestamp {
     let length = range.bucketLength
     let bucket = Timestamp(microseconds: (floorDivide(now.rawValue, length) + 1) * length)
@@ -156,7 +157,7 @@ package struct Chart: ~Copyable {
     return min(bucket, coverage[Int(range.rawValue)].nextChange(after: now, length: nil, shortest: shortest))
   }
 
-  /// The same of the figures of the last 24 h, and of what they cover.
+  /// The same for the figures of the last 24 h and their coverage.
   package func nextFigureChange(after now: Timestamp) -> Timestamp {
     let minute = Timestamp(microseconds: (MinuteRing.number(of: now) + 1) * Microseconds.minute)
     return min(
@@ -186,8 +187,8 @@ package struct Chart: ~Copyable {
     return candle(interval, start, sums, before: nil, of: id, now: now)
   }
 
-  /// Candles of [`from`, `to`) in order of time, at most the last `limit`; those of times that are known in part only
-  /// because they are too long ago, or that were not observed, are left out. O(minutes).
+  /// Candles of [`from`, `to`) in order of time, at most the last `limit`; it leaves out candles that are only partly
+  /// known because they are too old, and times that were not observed. O(minutes).
   package mutating func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, of id: InstrumentID, now: Timestamp
   ) -> [Candle] {
@@ -198,7 +199,7 @@ package struct Chart: ~Copyable {
     let newest = floorDivide(head, length) * length
     let oldest = minutes.isEmpty ? head - minutes.window : oldestWhole
     var start = -floorDivide(-max(oldest, floorDivide(from.rawValue, Microseconds.minute)), length) * length
-    // A time within a candle is not its beginning.
+    // A time inside a candle is not its beginning.
     if Timestamp(microseconds: start * Microseconds.minute) < from { start += length }
     let end = min(newest, floorDivide(to.rawValue - 1, Microseconds.minute))
     guard start <= end else { return [] }
@@ -256,15 +257,15 @@ package struct Chart: ~Copyable {
     lateMinutes = Self.noMinutes
   }
 
-  /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns how
-  /// many were of use: others are open, of another instrument or later than `now`, not aligned, or have impossible
+  /// Takes closed candles from a store or a venue, in any order. What the gateway observed itself stays. Returns the
+  /// number of used ones. Others are open, of another instrument, later than `now`, not aligned, or have impossible
   /// prices. O(n log n + minutes).
   package mutating func restore(_ candles: some Sequence<Candle>, of id: InstrumentID, now: Timestamp) -> Int {
     var restored = 0
     if closedBefore == MinuteRing.none { startMinutes(at: now) }
     let day = Int(ChartRange.day.rawValue)
     var runs = coverage.map(CoverageRun.init)
-    // In order of time their spans grow together, so that few are kept.
+    // In the order of time, their spans join, so that few are kept.
     let sorted = candles.filter { $0.instrument == id && $0.end <= now && $0.isPossible && $0.isClosed }
       .sorted { $0.time < $1.time }
     if let end = sorted.lazy.map(\.end).max() { lines.beginRestoring(until: end) }
@@ -313,7 +314,7 @@ package struct Chart: ~Copyable {
     for index in lateBits.indices { lateBits[index] = 0 }
   }
 
-  /// The oldest minute from which on nothing has been forgotten.
+  /// The oldest minute from which on no minute has been dropped.
   private var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
 
   private mutating func markLate(_ minute: Int64) -> Bool {
@@ -346,7 +347,7 @@ package struct Chart: ~Copyable {
     if let candle = candle(interval, start, sums, before: nil, of: id, now: now) { candles.append(candle) }
   }
 
-  /// - Parameter before: the price before it, if known.
+  /// - Parameter before: the previous price, if known.
   private func candle(
     _ interval: CandleInterval, _ start: Int64, _ sums: CandleSums, before: Int64?, of id: InstrumentID, now: Timestamp
   ) -> Candle? {
@@ -361,7 +362,7 @@ package struct Chart: ~Copyable {
       source: !isCovered ? .partial : sums.isVenue ? .venue : .own, isClosed: start + interval.minutes <= closedBefore)
   }
 
-  /// A candle of an interval that was observed, at least in part, and saw no trade: the price before it.
+  /// A candle of an interval that was at least partly observed and had no trade: it has the previous price.
   private func quietCandle(
     _ interval: CandleInterval, at minute: Int64, before: Int64? = nil, of id: InstrumentID, now: Timestamp
   ) -> Candle? {
@@ -386,7 +387,7 @@ package struct Chart: ~Copyable {
 }
 
 extension Candle {
-  /// Whether it begins where its interval does, and its prices and sums can be.
+  /// Whether its time is a multiple of its interval, and its prices and sums are possible.
   var isPossible: Bool {
     interval.start(of: time) == time && low > 0 && low <= min(open, close) && high >= max(open, close) && volume >= 0
       && quoteVolume ?? 0 >= 0 && trades ?? 0 >= 0

@@ -20,7 +20,7 @@ package enum ChartRange: UInt8, Sendable, CaseIterable {
     self = range
   }
 
-  /// The length of a bucket, µs. Of `all` it is the length in the beginning: it doubles when the past no longer fits.
+  /// The length of a bucket, µs. For `all` it is the initial length, which doubles when the history no longer fits.
   package var bucketLength: Int64 {
     switch self {
     case .hour: 10 * Microseconds.second

@@ -10,8 +10,8 @@ package struct TimeSpan: Sendable, Equatable {
 
 /// When an instrument was observed, so that no chart shows an unobserved time as quiet.
 ///
-/// At most `limit` spans are kept. Past that, the shortest is forgotten: the coverage may then be more than it says,
-/// never less. Each call is O(`limit`); nothing is allocated after `init`.
+/// At most `limit` spans are kept. Beyond that, the shortest is dropped: the real coverage may then be larger than
+/// reported, never smaller. Each call is O(`limit`); nothing is allocated after `init`.
 struct Coverage: Sendable {
   static let limit = 32
 
@@ -38,11 +38,11 @@ struct Coverage: Sendable {
     if last.from < time { insert(TimeSpan(from: last.from, to: time)) }
   }
 
-  /// A span is known from elsewhere.
+  /// Adds a span that is known from elsewhere.
   mutating func insert(_ span: TimeSpan) {
     guard span.from < span.to else { return }
     var merged = span
-    // Those that touch the new span stand together.
+    // Spans that touch the new one are neighbours.
     var first = spans.count
     while first > 0, spans[first - 1].to >= span.from { first -= 1 }
     var end = first
@@ -55,7 +55,7 @@ struct Coverage: Sendable {
     if spans.count > Self.limit { forgetShortest() }
   }
 
-  /// Forgets what is over before `time`.
+  /// Drops spans that end before `time`.
   mutating func forget(before time: Timestamp) {
     let old = spans.prefix { $0.to <= time }.count
     if old > 0 { spans.removeFirst(old) }
@@ -83,7 +83,7 @@ struct Coverage: Sendable {
     return max(first.from, window.from)
   }
 
-  /// What was not observed between `start(in:)` and the end of the window, as far as it lasted `shortest` µs or longer.
+  /// The unobserved times between `start(in:)` and the end of the window that lasted `shortest` µs or longer.
   func gaps(in window: TimeSpan, shortest: Int64) -> [TimeSpan] {
     guard var end = start(in: window) else { return [] }
     var gaps: [TimeSpan] = []
@@ -96,12 +96,12 @@ struct Coverage: Sendable {
     return gaps
   }
 
-  /// The first moment after `now` at which `start(in:)` and `gaps(in:shortest:)` may say something else of a window
-  /// that ends at the moment of asking, if no span is added: never later.
-  /// - Parameter length: of the window; nil where its start stays.
+  /// The first moment after `now` at which `start(in:)` and `gaps(in:shortest:)` may return something else for a window
+  /// that ends at the time of the call, if no span is added; never later than the real change.
+  /// - Parameter length: the length of the window; nil if its start is fixed.
   func nextChange(after now: Timestamp, length: Int64?, shortest: Int64) -> Timestamp {
     var next = Timestamp.distantFuture
-    /// What holds at a moment may hold no longer a microsecond after it.
+    /// A result may already be wrong a microsecond later.
     func note(_ time: Timestamp) {
       if time > now { next = min(next, time) } else if time == now { next = now + 1 }
     }
@@ -125,8 +125,8 @@ struct Coverage: Sendable {
   }
 }
 
-/// A coverage to which spans are added in the order of their starts: those that touch are gathered and put in as one,
-/// so that a thousand candles in a row cost one insertion.
+/// A coverage to which spans are added in the order of their starts: spans that touch are joined and inserted as one,
+/// so that a thousand consecutive candles cost one insertion.
 struct CoverageRun {
   private(set) var coverage: Coverage
   private var open: TimeSpan?
@@ -142,14 +142,14 @@ struct CoverageRun {
     open?.to = max(run.to, span.to)
   }
 
-  /// Whether all of the span was observed, what has been added included. O(log `Coverage.limit`).
+  /// Whether all of the span was observed, also counting added spans. O(log `Coverage.limit`).
   func covers(_ span: TimeSpan) -> Bool {
     guard let run = open, run.from < span.to, run.to > span.from else { return coverage.covers(span) }
     return (run.from <= span.from || coverage.covers(TimeSpan(from: span.from, to: run.from)))
       && (run.to >= span.to || coverage.covers(TimeSpan(from: run.to, to: span.to)))
   }
 
-  /// Puts in what is gathered.
+  /// Inserts the joined span.
   mutating func finish() {
     if let run = open { coverage.insert(run) }
     open = nil

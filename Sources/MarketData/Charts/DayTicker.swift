@@ -1,14 +1,14 @@
 /// The 24 h figures of an instrument with their sources, the same fields for every venue.
 ///
 /// The venue's own figure has priority, then a figure derived from the venue's other figures, then the gateway's own.
-/// Volumes and their average always belong together: beside a venue's volume is the venue's average price, and the
+/// Volumes and their average always belong together: with a venue's volume come the venue's average price, and the
 /// quote volume derived from both.
 package struct DayTicker: Sendable {
   /// The source of the 24 h figures.
   package enum Source: String, Sendable {
     case venue
     case gateway
-    /// The venue's, but for `own`.
+    /// The venue's, except the figures in `own`.
     case mixed
   }
 
@@ -28,14 +28,14 @@ package struct DayTicker: Sendable {
 
   package var ticker: Ticker
   package var source: Source
-  /// Which figures are the gateway's own where the others are the venue's.
+  /// The figures that are the gateway's own, if the others are the venue's.
   package var own: Figures
-  /// From when on the gateway's figures are whole, where they do not cover the whole day.
+  /// From when on the gateway's figures are complete, if they do not cover the whole day.
   package var coveredFrom: Timestamp?
 
   /// - Parameters:
   ///   - venue: the venue's ticker; nil if it sends none.
-  ///   - figures: the gateway's own; `coveredFrom` as `Chart.incompleteSince` says.
+  ///   - figures: the gateway's own; `coveredFrom` is `Chart.incompleteSince`.
   package init(
     venue: Ticker?, figures: WindowFigures, lastPrice: Int64?, quote: Quote?, instrument: Instrument,
     coveredFrom: Timestamp?, now: Timestamp
@@ -67,7 +67,7 @@ package struct DayTicker: Sendable {
       Self.fill(&ticker.quoteVolume, own.quoteVolume, .quoteVolume, &filled)
       Self.fill(&ticker.vwap, own.vwap, .vwap, &filled)
     } else {
-      // The sum of another time does not belong beside the venue's volume: the average does, and the sum that follows.
+      // A sum over another period does not fit the venue's volume. The average does, and the sum that follows from it.
       ticker.deriveAverages(instrument)
       Self.fill(&ticker.vwap, own.vwap, .vwap, &filled)
       if ticker.quoteVolume == nil, filled.contains(.vwap) {
@@ -97,6 +97,6 @@ extension InstrumentState {
       coveredFrom: chart.incompleteSince(now: now), now: now)
   }
 
-  /// The venue's 24 h figures with what the gateway adds to them. O(1), amortised.
+  /// The venue's 24 h figures, completed by the gateway. O(1), amortised.
   package func ticker(now: Timestamp) -> Ticker { dayTicker(now: now).ticker }
 }

@@ -9,7 +9,7 @@ struct ExtremeQueue: ~Copyable {
   private var start = 0
   private(set) var count = 0
 
-  /// - Parameter capacity: of minutes, at most 32,768.
+  /// - Parameter capacity: the number of minutes, at most 32,768.
   init(capacity: Int) {
     var size = 1
     while size < capacity { size *= 2 }

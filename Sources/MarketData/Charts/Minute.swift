@@ -8,7 +8,7 @@ struct Minute {
 
   /// Facts about the figures, from bit 28 of `packed`.
   struct Flags {
-    /// There is a price; without it nothing else means anything.
+    /// There is a price; without it, the other values have no meaning.
     static let price: UInt32 = 1 << 28
     /// The figures are a venue's.
     static let venue: UInt32 = 1 << 29
@@ -28,7 +28,7 @@ struct Minute {
   private(set) var volume: UInt64 = 0
   /// Trades in 20 bits, revision in 8, flags in 4.
   private var packed: UInt32 = 0
-  /// When in the minute the first and the last trade were, ms.
+  /// The times of the first and the last trade within the minute, ms.
   private var firstTime: UInt16 = 0
   private var lastTime: UInt16 = 0
 
@@ -41,10 +41,10 @@ struct Minute {
   var trades: UInt32 { packed & Self.tradeLimit }
   var rev: UInt32 { packed >> 20 & Self.revLimit }
 
-  /// When in the minute the last trade was, µs.
+  /// The time of the last trade within the minute, µs.
   var lastTradeTime: Int64 { Int64(lastTime) * 1_000 }
 
-  /// - Parameter offset: when in the minute, ms.
+  /// - Parameter offset: the time within the minute, ms.
   @inline(__always)
   mutating func add(_ price: Int64, _ size: Int64, offset: UInt16) {
     let (upper, lower) = price.multipliedFullWidth(by: size)
@@ -77,7 +77,7 @@ struct Minute {
 
   mutating func raiseRev() { if rev < Self.revLimit { packed &+= 1 << 20 } }
 
-  /// Takes the figures of a candle of one minute; keeps the revision if that is higher.
+  /// Takes over the figures of a candle of one minute; keeps its own revision if that is higher.
   mutating func replace(by candle: Candle) {
     let oldRev = rev
     self = Minute()
@@ -87,7 +87,7 @@ struct Minute {
     close = candle.close
     volume = UInt64(clamping: candle.volume)
     quoteVolume = min(max(candle.quoteVolume ?? 0, 0), Self.quoteLimit)
-    // The times of its first and last trade are not known: no trade of the same minute comes before or after them.
+    // The times of its first and last trade are unknown, so no trade of the minute is treated as before or after them.
     lastTime = 59_999
     packed = UInt32(clamping: min(max(candle.trades ?? 0, 0), Int64(Self.tradeLimit)))
     packed |= min(max(candle.rev, oldRev), Self.revLimit) << 20

@@ -1,22 +1,23 @@
 /// The minutes of a day and a little more, with the rolling figures of the day: 99 KiB.
 ///
 /// A late trade counts in its own minute while that is in the ring. Opens and closes are those of the first and last
-/// trade by time, of equal times by arrival; moments are kept to the millisecond. `add` is O(1): the newest
-/// minute and the sums of the window change, nothing else. Highs and lows come from monotonic queues over the minutes
-/// that are over, and from the newest minute. Nothing is allocated after `init`.
+/// trade by time (to the millisecond), then by arrival. `add` is O(1): the newest minute and the sums of the window
+/// change, nothing else. Highs and lows come from monotonic queues over the finished minutes, and from the newest
+/// minute. Nothing is allocated after `init`.
 ///
 /// The window is the newest minute and the whole ones before it, so a day begins at most a minute after now − 24 h.
 package struct MinuteRing: ~Copyable {
   /// Minutes of the rolling window.
   let window: Int64
-  /// Minutes kept: some more, so that a candle as long as the window can still be made when it closes.
+  /// The number of stored minutes: more than the window, so that a candle of that length can still be made when it
+  /// closes.
   let count: Int64
 
   /// The newest minute, since 1970; `none` before the first trade.
   private(set) var head = MinuteRing.none
   /// The oldest minute in memory; those before it in the ring have no price.
   private(set) var low = MinuteRing.none
-  /// Raised by every change of a minute other than the newest.
+  /// Grows with every change of a minute other than the newest.
   private(set) var lateRevision: UInt32 = 0
 
   /// The last price before the ring, and its time, µs; `none` if there was no trade.
@@ -70,8 +71,8 @@ package struct MinuteRing: ~Copyable {
 
   // MARK: Trades
 
-  /// Adds a trade at its own time; older than the ring, it is at most the price before it. Returns its minute if that
-  /// is not the newest. O(1), plus what `advance` costs.
+  /// Adds a trade at its own time; if that is before the ring, the trade can only become the price before the ring.
+  /// Returns its minute if that is not the newest. O(1), plus what `advance` costs.
   /// - Parameters:
   ///   - price: above 0.
   ///   - size: above 0.
@@ -143,8 +144,8 @@ package struct MinuteRing: ~Copyable {
     minutes[slot(number)].raiseRev()
   }
 
-  /// Takes the figures of a candle of one minute in place of what is there; older than the ring, it has no effect.
-  /// O(1), but the highs and lows, which `finishRestoring` must then put right.
+  /// Replaces a minute by the figures of a candle of one minute; no effect on minutes before the ring. O(1), without
+  /// highs and lows, which `finishRestoring` must then compute.
   mutating func restore(_ candle: Candle) {
     let number = Self.number(of: candle.time)
     if head == Self.none || number > head { roll(to: number) }
@@ -158,7 +159,7 @@ package struct MinuteRing: ~Copyable {
     lateRevision &+= 1
   }
 
-  /// Works out again what a replaced minute may have made wrong. O(minutes).
+  /// Computes again all values that a replaced minute may have changed. O(minutes).
   mutating func finishRestoring() {
     guard head != Self.none else { return }
     first = .max
@@ -170,7 +171,7 @@ package struct MinuteRing: ~Copyable {
     }
   }
 
-  /// Forgets everything. O(1).
+  /// Drops everything. O(1).
   package mutating func removeAll() {
     head = Self.none
     low = Self.none
@@ -179,8 +180,8 @@ package struct MinuteRing: ~Copyable {
     forgetWindow()
   }
 
-  /// Multiplies prices and sizes by powers of ten after their scales were widened. O(minutes).
-  /// Returns false, and forgets everything, if a price does not fit in an `Int64`.
+  /// Multiplies prices and sizes by powers of ten after their scales were widened. O(minutes). Returns false, and drops
+  /// everything, if a price does not fit in an `Int64`.
   package mutating func rescale(priceBy: Int64, sizeBy: Int64) -> Bool {
     guard head != Self.none else { return true }
     forgetWindow()
@@ -224,7 +225,7 @@ package struct MinuteRing: ~Copyable {
       figures.low = min(figures.low ?? newest.low, newest.low)
       figures.last = newest.close
     } else if highs.count > 0 {
-      // The last entry is the last minute that is over and has a price.
+      // The last entry is the last finished minute with a price.
       figures.last = minutes[highs[highs.count - 1]].close
     }
     return figures
@@ -310,9 +311,9 @@ package struct MinuteRing: ~Copyable {
 
   // MARK: The window
 
-  /// A minute that is out of the window counts no more.
+  /// Removes a minute that has left the window.
   private mutating func leave(_ number: Int64) {
-    // With a ring as long as its window, this slot is that of the new head: it is still the old minute's.
+    // If the ring is as long as its window, this is the slot of the new head, which still has the old minute.
     let slot = slot(number)
     guard minutes[slot].hasPrice else { return }
     withdraw(slot)
@@ -355,7 +356,7 @@ package struct MinuteRing: ~Copyable {
     lows.removeAll()
   }
 
-  /// The newest minute is over: it joins the queues.
+  /// Adds the newest minute to the queues, because it has ended.
   private mutating func close(_ slot: Int) {
     while highs.count > 0, minutes[highs[highs.count - 1]].high <= minutes[slot].high { highs.removeLast() }
     highs.append(slot)

@@ -41,13 +41,13 @@ package struct RangeLines: ~Copyable {
   private var isTipPending = false
   private let rings: UnsafeMutablePointer<Ring>
   private let closes: UnsafeMutablePointer<Int64>
-  /// When in its bucket the close was, ms; `noTrade` in a bucket without.
+  /// The time of the close within its bucket, ms; `noTrade` in a bucket without trades.
   private let times: UnsafeMutablePointer<UInt32>
 
   static let never = Int64.min
   static let noTrade = UInt32.max
   private static let tipLength = ChartRange.hour.bucketLength
-  /// The longest that a bucket of `all` gets, µs: some 43 years fit in 980 buckets of 16 days.
+  /// The longest bucket of `all`, µs: about 43 years fit in 980 buckets of 16 days.
   static let longestBucket = 16 * Microseconds.day
 
   /// Bytes of all ranges.
@@ -101,7 +101,7 @@ package struct RangeLines: ~Copyable {
   @inline(never)
   private mutating func addOutsideTip(_ price: Int64, _ time: Int64) {
     if tipStart == Self.never || time >= tipStart {
-      // Nothing held is later than the newest 10 s.
+      // No stored price is later than the newest 10 s.
       roll(to: time)
       lastTime = time
       newestPrice = price
@@ -124,16 +124,16 @@ package struct RangeLines: ~Copyable {
     roll(to: now.rawValue)
   }
 
-  /// Turns every ring to where candles end that are about to be restored: in the order of time each of them would turn
-  /// the short rings on, by 96 buckets for a day. O(buckets).
+  /// Moves every ring to the end of the candles that will be restored. Otherwise each of them, in the order of time,
+  /// would move the short rings, by 96 buckets for a day. O(buckets).
   package mutating func beginRestoring(until end: Timestamp) {
     flush()
     let time = Self.rounded(end) - Microseconds.millisecond
     if tipStart == Self.never || time >= tipStart + Self.tipLength { roll(to: time) }
   }
 
-  /// Adds the close of a candle from elsewhere that ended at `end`, the price just before that, to the ranges that do
-  /// not know better. O(ranges).
+  /// Adds the close of a restored candle that ended at `end`, as the price just before that, to the ranges without own
+  /// data there. O(ranges).
   package mutating func restore(close: Int64, end: Timestamp, unless isKnown: (ChartRange) -> Bool) {
     flush()
     let time = Self.rounded(end) - Microseconds.millisecond
@@ -151,7 +151,7 @@ package struct RangeLines: ~Copyable {
     changes &+= 1
   }
 
-  /// Forgets everything. O(1).
+  /// Drops everything. O(1).
   package mutating func removeAll() {
     changes &+= 1
     lastTime = Self.never
@@ -166,8 +166,8 @@ package struct RangeLines: ~Copyable {
     }
   }
 
-  /// Multiplies prices after their scale was widened. O(buckets). Returns false, and forgets everything, if one does
-  /// not fit.
+  /// Multiplies prices after their scale was widened. O(buckets). Returns false, and drops everything, if one does not
+  /// fit.
   package mutating func rescale(by factor: Int64) -> Bool {
     flush()
     var overflowed = false
@@ -199,7 +199,7 @@ package struct RangeLines: ~Copyable {
     return rings[Int(range.rawValue)]
   }
 
-  /// The last price in a bucket; nil if it saw none or is not in the ring. O(1). After `ring(_:)`.
+  /// The last price in a bucket; nil if it has none or is not in the ring. O(1). After `ring(_:)`.
   func close(_ number: Int64, _ range: ChartRange) -> Int64? {
     let ring = rings + Int(range.rawValue)
     guard !ring.pointee.isEmpty, number >= ring.pointee.low, number <= ring.pointee.head else { return nil }
@@ -236,7 +236,7 @@ package struct RangeLines: ~Copyable {
     for index in 0..<ChartRange.allCases.count { writeHead(rings + index) }
   }
 
-  /// Writes the newest price into the newest bucket, if it is from there.
+  /// Writes the newest price into the newest bucket, if it belongs there.
   private func writeHead(_ ring: UnsafeMutablePointer<Ring>) {
     let sinceStart = lastTime &- ring.pointee.headStart
     guard lastTime != Self.never, sinceStart >= 0 else { return }
@@ -292,7 +292,7 @@ package struct RangeLines: ~Copyable {
     times[slot] = Self.noTrade
   }
 
-  /// Puts a price into its bucket, if it is the last there, or remembers it as the price before the ring.
+  /// Puts a price into its bucket, if it is the last one there, or stores it as the price before the ring.
   /// - Parameter isRestored: then it need not be the newest price where it is the close of the newest bucket.
   private mutating func place(
     _ price: Int64, _ time: Int64, in ring: UnsafeMutablePointer<Ring>, isRestored: Bool = false

@@ -1,19 +1,20 @@
-/// The last price of each of at most n equal slices of a range, with what is known of its past.
+/// The last price of each of at most n equal slices of a range, with its coverage.
 ///
-/// Slices start at multiples of their length since 1970, so that a point keeps its slice until it falls out at the
-/// front; the last slice is the one of now, and is not over. A bucket belongs to the slice in which it starts. A slice
-/// without trades repeats the one before. Before any known price there are no points, so a young line is shorter than
-/// n, and `from` is where its first point stands. Slices of `all` are whole buckets, as few as give at most n points.
+/// Slices start at multiples of their length since 1970, so that a point keeps its slice until it leaves the line at
+/// the front. The last slice contains the present and is not finished. A bucket belongs to the slice in which it
+/// starts. A slice without trades repeats the previous price. There are no points before the first known price, so a
+/// young line has fewer than n points, and `from` is the start of its first point's slice. Slices of `all` are whole
+/// buckets, as few as give at most n points.
 package struct Sparkline: Sendable, Equatable {
   package var range: ChartRange
-  /// The start of the first point's slice; that of the present slice if there are no points.
+  /// The start of the first point's slice, or of the present slice if there are no points.
   package var from: Timestamp
-  /// The length of a slice, µs, rounded down where the range does not divide evenly.
+  /// The length of a slice, µs, rounded down if the range does not divide evenly.
   package var step: Int64
-  /// From the oldest to the newest, at most as many as were asked for, no gaps.
+  /// From the oldest to the newest, at most the requested number, without gaps.
   package var points: [Int64]
-  /// From when on the market was observed, apart from `gaps`; nil if it was not. Points before it are prices that are
-  /// known, with trades between them that may not be.
+  /// From when on the market was observed, apart from `gaps`; nil if it was not. Points before it are known prices, but
+  /// trades between them may be missing.
   package var coveredFrom: Timestamp?
   /// When the market was not observed after `coveredFrom`, for a bucket of the range or longer, in order of time.
   package var gaps: [TimeSpan]
@@ -27,11 +28,11 @@ package struct Sparkline: Sendable, Equatable {
 
 /// The newest point of a sparkline: what an update needs.
 ///
-/// A client that holds the points before takes it over by dropping from the front as many as `from` moved by, and
-/// setting or appending the point at `index`, repeating the last one in between. If `revision` or `step` differs from
-/// the one before, points further back changed too (a late trade) and the line must be sent again.
+/// A client with the previous points drops as many from the front as `from` moved by, then sets or appends the point at
+/// `index`, and repeats the last one in between. If `revision` or `step` differs from the previous one, earlier points
+/// changed, too (a late trade), and the line must be sent again.
 package struct SparklineTip: Sendable, Equatable {
-  /// As in the `Sparkline` of the same moment.
+  /// The same as in the `Sparkline` of this moment.
   package var from: Timestamp
   package var step: Int64
   /// The index of the newest point.
@@ -42,7 +43,7 @@ package struct SparklineTip: Sendable, Equatable {
 
 extension RangeLines {
   /// The line of at most `n` points that ends at `now`, without its coverage. O(buckets).
-  /// - Parameter n: 1 or more; held within the range's buckets.
+  /// - Parameter n: 1 or more; limited to the range's buckets.
   mutating func line(_ range: ChartRange, points n: Int, now: Timestamp) -> Sparkline {
     let ring = ring(range)
     let slices = Slices(n, of: ring, range, now: now)
@@ -80,13 +81,13 @@ extension RangeLines {
       revision: ring.revision)
   }
 
-  /// When the first slice of a line of `n` points begins.
+  /// The start of the first slice of a line of `n` points.
   mutating func start(_ range: ChartRange, points n: Int, now: Timestamp) -> Timestamp {
     let slices = Slices(n, of: ring(range), range, now: now)
     return slices.start(slices.first)
   }
 
-  /// The time that a range spans at `now`, and the length of its buckets now.
+  /// The time span of a range at `now`, and the present length of its buckets.
   mutating func window(_ range: ChartRange, now: Timestamp) -> (span: TimeSpan, bucket: Int64) {
     let ring = ring(range)
     let length = ring.length
@@ -115,7 +116,7 @@ private struct Slices {
       first = last - perSpan + 1
       return
     }
-    // From the first price on, but not more than the ring.
+    // From the first price on, but at most the ring.
     let low = ring.isEmpty ? head : max(ring.low, head - ring.count + 1)
     var width = max(1, (head - low + points) / points)
     while floorDivide(head, width) - floorDivide(low, width) >= points, width <= ring.count { width += 1 }

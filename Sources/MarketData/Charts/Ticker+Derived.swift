@@ -1,6 +1,6 @@
 import Bytes
 
-/// What a venue's figures say without saying it.
+/// Figures that follow from a venue's other figures.
 extension Ticker {
   /// `open` from `last` and `change`, or from `last` and `changePercent`, then rounded half to even.
   package mutating func deriveOpen(_ instrument: Instrument) {

@@ -19,13 +19,13 @@ package struct WindowFigures: Sendable, Equatable {
 
   /// Digits after the point of a change in percent.
   package static let percentDigits: UInt8 = 2
-  /// Digits after the point of a quote volume at most.
+  /// The most digits after the point of a quote volume.
   package static let quoteVolumeDigits = 8
 
   /// The figures as a `Ticker`: volume at the size scale, quote volume with at most 8 digits, vwap at the price scale,
-  /// change in percent with 2 digits, each rounded once, half to even. What is not known, or does not fit in an
-  /// `Int64`, is nil.
-  /// - Parameter lastPrice: where the window has none.
+  /// change in percent with 2 digits, each rounded once, half to even. Values that are unknown, or do not fit in an
+  /// `Int64`, are nil.
+  /// - Parameter lastPrice: the price if the window has none.
   package func ticker(of instrument: Instrument, lastPrice: Int64?, quote: Quote?, now: Timestamp) -> Ticker {
     let sizeScale = Int(instrument.sizeScale)
     var ticker = Ticker(instrument: instrument.id, time: now)

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Several venues' books as one: the sizes at a price added up, with the venues that have them.
+/// Several venues' books as one: the sum of the sizes at each price, with the venues that have them.
 package struct CompositeBook: Sendable, Equatable {
   /// One venue's levels, best first.
   package struct Part: Sendable {
@@ -20,7 +20,7 @@ package struct CompositeBook: Sendable, Equatable {
 
   package struct Level: Sendable, Equatable {
     package var price: Int64
-    /// Of all its venues.
+    /// The sum over its venues.
     package var size: Int64
     /// In the order of the parts.
     package var venues: [String]
@@ -33,7 +33,7 @@ package struct CompositeBook: Sendable, Equatable {
 
   package var priceScale: UInt8
   package var sizeScale: UInt8
-  /// Best first. The best bid may be at or above the best ask, for they are of different venues.
+  /// Best first. The best bid may be at or above the best ask, because they may be of different venues.
   package var bids: [Level]
   package var asks: [Level]
 

@@ -11,12 +11,12 @@ package struct CompositeQuote: Sendable, Equatable {
   package struct Side: Sendable, Equatable {
     /// At `priceScale`.
     package var price: Int64
-    /// At `sizeScale`, of this venue alone.
+    /// At `sizeScale`, of this venue only.
     package var size: Int64
     package var venue: String
   }
 
-  /// A market that does not take part.
+  /// An excluded market.
   package struct Absent: Sendable, Equatable {
     package var venue: String
     package var reason: String
@@ -26,30 +26,30 @@ package struct CompositeQuote: Sendable, Equatable {
   package var priceScale: UInt8 = 0
   /// Digits after the point of all sizes.
   package var sizeScale: UInt8 = 0
-  /// The highest bid, of equal ones the larger, then the venue that comes first by name; nil if no member has one.
+  /// The highest bid; of equal ones the larger, then that of the first venue by name. Nil if no member has a bid.
   package var bid: Side?
   /// The lowest ask, by the same rule.
   package var ask: Side?
-  /// The newest trade of a member, of equal times the venue that comes first by name; its size is 0.
+  /// The newest trade of a member; at equal times that of the first venue by name. Its size is 0.
   package var last: Side?
   package var lastTime: Timestamp = .distantPast
-  /// When the newest of the quotes was made.
+  /// The time of the newest quote.
   package var time: Timestamp = .distantPast
-  /// Of 24 h, of all members that say so, in base units; nil if none does.
+  /// The volume of 24 h in base units, of all members that have one; nil if none has.
   package var volume: Decimal64?
-  /// Of 24 h in quote units, of the members that say both.
+  /// The volume of 24 h in quote units, of the members that have both volumes.
   package var quoteVolume: Decimal64?
   /// `quoteVolume` ÷ the volume of the same members, at `priceScale`, rounded half to even.
   package var vwap: Int64?
-  /// The venues that take part, in the order of their names.
+  /// The included venues, in the order of their names.
   package var venues: [String] = []
-  /// Those that do not, and why.
+  /// The excluded venues, with the reason.
   package var absent: [Absent] = []
 
-  /// Whether it is one venue's market and no more.
+  /// Whether it includes only one venue's market.
   package var isSingle: Bool { venues.count == 1 }
 
-  /// Works it out. O(n log n) in the members.
+  /// Computes the composite. O(n log n) in the members.
   /// - Parameter markets: of the same base and quote; at most one of a venue.
   package init(_ markets: [VenueMarket]) {
     let sorted = markets.sorted { $0.instrument.venue < $1.instrument.venue }
@@ -79,7 +79,7 @@ package struct CompositeQuote: Sendable, Equatable {
     vwap = sums.vwap(priceScale)
   }
 
-  /// Takes a member's prices; false, and nothing of it is taken, if one does not fit at the common scales.
+  /// Adds a member's prices; adds nothing and returns false if one does not fit at the common scales.
   private mutating func take(_ market: VenueMarket) -> Bool {
     let prices = DecimalText.power(priceScale - market.instrument.priceScale)
     let sizes = DecimalText.power(sizeScale - market.instrument.sizeScale)
@@ -118,10 +118,10 @@ package struct CompositeQuote: Sendable, Equatable {
   private struct Sums {
     private var base = Decimal()
     private var quote = Decimal()
-    /// The base volume of those that say the quote volume, too.
+    /// The base volume of members that also have a quote volume.
     private var weighed = Decimal()
 
-    /// A sum of decimals: `mantissa` × 10^-`scale`; nil where nothing was added or it no longer fits.
+    /// A sum of decimals: `mantissa` × 10^-`scale`; nil if nothing was added or the sum does not fit.
     private struct Decimal {
       var mantissa: Int128 = 0
       var scale = 0

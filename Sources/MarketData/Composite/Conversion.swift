@@ -1,29 +1,29 @@
 import Bytes
 
-/// From one asset to another through live markets, at most three of them.
+/// The conversion of one asset into another through at most three live markets.
 package struct Conversion: Sendable, Equatable {
   /// How many units of the quote asset one unit of the base asset is; at most 12 significant digits, rounded half to
   /// even.
   package var rate: Decimal64
-  /// The same 24 h ago, by the opening prices of the markets on the way; nil where one of them does not have any.
+  /// The same 24 h ago, by the opening prices of the markets on the path; nil if one of them has none.
   package var dayOpen: Decimal64?
-  /// The symbols of the markets on the way, from the base to the quote; empty from an asset to itself.
+  /// The symbols of the markets on the path, from the base to the quote; empty from an asset to itself.
   package var path: [String]
-  /// When the oldest price on the way was made; nil from an asset to itself.
+  /// The time of the oldest price on the path; nil from an asset to itself.
   package var oldest: Timestamp?
 }
 
-/// The markets that conversions go through, as they are at one moment.
+/// The markets for conversions, with their values at one moment.
 ///
-/// Of all ways of at most three markets the cheapest counts: a market costs its spread, or 1 % where a side is empty,
-/// and 0.05 % for being a step. Of equal costs the way with fewer markets counts; beyond that the symbols decide. A
-/// price is the middle of bid and ask, or the last trade's where a side is empty.
+/// It chooses the cheapest path of at most three markets. A market costs its spread, or 1 % if a side is empty, plus
+/// 0.05 % for the step. Of equal costs, the path with fewer markets is chosen, then the order of symbols decides. A
+/// price is the middle of bid and ask, or that of the last trade if a side is empty.
 package struct ConversionTable: Sendable {
-  /// Markets on a way at most.
+  /// The most markets on a path.
   package static let longest = 3
   /// The cost of a step in addition to its spread, in parts of 10^9.
   package static let stepCost: Int64 = 500_000
-  /// What a market without both sides costs in place of its spread.
+  /// The cost of a market without both sides, instead of its spread.
   package static let oneSidedCost: Int64 = 10_000_000
   /// Significant digits of a rate.
   static let digits = 12
@@ -35,7 +35,7 @@ package struct ConversionTable: Sendable {
     var cost: Int64
     /// Twice the price, as a count of 10^-scale; above 0.
     var twicePrice: Int128
-    /// Of 24 h ago, as a count of 10^-scale.
+    /// The price 24 h ago, as a count of 10^-scale.
     var open: Int64?
     var scale: Int
     var symbol: String
@@ -45,7 +45,7 @@ package struct ConversionTable: Sendable {
   private var assets: [String: Int] = [:]
   private var markets: [Market] = []
 
-  /// Takes those of `markets` that are spot, live and have a price. O(n log n).
+  /// Uses those of `markets` that are spot, live and have a price. O(n log n).
   package init(_ markets: some Sequence<VenueMarket>) {
     for market in markets.sorted(by: { $0.instrument.symbol < $1.instrument.symbol })
     where market.isLive && market.instrument.kind == .spot && market.instrument.base != market.instrument.quote {
@@ -83,11 +83,11 @@ package struct ConversionTable: Sendable {
     return assets.count - 1
   }
 
-  /// The best way; nil if there is none. O(markets).
+  /// The best path; nil if there is none. O(markets).
   package func convert(_ base: String, to quote: String) -> Conversion? {
     guard base != quote else { return Conversion(rate: Self.one, dayOpen: Self.one, path: [], oldest: nil) }
     guard let start = assets[base], let goal = assets[quote] else { return nil }
-    // By number of steps: what it costs to get to an asset, and the last market of the way.
+    // By number of steps: the cost to reach an asset, and the last market of the path.
     var costs = [[Int64]](repeating: .init(repeating: .max, count: assets.count), count: Self.longest + 1)
     var steps = [[Int]](repeating: .init(repeating: -1, count: assets.count), count: Self.longest + 1)
     costs[0][start] = 0
@@ -95,10 +95,10 @@ package struct ConversionTable: Sendable {
       for (index, market) in markets.enumerated() {
         for (from, to) in [(market.base, market.quote), (market.quote, market.base)] where costs[step - 1][from] < .max
         {
-          // A better way never continues from the goal or back to the start.
+          // A better path never continues from the goal or back to the start.
           guard from != goal, to != start else { continue }
           let cost = costs[step - 1][from] + market.cost
-          // Markets come in the order of their symbols, so of equal costs the first stays.
+          // Markets are in the order of their symbols, so the first of equal costs remains.
           if cost < costs[step][to] {
             costs[step][to] = cost
             steps[step][to] = index
@@ -156,7 +156,7 @@ private struct Rounded {
   private var mantissa: Int128 = 1
   private var scale = 0
 
-  /// × `value` ÷ `over` × 10^-`scale`. False if it comes to nothing or is too large.
+  /// × `value` ÷ `over` × 10^-`scale`. Returns false if the result is zero or too large.
   mutating func multiply(by value: Int128, over: Int128, scale: Int) -> Bool {
     // Below 10^18 × 2^64.
     normalize(mantissa * value, over: over, scale: self.scale + scale)

@@ -1,22 +1,22 @@
 import Bytes
 
-/// What one venue's market shows at a moment: a member of a composite market, and a leg of a conversion. A value, so
-/// that the loop that owns the market can hand it to another.
+/// The values of one venue's market at a moment: a member of a composite, and a step of a conversion. It is a value, so
+/// that the loop that owns the market can pass it to another.
 package struct VenueMarket: Sendable {
   package var instrument: Instrument
   /// Whether its feed is live, and also its book if quotes derive from it. A market that is not live is excluded.
   package var isLive: Bool
-  /// Why it is not live, in a word or two: `stale`, `sequence gap`; empty where it is.
+  /// The reason why it is not live, in a word or two: `stale`, `sequence gap`; empty if it is live.
   package var reason: String
   /// The best bid and ask at the instrument's scales; a side without orders has size 0.
   package var quote: Quote?
-  /// The last trade's price; nil before any.
+  /// The price of the last trade; nil before the first.
   package var last: Int64?
-  /// When that trade was.
+  /// The time of that trade.
   package var lastTime: Timestamp
-  /// Of 24 h, in base units.
+  /// The volume of 24 h, in base units.
   package var volume: Decimal64?
-  /// Of 24 h, in quote units.
+  /// The volume of 24 h, in quote units.
   package var quoteVolume: Decimal64?
   /// The price 24 h ago, at the instrument's scale.
   package var open: Int64?
@@ -41,16 +41,16 @@ package struct VenueMarket: Sendable {
 extension InstrumentState {
   /// The market as other loops see it. O(1), amortised.
   /// - Parameters:
-  ///   - isLive: whether the feed is.
-  ///   - reason: why not.
-  ///   - hasFigures: whether the 24 h figures are wanted.
+  ///   - isLive: whether the feed is live.
+  ///   - reason: the reason if it is not.
+  ///   - hasFigures: whether to include the 24 h figures.
   package func venueMarket(isLive: Bool, reason: String, hasFigures: Bool, now: Timestamp) -> VenueMarket {
     let figures = hasFigures && (lastPrice != nil || ticker != nil) ? dayTicker(now: now).ticker : nil
     var market = VenueMarket(
       instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: lastTrade?.price ?? lastPrice,
       lastTime: lastTrade?.time ?? chart.lines.lastTradeTime ?? .distantPast, volume: figures?.volume,
       quoteVolume: figures?.quoteVolume, open: figures?.open)
-    // A quote read from a book goes with it, and a venue's own ticker may know a price before the first trade.
+    // A quote from a book disappears with the book, and a venue's ticker may have a price before the first trade.
     if market.last == nil, let last = ticker?.last {
       market.last = last
       market.lastTime = ticker?.time ?? .distantPast

@@ -1,10 +1,10 @@
-/// The events of one venue message, in order, with the memory they stand in. Made once per feed and reused.
+/// The events of one venue message, in order, with their memory. Made once for each feed and reused.
 package struct EventBatch: ~Copyable {
   package var events: [MarketEvent] = []
-  /// Levels of the book events, best or not, in the order the venue sent them.
+  /// The levels of the book events, in the order in which the venue sent them.
   package var bids: [PriceLevel] = []
   package var asks: [PriceLevel] = []
-  /// Instruments of `.instrument` events; also their present form after `.instrument` of a widened scale.
+  /// The instruments of `.instrument` events, also with a widened scale.
   package var instruments: [Instrument] = []
 
   package init() {}

@@ -1,6 +1,6 @@
 import Bytes
 
-/// The place of an instrument in the `Market` that carries it; dense from 0, never reused in a run.
+/// The index of an instrument in its `Market`: consecutive from 0, never reused in a run.
 @frozen
 @usableFromInline
 package struct InstrumentID: Sendable, Hashable, RawRepresentable {
@@ -22,7 +22,7 @@ package struct Instrument: Sendable, Hashable {
     /// Expires on a day written `20261225`.
     case future(expiry: String)
 
-    /// The kind without what tells two of a kind apart.
+    /// The kind without its details.
     package enum Family: String, Sendable, Hashable, CaseIterable { case spot, perpetual, future }
 
     package var family: Family {
@@ -52,9 +52,9 @@ package struct Instrument: Sendable, Hashable {
   /// Digits after the point in sizes: as the venue prints them, and those of `contractSize` more. A size is an `Int64`
   /// count of 10^-`sizeScale` base units.
   package var sizeScale: UInt8
-  /// The smallest step of a price; nil while the venue has not said.
+  /// The smallest step of a price; nil until the venue has said it.
   package var priceIncrement: Decimal64?
-  /// The smallest step of a size in base units; nil while the venue has not said.
+  /// The smallest step of a size in base units; nil until the venue has said it.
   package var sizeIncrement: Decimal64?
 
   package init(

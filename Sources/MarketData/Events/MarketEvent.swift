@@ -1,6 +1,6 @@
 import Bytes
 
-/// Which way the **taker** traded; venues that report the maker's side are turned round by their handler.
+/// The side of the **taker**. If a venue reports the maker's side, its handler inverts it.
 @usableFromInline @frozen package enum TakerSide: UInt8, Sendable { case buy, sell }
 
 /// A venue's name for a trade, at most 40 bytes of it, held in place: numbers, 27-digit numbers and UUIDs alike.
@@ -10,8 +10,8 @@ package struct TradeID: Sendable {
   @usableFromInline var storage: InlineArray<40, UInt8>
   @usableFromInline var length: UInt8
 
-  /// The first 40 bytes of `text`; what JSON would have to escape, and what is not ASCII, becomes `_`, so that an id
-  /// can be written between quotes as it is.
+  /// The first 40 bytes of `text`; characters that JSON must escape, and that are not ASCII, become `_`, so that an id
+  /// can be written between quotes unchanged.
   @inlinable
   package init(_ text: RawSpan) {
     storage = InlineArray(repeating: 0)
@@ -30,7 +30,7 @@ package struct TradeID: Sendable {
     var power = 10 as UInt64
     while length < 20, number >= power {
       length += 1
-      // 10^20 is beyond 64 bits, and no number has more digits.
+      // 10^20 does not fit in 64 bits, so no number has more digits.
       if length < 20 { power *= 10 }
     }
     var rest = number
@@ -85,7 +85,8 @@ package struct Trade: Sendable {
   @usableFromInline package var side: TakerSide
   /// The venue's time of the execution.
   @usableFromInline package var time: Timestamp
-  /// From before the subscription: it fills history, but is not news, makes no pulse and is not published as an update.
+  /// Whether the trade is from before the subscription: it belongs to the history, causes no pulse and is not published
+  /// as an update.
   @usableFromInline package var isBacklog: Bool
 
   @inlinable
@@ -112,7 +113,7 @@ package struct Quote: Sendable, Equatable {
   @usableFromInline package var bidSize: Int64
   @usableFromInline package var ask: Int64
   @usableFromInline package var askSize: Int64
-  /// The venue's time, or the time of arrival where the venue gives none.
+  /// The venue's time, or the time of arrival if the venue sends none.
   @usableFromInline package var time: Timestamp
 
   @inlinable
@@ -126,7 +127,7 @@ package struct Quote: Sendable, Equatable {
   }
 }
 
-/// A venue's own 24 h figures. What it did not send is nil. Prices at the instrument's scale.
+/// A venue's own 24 h figures, nil if it did not send them. Prices are at the instrument's scale.
 package struct Ticker: Sendable {
   package var instrument: InstrumentID
   package var last: Int64?
@@ -135,9 +136,9 @@ package struct Ticker: Sendable {
   package var open: Int64?
   package var high: Int64?
   package var low: Int64?
-  /// In base units.
+  /// The volume in base units.
   package var volume: Decimal64?
-  /// In quote units.
+  /// The volume in quote units.
   package var quoteVolume: Decimal64?
   package var vwap: Decimal64?
   package var change: Decimal64?
@@ -152,7 +153,7 @@ package struct Ticker: Sendable {
   }
 }
 
-/// The size that now stands at a price; 0 removes the level.
+/// The present size at a price; 0 removes the level.
 @frozen
 @usableFromInline
 package struct PriceLevel: Sendable, Hashable {
@@ -176,7 +177,7 @@ package struct BookEvent: Sendable {
   @usableFromInline package var kind: Kind
   @usableFromInline package var bidRange: Range<Int>
   @usableFromInline package var askRange: Range<Int>
-  /// The venue's time, or the time of arrival where the venue gives none.
+  /// The venue's time, or the time of arrival if the venue sends none.
   @usableFromInline package var time: Timestamp
   /// The venue's checksum of the book after this message. The market compares it with the result of
   /// `Market.Configuration.checksum`.
@@ -196,7 +197,7 @@ package struct BookEvent: Sendable {
   }
 }
 
-/// Why a book left sync.
+/// The reason why a book is out of sync.
 package enum ResyncReason: String, Sendable, CaseIterable {
   case gap, checksum, crossed, disconnected, stale, venueReset, malformed, frozen
 
@@ -215,7 +216,7 @@ package enum ResyncReason: String, Sendable, CaseIterable {
   }
 }
 
-/// What a venue's message meant. Plain data: a batch of them is reused message after message without allocation.
+/// The meaning of a venue's message. Plain data: a batch is reused for each message without allocation.
 package enum MarketEvent: Sendable {
   case trade(Trade)
   case quote(Quote)
@@ -226,7 +227,7 @@ package enum MarketEvent: Sendable {
   /// The venue keeps this many levels a side of the instrument's book, 1 or more, and does not report levels that leave
   /// it. From the next book event on, further levels are dropped. Without this event, the market's own limit applies.
   case bookDepth(InstrumentID, levels: Int)
-  /// An instrument appeared or changed (scales widened included); it stands in `EventBatch.instruments[index]`.
+  /// An instrument appeared or changed (also its scales); it is `EventBatch.instruments[index]`.
   case instrument(index: Int)
   /// The connection is alive, though nothing happened on the market.
   case heartbeat

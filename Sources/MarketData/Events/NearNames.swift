@@ -1,8 +1,8 @@
 /// Names close to a misspelled one, for error messages: symbols, venues, channels, settings.
 package enum NearNames {
   /// Of `candidates`, at most `limit` that differ from `name` in at most a third of its letters (1 to 4 of them),
-  /// nearest first, then by name. Case of the letters A to Z does not count, nor what stands behind the 64th byte.
-  /// O(candidates × length): a row of the comparison has nine cells, and one that cannot come near ends it.
+  /// nearest first, then by name. It ignores the case of the letters A to Z, and everything after the 64th byte.
+  /// O(candidates × length): a row of the comparison has nine cells, and a row without a near cell ends it.
   package static func of(_ name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
     let wanted = Letters(name)
     let reach = min(4, max(1, wanted.count / 3))
@@ -20,8 +20,8 @@ package enum NearNames {
     return near.isEmpty ? "" : " (did you mean \(near.joined(separator: " or "))?)"
   }
 
-  /// The first 64 bytes of a name, A to Z as a to z. Without memory of its own: a stranger may have thousands of names
-  /// compared in a second.
+  /// The first 64 bytes of a name, A to Z as a to z. It allocates no memory, because a stranger may cause thousands of
+  /// comparisons a second.
   struct Letters {
     private(set) var bytes = InlineArray<64, UInt8>(repeating: 0)
     private(set) var count = 0
@@ -35,7 +35,7 @@ package enum NearNames {
   }
 
   /// Insertions, deletions, substitutions and swaps of neighbours that make `a` of `b` (optimal string alignment); nil
-  /// for more than `reach`, which is at most 64. Only cells that are at most `reach` beside the diagonal can count.
+  /// for more than `reach`, which is at most 64. Only cells at most `reach` from the diagonal matter.
   static func distance(_ a: Letters, _ b: Letters, atMost reach: Int) -> Int? {
     guard abs(a.count - b.count) <= reach else { return nil }
     guard a.count > 0, b.count > 0 else { return max(a.count, b.count) }
@@ -56,7 +56,7 @@ package enum NearNames {
         row[j] = min(best, beyond)
         least = min(least, best)
       }
-      // A swap reaches over a row, but then a substitution would have come as near in the row between.
+      // A swap skips a row, but then a substitution would have been as near in the row between.
       guard least <= reach else { return nil }
       before = last
       last = row

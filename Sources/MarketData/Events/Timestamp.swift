@@ -1,7 +1,7 @@
 /// A moment: microseconds since 1970-01-01T00:00:00 UTC.
 ///
 /// `now` parameters are timestamps of the gateway's own clock, which never goes back: it runs on the monotonic clock
-/// and is set by the wall clock. Venue times are whatever the venue says.
+/// and is set by the wall clock. Venue times are those that the venue sends.
 @frozen
 @usableFromInline
 package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable {

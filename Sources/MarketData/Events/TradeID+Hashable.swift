@@ -11,6 +11,6 @@ extension TradeID: Hashable {
     for index in 0..<Int(length) { hasher.combine(storage[index]) }
   }
 
-  /// Whether the venue gave none.
+  /// Whether the venue sent no id.
   package var isEmpty: Bool { length == 0 }
 }

@@ -2,18 +2,17 @@
 ///
 /// Venues disagree, and one code may mean two coins at two venues. The rule:
 /// 1. In the markets of a venue that names the asset, its own name counts.
-/// 2. Elsewhere the name that most venues say does, compared without case and punctuation (`Cosmos-Atom` and
-///    `cosmos atom` are one).
-/// 3. Of names that equally many say, that of the venue which comes first in `AssetNames.order` does; those that are
-///    not in it follow by their own names.
+/// 2. Elsewhere, the most frequent name counts, compared without case and punctuation (`Cosmos-Atom` and `cosmos atom`
+///    are the same).
+/// 3. Of equally frequent names, that of the first venue in `AssetNames.order` counts; other venues follow by name.
 package struct AssetNames: Sendable, Equatable {
-  /// What is known of one asset.
+  /// The names of one asset.
   package struct Asset: Sendable, Equatable {
     /// `ZEC`
     package var code: String
     /// By rules 2 and 3.
     package var name: String
-    /// What each venue says, in the order of rule 3.
+    /// The name at each venue, in the order of rule 3.
     package var sources: [(venue: String, name: String)]
 
     package static func == (a: Asset, b: Asset) -> Bool {
@@ -22,11 +21,11 @@ package struct AssetNames: Sendable, Equatable {
     }
   }
 
-  /// The venues whose names are taken first where others say something else: those that write them for people.
+  /// The venues whose names have priority over those of others, because they write them for people.
   package static let order = ["coinbase", "kucoin", "bitfinex", "deribit"]
-  /// Assets that are taken of one venue; a longer list is refused.
+  /// The most assets of one venue; a longer list is refused.
   package static let listLimit = 20_000
-  /// Bytes of a name and of a code.
+  /// The most bytes of a name and of a code.
   package static let nameBytes = 64
   package static let codeBytes = 24
 
@@ -55,12 +54,12 @@ package struct AssetNames: Sendable, Equatable {
     merge()
   }
 
-  /// The name of an asset in a venue's markets; nil where no venue gives one. O(1).
+  /// The name of an asset in a venue's markets; nil if no venue has one. O(1).
   package func name(of code: String, at venue: String) -> String? {
     lists[venue]?[code] ?? places[code].map { assets[$0].name }
   }
 
-  /// The place in `assets` of the first code behind `code`. O(log n).
+  /// The index in `assets` of the first code after `code`. O(log n).
   package func place(after code: String) -> Int {
     var (low, high) = (0, assets.count)
     while low < high {
@@ -96,7 +95,8 @@ package struct AssetNames: Sendable, Equatable {
     }
   }
 
-  /// What names are compared by: letters and digits in lower case; a name of neither is compared as it is.
+  /// The text for comparisons of names: letters and digits in lower case. A name without letters and digits is used
+  /// unchanged.
   static func key(_ name: String) -> String {
     let key = name.lowercased().unicodeScalars.filter { $0.properties.isAlphabetic || $0.properties.numericType != nil }
     return key.isEmpty ? name : String(String.UnicodeScalarView(key))
@@ -114,7 +114,7 @@ package struct AssetNames: Sendable, Equatable {
     places = Dictionary(uniqueKeysWithValues: assets.enumerated().map { ($1.code, $0) })
   }
 
-  /// The first of the names that most say.
+  /// The first of the most frequent names.
   private static func chosen(_ sources: [(venue: String, name: String)]) -> String {
     guard sources.count > 2 else { return sources[0].name }
     let keys = sources.map { key($0.name) }

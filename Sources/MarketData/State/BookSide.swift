@@ -1,6 +1,6 @@
-/// In which order a side of a book keeps its prices.
+/// The order of the prices in a side of a book.
 protocol SideOrder {
-  /// Whether `a` is a worse price than `b`, and so stands before it.
+  /// Whether `a` is a worse price than `b`, and so comes before it.
   static func isWorse(_ a: Int64, _ b: Int64) -> Bool
 }
 
@@ -14,14 +14,14 @@ enum Asks: SideOrder {
 
 /// One side of an `OrderBook`: levels from worst to best, changed in place.
 enum BookSide<Order: SideOrder> {
-  /// Levels looked at one by one from the top. Most updates are there, and a straight run of loads beats a search by
-  /// halves whose branches cannot be foreseen.
+  /// The levels that are checked one by one from the top. Most updates are there, and sequential loads are faster than
+  /// a binary search with unpredictable branches.
   @inline(__always) static var linearReach: Int { 32 }
 
   /// Sets or removes each level in turn; returns how many removals found nothing.
   static func update(_ levels: inout [PriceLevel], by changes: UnsafeBufferPointer<PriceLevel>) -> Int {
     guard !changes.isEmpty else { return 0 }
-    // Room for the worst case once a message, so that the levels can be shifted in place.
+    // Reserves room for the worst case once for each message, so that the levels can be shifted in place.
     let needed = levels.count + changes.count
     if levels.capacity < needed { levels.reserveCapacity(max(needed, levels.capacity * 2)) }
     var unknown = 0
@@ -72,7 +72,7 @@ enum BookSide<Order: SideOrder> {
     }
   }
 
-  /// The place of `price`, or where it would have to stand.
+  /// The index of `price`, or the index for its insertion.
   @inline(__always)
   private static func search(_ levels: UnsafeBufferPointer<PriceLevel>, _ price: Int64) -> (index: Int, found: Bool) {
     guard let base = levels.baseAddress else { return (0, false) }

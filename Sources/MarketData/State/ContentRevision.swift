@@ -9,7 +9,7 @@ package final class ContentRevision: Sendable {
   package enum Part: Sendable {
     /// The book and whether it is in sync.
     case book
-    /// All the rest: trades, quotes, figures and charts.
+    /// Everything else: trades, quotes, figures and charts.
     case figures
   }
 
@@ -26,7 +26,7 @@ package final class ContentRevision: Sendable {
     }
   }
 
-  /// By the market's owner alone, so that a load and a store do for an addition.
+  /// Only the market's owner calls this, so a load and a store are enough for an addition.
   package func raise(_ part: Part) {
     switch part {
     case .book: book.store(book.load(ordering: .relaxed) &+ 1, ordering: .releasing)

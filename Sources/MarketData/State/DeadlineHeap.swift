@@ -3,7 +3,7 @@ import HeapModule
 /// The deadlines of instruments, the earliest first.
 ///
 /// An instrument has at most one entry of each kind, so the heap holds at most five entries per instrument; their
-/// memory is allocated with the instrument. If a deadline has moved to a later time, its entry comes up early, and its
+/// memory is allocated with the instrument. If a deadline moves to a later time, its entry is due too early, and the
 /// owner inserts it again. Insertion and removal O(log n), `first` O(1), no allocation.
 struct DeadlineHeap {
   enum Kind: UInt8, CaseIterable { case pulse, ticker, crossed, frozen, reissue }
@@ -27,6 +27,6 @@ struct DeadlineHeap {
 
   mutating func insert(_ entry: Entry) { entries.insert(entry) }
 
-  /// Removes and returns the earliest entry if its time has come.
+  /// Removes and returns the earliest entry if it is due.
   mutating func removeFirst(dueAt now: Timestamp) -> Entry? { first <= now ? entries.popMin() : nil }
 }

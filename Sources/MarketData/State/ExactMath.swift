@@ -7,7 +7,7 @@ func floorDivide(_ a: Int64, _ b: Int64) -> Int64 {
   return remainder < 0 ? quotient - 1 : quotient
 }
 
-/// What `floorDivide` leaves: 0 or more, for a positive divisor.
+/// The remainder of `floorDivide`: 0 or more, for a positive divisor.
 @inline(__always)
 func floorRemainder(_ a: Int64, _ b: Int64) -> Int64 {
   let remainder = a % b
@@ -25,7 +25,7 @@ func saturatingMultiply(_ a: Int128, _ b: Int128) -> Int128 {
   return overflow ? ((a < 0) == (b < 0) ? .max : .min) : product
 }
 
-/// Quotients that are computed once, at the edge: exactly, then rounded half to even at a stated number of digits.
+/// Quotients for output: computed exactly, then rounded once, half to even, to a given number of digits.
 package enum Ratio {
   /// `numerator` / `denominator`, rounded half to even. Precondition: `denominator` > 0.
   package static func divide(_ numerator: Int128, by denominator: Int128) -> Int128 {
@@ -56,8 +56,8 @@ package enum Ratio {
     return Decimal64(mantissa: mantissa, scale: digits)
   }
 
-  /// `value` × 10^-`scale` with at most `digits` digits after the point, fewer where it would not fit in an `Int64`;
-  /// nil if it does not fit with none.
+  /// `value` × 10^-`scale` with at most `digits` digits after the point, with fewer if it would not fit in an `Int64`;
+  /// nil if it does not fit without any.
   package static func decimal(_ value: Int128, scale: Int, digits: Int) -> Decimal64? {
     var digits = min(digits, scale, Int(DecimalText.scaleLimit))
     while digits >= 0 {

@@ -11,12 +11,12 @@ struct FrozenBook {
   /// the book.
   static let memory = Microseconds.minute
 
-  /// Since when quotes have been through the book's best.
+  /// Since when quotes have been at or beyond the book's opposite best price.
   private(set) var quoteSince: Timestamp?
   private var firstTrade: Timestamp?
   private var lastTrade = Timestamp.distantPast
 
-  /// The book changed, or is out of sync: nothing contradicts it.
+  /// Clears the contradictions, because the book changed or is out of sync.
   mutating func bookChanged() {
     quoteSince = nil
     firstTrade = nil
@@ -26,7 +26,7 @@ struct FrozenBook {
 
   mutating func quoteWentThrough(now: Timestamp) { quoteSince = quoteSince ?? now }
 
-  /// Returns whether trades have gone through for long enough.
+  /// Returns whether trades have contradicted the book for long enough.
   mutating func tradeWentThrough(now: Timestamp) -> Bool {
     if now - lastTrade > Self.memory { firstTrade = nil }
     lastTrade = now

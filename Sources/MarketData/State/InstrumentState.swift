@@ -1,6 +1,6 @@
 import Bytes
 
-/// All that is known of one instrument. Belongs to the `Market` that made it and is changed by it alone.
+/// The whole state of one instrument. Only the `Market` that made it changes it.
 package final class InstrumentState {
   package internal(set) var instrument: Instrument {
     didSet {
@@ -14,24 +14,24 @@ package final class InstrumentState {
   package internal(set) var bookTime: Timestamp = .distantPast { didSet { revision.raise(.book) } }
   /// The newest trade by the venue's time, backlog included.
   package internal(set) var lastTrade: Trade? { didSet { revision.raise(.figures) } }
-  /// The best bid and ask; nil while unknown, which a quote made from a book is as soon as the book is out of sync.
+  /// The best bid and ask; nil while unknown. A quote from a book is unknown as soon as the book is out of sync.
   package internal(set) var quote: Quote? { didSet { revision.raise(.figures) } }
   /// The venue's own 24 h figures.
   package internal(set) var ticker: Ticker? { didSet { revision.raise(.figures) } }
-  /// Lines, candles and rolling figures. Who changes it raises the revision.
+  /// Lines, candles and rolling figures. Every change of it must raise the revision.
   package internal(set) var chart = Chart()
   package internal(set) var pulse: PulseMerger
-  /// Raised with every change of what is shown.
+  /// Grows with every change of shown data.
   package let revision = ContentRevision()
 
-  /// Book deltas that came while the book was not live.
+  /// The number of book deltas that arrived while the book was not live.
   package internal(set) var ignoredDeltas = 0
-  /// Trades whose venue time was more than `Market.clockTolerance` off.
+  /// The number of trades whose venue time was off by more than `Market.clockTolerance`.
   package internal(set) var clockWarnings = 0
-  /// Removals of book levels that were not there.
+  /// The number of removals of missing book levels.
   package var unknownDeletes: Int { book.unknownDeletes }
 
-  /// Checksums of the venue that agreed with the book.
+  /// The number of the venue's checksums that matched the book.
   package internal(set) var checksumsOK = 0
 
   /// Since when the book is crossed.
@@ -41,19 +41,19 @@ package final class InstrumentState {
   package var isCrossedForNow: Bool { crossedSince != nil }
   /// Whether deltas are applied to the book: it is live, or crossed for now.
   package var isKept: Bool { bookState == .live || isCrossedForNow }
-  /// What contradicts the book since its last change.
+  /// The contradictions of the book since its last change.
   var frozen = FrozenBook()
-  /// Checksums in a row that differed.
+  /// The number of consecutive wrong checksums.
   var checksumMisses = 0
-  /// The venue time of `lastTrade`, held near the gateway's clock.
+  /// The venue time of `lastTrade`, limited to near the gateway's clock.
   var lastTradeTime = Timestamp.distantPast
-  /// Whether events of the instrument come: whether what it does not say did not happen.
+  /// Whether the instrument is observed, so that silence means that nothing happened.
   var isObserved = false { didSet { revision.raise(.figures) } }
-  /// Between the trades of an earlier run and those of this one, until they have joined.
+  /// The bridge from the trades of an earlier run to those of this one, until they have joined.
   var bridge: TradeBridge?
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
-  /// Which kinds stand in the market's deadline heap.
+  /// The kinds that are in the market's deadline heap.
   var isPulseScheduled = false
   var isTickerScheduled = false
   var isCrossedScheduled = false
@@ -69,7 +69,7 @@ package final class InstrumentState {
   /// The price of the last trade; nil before the first.
   package var lastPrice: Int64? { chart.lastPrice }
 
-  /// The gateway's own figures of the last 24 h, whether the venue has its own or not. O(1), amortised.
+  /// The gateway's own figures of the last 24 h, even if the venue has its own. O(1), amortised.
   package func dayFigures(now: Timestamp) -> WindowFigures { chart.figures(now: now) }
 
   /// The line of a range. O(buckets).
@@ -84,12 +84,12 @@ package final class InstrumentState {
     chart.observed(range, points: points, now: now)
   }
 
-  /// The first moment after `now` at which that line may be another though nothing comes. O(1).
+  /// The first moment after `now` at which that line may change without new data. O(1).
   package func nextLineChange(_ range: ChartRange, after now: Timestamp) -> Timestamp {
     chart.nextLineChange(range, after: now)
   }
 
-  /// The same of the figures of the last 24 h. O(1).
+  /// The same for the figures of the last 24 h. O(1).
   package func nextFigureChange(after now: Timestamp) -> Timestamp { chart.nextFigureChange(after: now) }
 
   /// The newest point of that line, for updates; nil before any price. O(1).
@@ -102,15 +102,16 @@ package final class InstrumentState {
     chart.openCandle(interval, of: instrument.id, now: now)
   }
 
-  /// Candles of [`from`, `to`) that the last 24 h make, in order of time, at most the last `limit`. O(1,440).
+  /// The candles of [`from`, `to`) that are made of the last 24 h, in order of time, at most the last `limit`.
+  /// O(1,440).
   package func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, now: Timestamp
   ) -> [Candle] {
     chart.candles(interval, from: from, to: to, limit: limit, of: instrument.id, now: now)
   }
 
-  /// Takes over a changed description. Wider scales multiply everything held; if a value then does not fit, or a scale
-  /// got narrower, what it concerned is forgotten. Returns why the book must be rebuilt, if so.
+  /// Takes over a changed description. Wider scales multiply all values. If a value then does not fit, or a scale
+  /// became narrower, the values concerned are dropped. Returns the reason if the book must be rebuilt.
   func update(_ new: Instrument, now: Timestamp) -> ResyncReason? {
     let old = instrument
     instrument = new
@@ -163,7 +164,7 @@ package final class InstrumentState {
 }
 
 extension Int64 {
-  /// Multiplies in place; false, and unchanged, if it would not fit.
+  /// Multiplies in place; returns false and changes nothing if the result does not fit.
   fileprivate mutating func scale(by factor: Int64) -> Bool {
     let (value, overflow) = multipliedReportingOverflow(by: factor)
     if !overflow { self = value }

@@ -1,8 +1,8 @@
 import Bytes
 
-/// Quotes and books: what is published of them, when a book is out of sync, and when it is hidden.
+/// Quotes and books: their publication, and when a book is out of sync or hidden.
 extension Market {
-  /// Whether a quote can be one: each side without orders, or with a price and a size, and the bid below the ask.
+  /// Whether a quote is possible: each side is without orders, or has a price and a size, and the bid is below the ask.
   func isPossible(_ quote: Quote) -> Bool {
     let hasBid = quote.bidSize != 0
     let hasAsk = quote.askSize != 0
@@ -89,7 +89,7 @@ extension Market {
     publish(quote, of: state, into: &changes)
   }
 
-  /// Whether the book continues after its venue said what its checksum is.
+  /// Compares the book with the venue's checksum; returns whether it stays in sync.
   private func passes(_ expected: UInt32, _ state: InstrumentState) -> Bool {
     guard let rule = configuration.checksum,
       let checksum = rule(state.book, state.instrument.priceScale, state.instrument.sizeScale)
@@ -103,9 +103,9 @@ extension Market {
     return state.checksumMisses < configuration.checksumPatience
   }
 
-  /// Takes the book out of sync. `detected` is set where the market found the fault itself: then the change is
-  /// published even if the book never got live since the last one, because the code that asks the venue for a new
-  /// snapshot waits for it.
+  /// Takes the book out of sync. `detected` means that the market found the fault itself. Then the change is published
+  /// even if the book has not been live since the last fault, because the code that requests a new snapshot waits for
+  /// it.
   func loseSync(
     _ state: InstrumentState, _ reason: ResyncReason, detected: Bool = false, into changes: inout MarketChanges
   ) {
@@ -119,7 +119,7 @@ extension Market {
     changes.items.append(.bookState(state.instrument.id, .syncing(reason)))
   }
 
-  /// Takes a book that is crossed out of sight, and gives it the tolerance to come back by itself.
+  /// Hides a crossed book, and gives it the tolerance to recover by itself.
   private func hide(_ state: InstrumentState, into changes: inout MarketChanges) {
     scheduleCrossed(state)
     state.frozen.bookChanged()
@@ -136,7 +136,7 @@ extension Market {
     return true
   }
 
-  /// Notes whether a quote of a channel of its own has gone through the book's best, or come back.
+  /// Notes whether a quote of a separate channel contradicts the book's best prices, or no longer does.
   func compare(_ quote: Quote, with state: InstrumentState, now: Timestamp) {
     guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk else { return }
     let isThrough = (quote.bidSize > 0 && quote.bid >= ask.price) || (quote.askSize > 0 && quote.ask <= bid.price)
@@ -145,7 +145,7 @@ extension Market {
     if let since = state.frozen.quoteSince { scheduleFrozen(state, since) }
   }
 
-  /// Notes whether a trade has gone through the book's best; true if too many have.
+  /// Notes whether a trade contradicts the book's best prices; returns true if too many have.
   func isFrozen(_ state: InstrumentState, by trade: Trade, now: Timestamp) -> Bool {
     guard state.bookState == .live, let bid = state.book.bestBid, let ask = state.book.bestAsk,
       trade.price > ask.price || trade.price < bid.price, trade.time > state.bookTime
@@ -167,8 +167,8 @@ extension Market {
       .init(time: since + configuration.crossedTolerance, instrument: state.instrument.id, kind: .crossed))
   }
 
-  /// Appends what there is as changes, for a reader that has followed none of them: every instrument, and the state of
-  /// its book. O(instruments).
+  /// Appends the present state as changes, for a new reader: every instrument, and the state of its book.
+  /// O(instruments).
   package func appendPresent(to changes: inout MarketChanges) {
     for state in instruments {
       let id = state.instrument.id

@@ -1,6 +1,6 @@
 extension Market {
-  /// Takes over the last trade that an earlier run saw, if there has been none since. It is no news: nothing is
-  /// published. Returns whether it was of use.
+  /// Takes over the last trade of an earlier run, if there has been none since. It is not new, so nothing is published.
+  /// Returns whether it was used.
   package func restore(lastTrade trade: Trade) -> Bool {
     guard trade.instrument.index >= 0, trade.instrument.index < instruments.count, trade.price > 0, trade.size > 0
     else { return false }

@@ -5,9 +5,8 @@ import Bytes
 /// After warm-up no call allocates: levels, buckets and deadlines have their memory, and changes use the caller's
 /// memory.
 package final class Market {
-  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), for venues whose numbers are
-  /// printed with the digits of the scales and for those that print them otherwise. Nil if the venue's rule is not
-  /// certain for this book.
+  /// The checksum a venue defines over a book (Kraken: CRC-32 of the top ten levels), regardless of how the venue
+  /// prints its numbers. Nil if the venue's rule is not certain for this book.
   package typealias BookChecksum =
     @Sendable (
       _ book: borrowing OrderBook, _ priceScale: UInt8, _ sizeScale: UInt8
@@ -16,7 +15,7 @@ package final class Market {
   package struct Configuration: Sendable {
     /// Whether quotes are made from the top of the book, for venues without a quote channel.
     package var quotesFromBook: Bool
-    /// Levels kept per side, unless the venue says otherwise (`MarketEvent.bookDepth`). Nil: 5,000.
+    /// The most levels a side, unless the venue says otherwise (`MarketEvent.bookDepth`). Nil: 5,000.
     package var bookDepthLimit: Int?
     package var checksum: BookChecksum?
     /// How many checksums in a row must differ to take a book out of sync, 1 or more: 2 for a venue that sometimes
@@ -39,7 +38,7 @@ package final class Market {
     }
   }
 
-  /// Levels kept per side if the venue gives no depth, and the largest depth that it may give.
+  /// The most levels a side if the venue gives no depth, and the largest depth that it may give.
   package static let defaultDepthLimit = 5_000
   /// The largest difference between a venue's time and the gateway's that windows accept, µs.
   package static let clockTolerance = 5 * Microseconds.second
@@ -52,12 +51,13 @@ package final class Market {
   package static let tickerInterval = Microseconds.second
 
   package private(set) var instruments: [InstrumentState] = []
-  /// Trades whose venue time was more than `clockTolerance` off.
+  /// The number of trades whose venue time was off by more than `clockTolerance`.
   package private(set) var clockWarnings = 0
-  /// Events of instruments that were never announced, and announcements that would leave a hole; they have no effect.
-  package private(set) var ignoredEvents = 0
-  /// Trades and quotes with impossible prices or sizes, and quotes whose bid is not below their ask; they have no
+  /// The number of events of unannounced instruments, and of announcements with a gap in the numbers; they have no
   /// effect.
+  package private(set) var ignoredEvents = 0
+  /// The number of trades and quotes with impossible prices or sizes, and of quotes whose bid is not below their ask;
+  /// they have no effect.
   package internal(set) var refusedValues = 0
 
   /// Whether trades of a new instrument wait for `bridge(after:)` or `beginWithoutPast`. Set before the first one.
@@ -65,11 +65,11 @@ package final class Market {
 
   let configuration: Configuration
   var deadlines = DeadlineHeap()
-  /// When windows roll next; `distantFuture` before the first price.
+  /// The next time at which windows roll; `distantFuture` before the first price.
   private var nextRoll = Timestamp.distantFuture
-  /// When candles close next; `distantFuture` before the first price.
+  /// The next time at which candles close; `distantFuture` before the first price.
   private var nextClose = Timestamp.distantFuture
-  /// The time of the last events: from then on, a lost connection has observed nothing.
+  /// The time of the last events. A lost connection has observed nothing since then.
   private var lastHeard = Timestamp.distantPast
 
   /// Consecutive trades of one instrument in a batch, while they are collected.
@@ -173,7 +173,7 @@ package final class Market {
     if now >= nextClose { closeCandles(now: now, into: &changes) }
   }
 
-  /// When `advance` next has something to do, or a little before; never after. O(1).
+  /// When `advance` next has work, or a little before; never after. O(1).
   package var nextDeadline: Timestamp { min(deadlines.first, nextRoll, nextClose) }
 
   /// The connection has ended: puts every book out of sync, and records that nothing was observed since the last event.
@@ -220,14 +220,14 @@ package final class Market {
       refusedValues += 1
       return
     }
-    // Backlog is old, so only times in the future are limited.
+    // Earlier trades may be old, so only times in the future are limited.
     let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
     let bounded = min(max(trade.time, earliest), now + Self.clockTolerance)
     if bounded != trade.time {
       clockWarnings += 1
       state.clockWarnings += 1
     }
-    // With the precision of charts, so that the last trade and the last price of a line always match.
+    // Has the precision of charts, so that the last trade and the last price of a line always match.
     let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }

@@ -1,6 +1,6 @@
 /// Whether an instrument's book may be published.
 package enum BookState: Sendable, Equatable {
-  /// No book has been asked for or received yet.
+  /// No book has been requested or received yet.
   case absent
   /// Out of sync; nil while the first snapshot is awaited.
   case syncing(ResyncReason?)
@@ -11,11 +11,11 @@ package enum BookState: Sendable, Equatable {
 package struct Pulse: Sendable, Equatable {
   package var instrument: InstrumentID
   package var price: Int64
-  /// The price of the pulse before it; nil for the first.
+  /// The price of the previous pulse; nil for the first.
   package var previous: Int64?
-  /// How many price changes it stands for, 1 or more.
+  /// The number of merged price changes, 1 or more.
   package var merged: Int
-  /// When it was published.
+  /// The time of its publication.
   package var time: Timestamp
 
   package init(instrument: InstrumentID, price: Int64, previous: Int64?, merged: Int, time: Timestamp) {
@@ -27,16 +27,16 @@ package struct Pulse: Sendable, Equatable {
   }
 }
 
-/// What moved. Plain data; ranges point into the `MarketChanges` that holds it.
+/// A change. Plain data; its ranges are of the arrays of its `MarketChanges`.
 package enum MarketChange: Sendable {
-  /// News: `changes.trades[range]`, all of one instrument. Live trades, and after a restart those backlog trades that
-  /// the earlier run has not told.
+  /// New trades: `changes.trades[range]`, all of one instrument. Live trades, and after a restart the earlier trades
+  /// that the previous run has not published.
   case trades(InstrumentID, Range<Int>)
-  /// Trades may be missing between those that an earlier run has told and all that follows. `changes.trades[range]` are
-  /// the venue's own last ones, backlog: no news.
+  /// Trades may be missing between those that an earlier run has published and all later ones. `changes.trades[range]`
+  /// are the venue's own last trades, which are not new.
   case tradeGap(InstrumentID, Range<Int>)
   case quote(Quote)
-  /// The venue's 24 h figures, or the gateway's own where the venue has none.
+  /// The venue's 24 h figures, or the gateway's own if the venue has none.
   case ticker(InstrumentID)
   case pulse(Pulse)
   /// The whole book was replaced and is in sync.
@@ -44,17 +44,17 @@ package enum MarketChange: Sendable {
   /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, with their new sizes.
   case bookDelta(InstrumentID, bids: Range<Int>, asks: Range<Int>, time: Timestamp)
   case bookState(InstrumentID, BookState)
-  /// The last price moved, or a bucket of the lines began.
+  /// The last price changed, or a bucket of the lines began.
   case sparkline(InstrumentID)
   /// Candles closed, or closed ones changed: `changes.candles[range]`, all of one instrument.
   case candles(InstrumentID, Range<Int>)
-  /// Charts have another past: candles were restored.
+  /// The history of charts changed: candles were restored.
   case past(InstrumentID)
   /// The instrument appeared or its description changed.
   case instrument(InstrumentID)
 }
 
-/// What one batch of events changed, with the memory it stands in. Made once per feed and reused.
+/// The changes of one batch of events, with their memory. Made once for each feed and reused.
 package struct MarketChanges: ~Copyable {
   package var items: [MarketChange] = []
   package var trades: [Trade] = []
@@ -64,7 +64,7 @@ package struct MarketChanges: ~Copyable {
 
   package init() {}
 
-  /// Adds a trade that is news; those of one instrument that stand together are one change.
+  /// Adds a new trade; consecutive trades of one instrument are one change.
   @inline(__always)
   mutating func append(_ trade: Trade) {
     trades.append(trade)

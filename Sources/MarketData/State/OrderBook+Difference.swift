@@ -1,6 +1,6 @@
 extension OrderBook {
-  /// Appends to the levels of `batch` what makes this book into `other`: levels with the size that they have there, and
-  /// 0 for those that it does not have. O(levels of both).
+  /// Appends to the levels of `batch` the changes from this book to `other`: levels with their size there, and size 0
+  /// for missing ones. O(levels of both).
   package func difference(to other: OrderBook, into batch: inout EventBatch) {
     Self.difference(from: bids, to: other.bids, into: &batch.bids) { $0 < $1 }
     Self.difference(from: asks, to: other.asks, into: &batch.asks) { $0 > $1 }

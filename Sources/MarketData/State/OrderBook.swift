@@ -1,13 +1,12 @@
-/// The resting orders of one instrument, added up by price: bids strictly falling, asks strictly rising, no size
-/// below 1.
+/// The resting orders of one instrument, summed by price: bids strictly falling, asks strictly rising, no size below 1.
 ///
-/// Each side is contiguous with the best level **last**, because most updates are near the top: an insert or removal
-/// there moves few levels, and the search looks at the last 32 levels one by one before it halves the rest.
+/// Each side is contiguous with the best level **last**, because most updates are near the top: an insertion or removal
+/// there moves few levels, and the search checks the last 32 levels one by one before a binary search of the rest.
 ///
-/// Levels go in and out in whole messages. After a message the worst levels beyond `depthLimit` are dropped, which is
-/// the rule of venues that send a book of fixed depth: they do not say that a level fell out of it.
+/// Levels change in whole messages. After a message, the worst levels beyond `depthLimit` are dropped. That is the rule
+/// of venues that send a book of fixed depth: they do not report a level that leaves it.
 package struct OrderBook: Sendable {
-  /// Why a book could not be kept.
+  /// The reason why a book could not be kept.
   package enum Failure: Error, Sendable, Equatable {
     /// A price or size does not fit in an `Int64` at the wider scale.
     case overflow
@@ -17,14 +16,14 @@ package struct OrderBook: Sendable {
   package private(set) var bids: [PriceLevel] = []
   /// Levels by falling price: the best ask is last.
   package private(set) var asks: [PriceLevel] = []
-  /// Levels kept per side, 1 or more; the worst beyond it are dropped after each message. Nil: no bound of its own.
+  /// The most levels a side, 1 or more; the worst ones beyond it are dropped after each message. Nil: no limit.
   package internal(set) var depthLimit: Int?
-  /// Removals of levels that were not there, since the book was made. Normal in small numbers: venues send them for
-  /// levels below the snapshot's depth.
+  /// The number of removals of missing levels since the book was made. A few are normal: venues send them for levels
+  /// below the snapshot's depth.
   package private(set) var unknownDeletes = 0
 
   /// An empty book.
-  /// - Parameter depthLimit: levels kept per side, 1 or more; nil for no bound.
+  /// - Parameter depthLimit: the most levels a side, 1 or more; nil: no limit.
   package init(depthLimit: Int? = nil) {
     precondition(depthLimit.map { $0 > 0 } ?? true, "a book keeps at least one level a side")
     self.depthLimit = depthLimit
@@ -47,8 +46,8 @@ package struct OrderBook: Sendable {
     return bid.price >= ask.price
   }
 
-  /// Replaces everything. Levels may come in any order; of a price that comes twice the last counts; sizes below 1 are
-  /// left out. O(n log n), O(n) if each side is sorted either way.
+  /// Replaces everything. Levels may be in any order. If a price occurs twice, the last one counts. Sizes below 1 are
+  /// left out. O(n log n), or O(n) if each side is sorted in either direction.
   package mutating func replace(bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>) {
     BookSide<Bids>.replace(&bids, by: newBids)
     BookSide<Asks>.replace(&asks, by: newAsks)
@@ -56,17 +55,17 @@ package struct OrderBook: Sendable {
     checkInvariants()
   }
 
-  /// Sets, or with a size below 1 removes, each level in turn, then drops what is beyond `depthLimit`.
-  /// Removing a level that is not there is normal and counted in `unknownDeletes`.
+  /// Sets, or with a size below 1 removes, each level in turn, then drops levels beyond `depthLimit`. Removing a
+  /// missing level is normal and counted in `unknownDeletes`.
   ///
-  /// O(1) per level within 32 of the top, O(log n) to find one further down, and O(n) to move what lies above it.
+  /// O(1) for each level within 32 of the top, O(log n) to find one further down, and O(n) to move the levels above it.
   package mutating func update(bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>) {
     apply(newBids, newAsks)
     truncate { _, _ in }
   }
 
-  /// As `update`, and appends what `depthLimit` dropped to `droppedBids` and `droppedAsks`, with size 0, so that
-  /// a client that mirrors the book without its limit can drop them, too.
+  /// Does the same as `update`, and appends the levels that `depthLimit` dropped to `droppedBids` and `droppedAsks`,
+  /// with size 0. So a client that mirrors the book without its limit can drop them, too.
   package mutating func update(
     bids newBids: ArraySlice<PriceLevel>, asks newAsks: ArraySlice<PriceLevel>,
     droppedBids: inout [PriceLevel], droppedAsks: inout [PriceLevel]
@@ -78,7 +77,7 @@ package struct OrderBook: Sendable {
     }
   }
 
-  /// Drops every level and keeps the memory. O(1).
+  /// Removes all levels and keeps the memory. O(1).
   package mutating func removeAll() {
     bids.removeAll(keepingCapacity: true)
     asks.removeAll(keepingCapacity: true)
@@ -124,14 +123,14 @@ package struct OrderBook: Sendable {
     }
   }
 
-  /// Walks the whole book and traps if a side is out of order, has a price twice or a size below 1. Debug builds only;
-  /// there `replace` walks it every time, and `update` looks at the neighbours of each level that it touched, which is
-  /// enough: what was in order stays so. O(n).
+  /// Checks the whole book and traps if a side is out of order, has a price twice or a size below 1. Only in debug
+  /// builds. There, `replace` checks the book every time, and `update` checks the neighbours of each changed level,
+  /// which is enough, because the other levels were in order. O(n).
   package func checkInvariants() {
     assert(invariantsHold, "an order book is out of order")
   }
 
-  /// What `checkInvariants` asserts. O(n).
+  /// Whether the conditions of `checkInvariants` hold. O(n).
   package var invariantsHold: Bool {
     for index in bids.indices.dropFirst() where bids[index - 1].price >= bids[index].price { return false }
     for index in asks.indices.dropFirst() where asks[index - 1].price <= asks[index].price { return false }

@@ -6,12 +6,12 @@ import Bytes
 /// At first it holds the venue's trades until it knows the trades that the earlier run has published. Then the venue
 /// must show where its trades join those:
 /// - It sends the newest of them again. Some venues begin a subscription with their last trades.
-/// - Or it numbers its trades without holes, and sends the trade with the next number.
+/// - Or it numbers its trades without gaps, and sends the trade with the next number.
 ///
 /// If neither happens before the first unpublished trade, trades may be missing. Published trades are compared by id,
 /// time, price and size, so a venue that restarts its ids, as a simulated one does, causes no mistake.
 struct TradeBridge {
-  /// Held trades at most; beyond that the oldest half is dropped. They wait for a read of the data file.
+  /// The most held trades; beyond that, the oldest half is dropped. They wait for a read of the data file.
   static let limit = 2_000
 
   /// Which of the received trades are to be published.
@@ -24,9 +24,9 @@ struct TradeBridge {
 
   /// The last trades that the earlier run has published, oldest first; nil while they are not known.
   private var told: [Trade]?
-  /// Whether the venue counts the instrument's trades without holes.
+  /// Whether the venue numbers the instrument's trades without gaps.
   private var isCounted = false
-  /// What has come and is not decided on.
+  /// Received trades without a decision.
   private(set) var held: [Trade] = []
 
   /// - Parameter trades: the last published trades, oldest first; empty if none are known.
@@ -40,7 +40,7 @@ struct TradeBridge {
     if held.count > Self.limit { held.removeFirst(Self.limit / 2) }
   }
 
-  /// The instrument's prices and sizes are now written with more digits. What does not fit is forgotten.
+  /// Widens the prices and sizes to the instrument's new scales. Values that do not fit are dropped.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {
     func rescaled(_ trades: [Trade]) -> [Trade]? {
       var result = trades
@@ -56,7 +56,7 @@ struct TradeBridge {
     held = rescaled(held) ?? []
   }
 
-  /// Prices and sizes cannot be compared with those from before.
+  /// Notes that prices and sizes cannot be compared with earlier ones.
   mutating func forget() {
     told = told.map { _ in [] }
     held = []
@@ -87,8 +87,8 @@ struct TradeBridge {
     return Crossing(hasGap: !joins, news: news)
   }
 
-  /// The places of what is held in the order of trading, each trade once: a venue may begin with the newest, and begins
-  /// again after a lost connection.
+  /// The indices of the held trades in the order of trading, each trade once: a venue may begin with the newest, and
+  /// repeats trades after a lost connection.
   private var order: [Int] {
     var result: [Int] = []
     var seen: Set<Key> = []
@@ -116,7 +116,7 @@ struct TradeBridge {
 }
 
 extension Trade {
-  /// Whether both are the same execution of one instrument, told twice.
+  /// Whether both are the same execution of one instrument.
   fileprivate func isSame(as other: Trade) -> Bool {
     id == other.id && time == other.time && price == other.price && size == other.size && !id.isEmpty
   }
@@ -130,7 +130,7 @@ extension Market {
   /// - Parameters:
   ///   - told: the published trades, oldest first, at the instrument's scales; if empty, none are known, and trades may
   ///     be missing.
-  ///   - isCounted: whether the venue counts the instrument's trades without holes.
+  ///   - isCounted: whether the venue numbers the instrument's trades without gaps.
   package func bridge(after told: [Trade], isCounted: Bool, of id: InstrumentID, into changes: inout MarketChanges) {
     guard id.index >= 0, id.index < instruments.count else { return }
     let state = instruments[id.index]
@@ -138,14 +138,14 @@ extension Market {
     if state.bridge != nil { cross(state, into: &changes) }
   }
 
-  /// Publishes what has waited of an instrument that has no earlier run.
+  /// Publishes the held trades of an instrument without an earlier run.
   package func beginWithoutPast(of id: InstrumentID, into changes: inout MarketChanges) {
     guard id.index >= 0, id.index < instruments.count, let held = instruments[id.index].bridge?.held else { return }
     instruments[id.index].bridge = nil
     append(held.filter { !$0.isBacklog }, of: id, into: &changes)
   }
 
-  /// Publishes what the bridge lets through of the trades that have come.
+  /// Publishes those of the received trades that the bridge decides to publish.
   func cross(_ state: InstrumentState, into changes: inout MarketChanges) {
     guard let crossing = state.bridge?.cross(), let held = state.bridge?.held else { return }
     state.bridge = nil

@@ -2,16 +2,16 @@
 /// them, and skips those that have ended or no longer matter. An entry has 16 bytes.
 package struct ArrivalQueue {
   private struct Entry {
-    /// The slot in the loop's table; it is empty after the connection has ended. A weak reference would give every
+    /// The connection's slot in the loop's table, which is empty after its end. A weak reference would give every
     /// connection a side table for its life.
     let token: UInt64
     let came: UInt64
   }
 
-  /// What to do with a connection that is met.
+  /// What to do with a connection that the search meets.
   package enum Verdict {
     case take
-    /// Leave it where it is and look further.
+    /// Keep it and continue the search.
     case keep
     case forget
   }
@@ -20,7 +20,7 @@ package struct ArrivalQueue {
   /// The connections' own; it outlives them.
   private unowned(unsafe) var loop: EventLoop?
   private var first = 0
-  /// How many places there are when those of no interest are looked for next.
+  /// The number of entries at which the queue next removes those that no longer matter.
   private var sweepsAt = 64
 
   package init() {}
@@ -34,15 +34,15 @@ package struct ArrivalQueue {
       first = 0
       let loop = loop
       entries.removeAll { Self.connection(of: $0, on: loop).map { !isOfInterest($0) } ?? true }
-      // At most twice as many places as there were connections of interest.
+      // The queue then has at most twice as many entries as connections that matter.
       sweepsAt = max(64, entries.count * 2)
     }
     guard let token = connection.loop.table.token(of: connection) else { return }
     entries.append(Entry(token: token, came: time))
   }
 
-  /// Removes and returns the first connection that arrived until `time` and that is to be taken. O(1) amortised, plus
-  /// the connections that are kept.
+  /// Removes and returns the first connection that arrived until `time` and that `body` takes. O(1) amortised, plus the
+  /// connections that are kept.
   package mutating func popFirst(until time: UInt64, _ verdict: (Connection, _ came: UInt64) -> Verdict) -> Connection?
   {
     var index = first

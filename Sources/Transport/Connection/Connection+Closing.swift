@@ -1,15 +1,15 @@
 import Glibc
 
-/// The end of a connection: at leisure, at once, and after a failure.
+/// The end of a connection: after sending everything, at once, and after a failure.
 extension Connection {
-  /// How long an ended connection waits for the peer's end.
+  /// How long a closed connection waits for the peer's end.
   private static let lingerTime: Duration = .seconds(1)
-  /// Bytes dropped in one turn, and altogether: more than a window of 100 Mbit/s at 20 ms.
+  /// The most bytes that are read and dropped in one turn, and in total: more than a window of 100 Mbit/s at 20 ms.
   private static let discardPortion = 16 << 10
   private static let discardLimit = 256 << 10
 
   /// Closes after everything queued is sent, or after `timeout`; `close_notify` is sent under TLS. The handler is
-  /// told once the kernel has everything.
+  /// notified when the kernel has everything.
   package func close(timeout: Duration = .seconds(5)) {
     loop.assertOnLoop()
     guard state == .open else {
@@ -28,8 +28,8 @@ extension Connection {
     finish(.closedLocally)
   }
 
-  /// TLS has failed, and OpenSSL has told the peer why in an alert. It is to arrive, so the connection lingers: closing
-  /// one with unread bytes would reset it.
+  /// Ends after a TLS failure whose reason OpenSSL has sent in an alert. The connection lingers so that the alert
+  /// arrives: closing one with unread bytes would reset it.
   func fail(_ failure: TLSFailure) {
     guard state != .closed, state != .lingering else { return }
     let reason = CloseReason.failed(.tlsFailed(peer: tls?.peerName ?? peer.description, failure))
@@ -63,8 +63,8 @@ extension Connection {
     discard()
   }
 
-  /// Reads and drops until the peer's end, or until the peer has sent more than it can have had under way: then the
-  /// rest waits in the kernel for the end of the time, so that a peer that sends on and on costs nothing.
+  /// Reads and drops until the peer's end, or until the peer has sent more than can have been in transit. After that,
+  /// bytes stay in the kernel until the time-out, so that a peer that sends for ever costs nothing.
   func discard() {
     guard discarded < Self.discardLimit else { return }
     let portion = min(loop.readBuffer.count, Self.discardPortion)
@@ -93,7 +93,7 @@ extension Connection {
     permit = nil
   }
 
-  /// Tells the handler, for the last time.
+  /// Notifies the handler, for the last time.
   func tellClosed(_ reason: CloseReason) {
     let last = handler
     handler = nil

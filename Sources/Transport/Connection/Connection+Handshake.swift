@@ -1,4 +1,4 @@
-/// From the first byte to the first byte of the application: the TLS handshake, where there is one.
+/// The time before the first byte of the application: the TLS handshake, if there is one.
 extension Connection {
   /// Continues the TLS handshake; `TLSSession.whenReady` reports its end.
   func continueHandshake() {
@@ -13,7 +13,7 @@ extension Connection {
       let whenReady = tls.whenReady
       tls.whenReady = nil
       whenReady?(.success(self))
-      // What came in the same packet as the end of the handshake is in OpenSSL's hands and no event will announce it.
+      // OpenSSL has the bytes that arrived in the same packet as the end of the handshake; no event will announce them.
       if state == .open { loop.markUnfinished(self) }
     case .wouldBlock: break
     case .ended: failHandshake(TLSFailure.closedDuringHandshake)
@@ -34,7 +34,7 @@ extension Connection {
   /// Whether the handshake has not ended.
   package var isHandshaking: Bool { state == .handshaking }
 
-  /// Ends a handshake that has taken long, for the sake of others that wait to begin.
+  /// Ends a long handshake, so that others that wait can begin.
   func endCrowdedHandshake() {
     failHandshake(TLSFailure(.timeout, "it was closed after its time because others waited for its place"))
   }

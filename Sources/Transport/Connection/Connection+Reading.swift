@@ -1,6 +1,6 @@
 import Glibc
 
-/// From the kernel's hands to the handler's.
+/// Passes bytes from the kernel to the handler.
 extension Connection {
   /// Reads the bytes that the kernel has, up to `Limits.readBytes` a turn. `toEnd`: reads until the kernel reports that
   /// there are no more. Otherwise, a read that does not fill its buffer has taken everything.
@@ -60,7 +60,7 @@ extension Connection {
       flush()
       if state == .closing { armTimer(.seconds(5)) }
     } else if state == .open || unsent.count == 0 {
-      // The answer to the peer's own; best effort, for it may have gone already.
+      // Answers the peer's `close_notify`; best effort, because the peer may already be gone.
       _ = tls?.sendCloseNotify()
       finish(.closedByPeer)
     }
@@ -71,13 +71,13 @@ extension Connection {
     if error != 0 { finish(.failed(.system(call: "recv", errno: error))) }
   }
 
-  /// Stops taking bytes from the kernel, so that a peer that sends too much waits there.
+  /// Stops reading, so that the kernel makes a peer wait that sends too much.
   package func pauseReading() {
     loop.assertOnLoop()
     isPaused = true
   }
 
-  /// Takes bytes again, from the next turn on.
+  /// Reads again, from the next turn on.
   package func resumeReading() {
     loop.assertOnLoop()
     guard isPaused else { return }
@@ -88,7 +88,7 @@ extension Connection {
     }
   }
 
-  /// Looks for bytes that came before anyone listened.
+  /// Checks for bytes that arrived before the connection had a handler.
   func readFromNextTurn() {
     if state == .open { loop.markUnfinished(self) }
   }

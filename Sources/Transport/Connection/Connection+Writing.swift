@@ -1,7 +1,7 @@
 import Bytes
 import Glibc
 
-/// Writing: from the owner to the kernel.
+/// Passes bytes from the owner to the kernel.
 extension Connection {
   /// Whether no bytes wait for the kernel: bytes written now are sent in this turn, if the socket takes them.
   package var isWritable: Bool { state == .open && !isBlocked }
@@ -43,7 +43,7 @@ extension Connection {
     return tookDirect(sent)
   }
 
-  /// The kernel has not taken all of it.
+  /// The kernel has not taken all bytes.
   @inline(never)
   private func tookDirect(_ sent: Int) -> Int {
     isBlocked = true
@@ -59,7 +59,7 @@ extension Connection {
     if admit(bytes.byteCount) { unsent.append(bytes, on: loop) }
   }
 
-  /// Schedules a flush for bytes that the caller is about to queue. False if they must not be queued.
+  /// Schedules a flush for bytes that the caller will queue. Returns false if they must not be queued.
   @inline(__always)
   private func admit(_ count: Int) -> Bool {
     guard state == .open, count > 0 else { return false }
@@ -74,13 +74,13 @@ extension Connection {
     return true
   }
 
-  /// Sends the queued bytes now, and not at the end of the turn.
+  /// Sends the queued bytes now instead of at the end of the turn.
   package func flush() {
     loop.assertOnLoop()
     if !isBlocked { sendQueued() }
   }
 
-  /// The kernel takes bytes again.
+  /// The kernel accepts bytes again.
   func becameWritable() {
     guard isBlocked else { return }
     isBlocked = false
@@ -131,7 +131,7 @@ extension Connection {
     return true
   }
 
-  /// Pieces passed to one `sendmsg`.
+  /// The most pieces in one `sendmsg`.
   private static let vectorLimit = 64
 
   /// Applies the result of a send: drops the sent bytes, and fails on an error.

@@ -32,10 +32,10 @@ package protocol ConnectionPermit: AnyObject, Sendable {}
 /// called. No other code needs to retain either.
 package final class Connection: PolledDescriptor {
   package struct Limits: Sendable {
-    /// Unsent bytes this connection may hold. A write beyond it closes the connection (`.writeQueueFull`).
+    /// The most unsent bytes of this connection. A write beyond it closes the connection (`.writeQueueFull`).
     package var queuedBytes: Int
     /// `TCP_NOTSENT_LOWAT`: unsent bytes the kernel holds before the socket counts as full; it is writable again below
-    /// half of it (tcp(7)). One send may exceed it, so that the kernel holds up to this and one portion of its writer.
+    /// half of it (tcp(7)). One send may exceed it, so the kernel holds at most this and one portion of the writer.
     package var kernelUnsentBytes: Int
     /// `SO_SNDBUF`: bytes the kernel holds for the peer, sent and unacknowledged included. It doubles the value for its
     /// own overhead (socket(7)).
@@ -48,7 +48,7 @@ package final class Connection: PolledDescriptor {
     /// overhead. Nil: the kernel chooses, and goes up to 6 MB (tcp_rmem in tcp(7)). An unknown peer that sends all the
     /// time can cost this memory for each connection, and the time to copy it.
     package var kernelReceivedBytes: Int?
-    /// The defaults let 128 KiB be on the way, 10 Mbit/s at 100 ms, and 16 KiB be behind it.
+    /// The defaults allow 128 KiB in transit, which is 10 Mbit/s at 100 ms, and 16 KiB more in the kernel.
     package init(
       queuedBytes: Int = 1 << 20, kernelUnsentBytes: Int = 16 << 10, kernelBytes: Int = 128 << 10,
       readBytes: Int = 256 << 10, kernelReceivedBytes: Int? = nil
@@ -78,7 +78,7 @@ package final class Connection: PolledDescriptor {
   package let loop: EventLoop
   /// The peer's address for logs and limits: `127.0.0.1:50432`.
   package let peer: SocketAddress
-  /// Held until `connectionDidClose` has been called.
+  /// Retained until `connectionDidClose` has been called.
   package var handler: (any ConnectionHandler)?
   /// For an accepted connection: the permit of the listener's gate. Released when the descriptor is closed.
   package var permit: (any ConnectionPermit)?
@@ -86,7 +86,7 @@ package final class Connection: PolledDescriptor {
   // `@exclusivity(unchecked)`: confined to the loop; every delivery uses it.
   @exclusivity(unchecked) var state: State
   @exclusivity(unchecked) var tls: TLSSession?
-  /// The timer of the handshake, or of the end.
+  /// The timer of the handshake, or of the lingering.
   var timer: LoopTimer?
 
   // Writing
@@ -101,10 +101,10 @@ package final class Connection: PolledDescriptor {
 
   // Reading
   @exclusivity(unchecked) var isPaused = false
-  /// The kernel may have bytes that no further event will announce.
+  /// Whether the kernel may have bytes that no further event will announce.
   @exclusivity(unchecked) var hasUnread = false
   @exclusivity(unchecked) var peerHasEnded = false
-  /// Bytes read and dropped since the end of this direction.
+  /// The bytes that were read and dropped since the end of this direction.
   @exclusivity(unchecked) var discarded = 0
   /// Bytes read so far, decrypted.
   @exclusivity(unchecked) package internal(set) var bytesRead: UInt64 = 0
@@ -130,7 +130,7 @@ package final class Connection: PolledDescriptor {
   package var tlsVersion: String? { tls?.version }
   /// Whether TLS continued from an earlier session.
   package var tlsIsResumed: Bool { tls?.isResumed ?? false }
-  /// Of an accepted connection: the name that the client asked for, printable ASCII.
+  /// For an accepted connection: the name that the client requested, printable ASCII.
   package var tlsServerName: String? { tls?.serverName }
   /// The name on the peer's verified certificate; nil if it sent none.
   package var tlsPeerSubject: String? { tls?.peerSubject }

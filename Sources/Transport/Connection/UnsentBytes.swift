@@ -8,9 +8,9 @@ import Glibc
 struct UnsentBytes: ~Copyable {
   private(set) var count = 0
   private var first: SharedBytes?
-  /// Bytes of `first` that are sent.
+  /// The sent bytes of `first`.
   private var firstSent = 0
-  /// What comes after `first`.
+  /// The items after `first`.
   private var rest: WriteQueue?
 
   /// Adds bytes that are shared with others; they are retained, not copied.
@@ -24,7 +24,7 @@ struct UnsentBytes: ~Copyable {
     }
   }
 
-  /// Adds what of `bytes` comes after its first `sent` bytes.
+  /// Adds `bytes` without its first `sent` bytes.
   mutating func append(_ bytes: SharedBytes, from sent: Int, on loop: EventLoop) {
     guard first == nil, rest == nil else {
       count &+= bytes.count &- sent
@@ -51,14 +51,14 @@ struct UnsentBytes: ~Copyable {
     return queue
   }
 
-  /// All there is, where that is one shared item.
+  /// All bytes, if they are one shared item; otherwise nil.
   @inline(__always)
   var only: UnsafeRawBufferPointer? {
     guard rest == nil, let first else { return nil }
     return UnsafeRawBufferPointer(start: first.start + firstSent, count: first.count &- firstSent)
   }
 
-  /// Drops what `only` shows.
+  /// Drops the item that `only` returns.
   @inline(__always)
   mutating func removeOnly() {
     first = nil
@@ -88,7 +88,7 @@ struct UnsentBytes: ~Copyable {
     return filled
   }
 
-  /// Calls `body` with as many pieces, where they stand, as `vectors` has room for, and how many bytes they are.
+  /// Calls `body` with as many pieces as `vectors` has room for, without copying them, and with their number of bytes.
   func withVectors<Result>(
     _ limit: Int, _ body: (_ pieces: UnsafeMutableBufferPointer<iovec>, _ bytes: Int) -> Result
   ) -> Result {

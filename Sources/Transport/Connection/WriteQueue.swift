@@ -1,6 +1,6 @@
 import Bytes
 
-/// What a connection has to send beyond its first item: shared frames by reference, other bytes as copies, in order.
+/// The unsent items of a connection after the first: shared frames by reference, other bytes as copies, in order.
 ///
 /// A connection has one only while it needs it; loops keep a few for reuse.
 final class WriteQueue {
@@ -85,7 +85,7 @@ final class WriteQueue {
 }
 
 extension EventLoop {
-  /// Queues kept for reuse; more are freed.
+  /// The number of queues that are kept for reuse; others are freed.
   private static let sparesKept = 64
 
   func borrowQueue() -> WriteQueue { spareQueues.popLast() ?? WriteQueue() }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// SHA-256 and what is made of it, by OpenSSL.
+/// SHA-256 and functions based on it, by OpenSSL.
 package enum Digest {
   /// Bytes of a SHA-256 digest.
   package static let count = 32
@@ -27,8 +27,8 @@ package enum Digest {
     }
   }
 
-  /// Whether two byte strings are equal, in a time that depends on their lengths only. Of different lengths they are
-  /// not.
+  /// Whether two byte strings are equal, in a time that depends only on their lengths. Strings of different lengths are
+  /// not equal.
   package static func equalInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
   }

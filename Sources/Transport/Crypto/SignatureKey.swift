@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A public key that signatures are checked with: RSA of 2048 to 8192 bits, or ECDSA on P-256.
+/// A public key for checking signatures: RSA of 2048 to 8192 bits, or ECDSA on P-256.
 package final class SignatureKey: @unchecked Sendable {
   // `@unchecked`: constant after `init`; OpenSSL counts an `EVP_PKEY`'s references atomically, and checking only reads
   // it.
 
   package enum Kind: Sendable, Equatable { case rsa, p256 }
 
-  /// Why a file holds no key of use here.
+  /// The reason why a file has no usable key.
   package enum Problem: Error, Sendable, Equatable, CustomStringConvertible {
     case notPEM(reason: String)
     case unusable(String)
@@ -22,11 +22,11 @@ package final class SignatureKey: @unchecked Sendable {
 
   package let kind: Kind
   private let key: OpaquePointer
-  /// SHA-256 of the key in its standard form (SubjectPublicKeyInfo), to tell keys apart.
+  /// SHA-256 of the key in its standard form (SubjectPublicKeyInfo), which identifies the key.
   package let fingerprint: [UInt8]
 
   /// Reads `-----BEGIN PUBLIC KEY-----`, or the key of a `-----BEGIN CERTIFICATE-----`, whose dates and issuer do not
-  /// matter here. A private key is refused: it has no business on a machine that only checks.
+  /// matter here. A private key is refused, because a machine that only checks must not have it.
   package init(pem: [UInt8]) throws(Problem) {
     // A BIO reads from the array's own memory (BIO_new_mem_buf(3)), which has to live as long as it does.
     let found = pem.withUnsafeBytes { bytes in Self.publicKey(in: bytes) ?? Self.certifiedKey(in: bytes) }
@@ -37,7 +37,7 @@ package final class SignatureKey: @unchecked Sendable {
     let name: String
     switch EVP_PKEY_get_base_id(key) {
     case EVP_PKEY_RSA:
-      // RFC 7518 section 3.3; the upper bound keeps a check under a millisecond.
+      // The minimum is from RFC 7518 section 3.3; the maximum keeps a check under a millisecond.
       kind = (2048...8192).contains(bits) ? .rsa : nil
       name = "an RSA key of \(bits) bits"
     case EVP_PKEY_EC:

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many handshakes may be under way. A caller that finds it full is called back when there is room.
+/// Limits the simultaneous handshakes. A caller that finds no place is called back when there is one.
 final class HandshakeLimit: Sendable {
   private struct State {
     var underWay = 0
@@ -8,7 +8,7 @@ final class HandshakeLimit: Sendable {
   }
   private let state = Mutex(State())
   private let limit: Int
-  /// A limit that holds as well: that of all listeners together.
+  /// A second limit that also applies: that of all listeners together.
   private let parent: HandshakeLimit?
 
   init(_ limit: Int, within parent: HandshakeLimit? = nil) {
@@ -18,8 +18,8 @@ final class HandshakeLimit: Sendable {
 
   var underWay: Int { state.withLock { $0.underWay } }
 
-  /// A place, given up with its last reference. If there is none, `body` is called once as soon as there may be one,
-  /// from anywhere.
+  /// A place, which is freed with its last reference. If there is none, `body` is called once as soon as there may be
+  /// one, on any thread.
   func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakePlace? {
     var outer: HandshakePlace?
     if let parent {

@@ -1,15 +1,15 @@
 import COpenSSL
 import Glibc
 
-/// A certificate made on the spot, for simulators and tests: P-256, its own root.
+/// A certificate for simulators and tests: P-256, its own root.
 package struct SelfSignedCertificate: Sendable {
   package let certificatePEM: String
   package let keyPEM: String
 
   /// - Parameters:
-  ///   - hosts: DNS names and numeric addresses it is valid for.
-  ///   - validFor: seconds from now; negative for one that has expired.
-  /// - Throws: `.tls` where a host is neither a name nor an address, or OpenSSL fails.
+  ///   - hosts: the DNS names and numeric addresses for which it is valid.
+  ///   - validFor: seconds from now; negative for an expired certificate.
+  /// - Throws: `.tls` if a host is neither a name nor an address, or if OpenSSL fails.
   package init(hosts: [String], validFor: Int = 86_400) throws(TransportError) {
     guard let key = copenssl_make_p256_key(), let certificate = X509_new() else {
       throw .tls(reason: OpenSSLErrors.drain() ?? "no key could be made")
@@ -24,7 +24,7 @@ package struct SelfSignedCertificate: Sendable {
     let alternatives = hosts.map { KernelAddress(host: $0, port: 0) == nil ? "DNS:\($0)" : "IP:\($0)" }
     var serial = Int64(bitPattern: UInt64(SystemRandom.uint32()) << 31 | UInt64(SystemRandom.uint32())) & Int64.max
     serial = max(serial, 1)
-    // An hour back, for clocks that are slow; an expired one started before it ended.
+    // Valid from an hour ago, for slow clocks; an expired one from before its end.
     let start = min(-3600, validFor - 3600)
     let name = X509_get_subject_name(certificate)
     let isMade =
@@ -52,7 +52,8 @@ package struct SelfSignedCertificate: Sendable {
     return (certificate, key)
   }
 
-  /// Letters, digits and what else stands in names and addresses; nothing that means something in an extension's text.
+  /// Letters, digits and the other characters of names and addresses; no characters with a meaning in the text of an
+  /// extension.
   private static func isHostByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

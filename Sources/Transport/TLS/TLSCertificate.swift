@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// Where a certificate and its key stand.
+/// The files of a certificate and its key.
 package struct TLSCertificateFiles: Sendable, Equatable {
   /// PEM file of the chain, leaf first.
   package var certificate: String
@@ -14,9 +14,9 @@ package struct TLSCertificateFiles: Sendable, Equatable {
   }
 }
 
-/// What can be said of a certificate in use.
+/// The properties of a certificate in use.
 package struct TLSCertificateInfo: Sendable, Equatable {
-  /// The file it was read from; empty where it was not.
+  /// The file of the certificate; empty if it is not from a file.
   package let file: String
   /// DNS names, in lower case, and addresses.
   package let names: [String]
@@ -31,7 +31,7 @@ final class LoadedCertificate {
   let key: OpaquePointer
   let info: TLSCertificateInfo
 
-  /// Bytes of a PEM file; a chain of a few certificates takes ten thousand.
+  /// The most bytes of a PEM file; a chain of a few certificates has ten thousand.
   static let fileLimit = 1 << 20
 
   /// - Throws: `.certificateFile`, naming the file, what is wrong with it and what to do.
@@ -87,12 +87,12 @@ final class LoadedCertificate {
       expiry: certificates.compactMap { CertificateDetails.notAfter($0) }.min() ?? 0)
   }
 
-  /// A certificate made here, as it is: an expired one is used, for whom that is the point.
+  /// Uses a self-made certificate without checks, so that tests can use an expired one.
   convenience init(_ certificate: SelfSignedCertificate) throws(TransportError) {
     try self.init(certificatePEM: certificate.certificatePEM, keyPEM: certificate.keyPEM)
   }
 
-  /// From text, without a look at its dates.
+  /// From text, without checking its dates.
   init(certificatePEM: String, keyPEM: String) throws(TransportError) {
     let certificates = Self.parseCertificates(certificatePEM)
     guard let leaf = certificates.first else { throw .tls(reason: "no certificate") }
@@ -114,10 +114,10 @@ final class LoadedCertificate {
     EVP_PKEY_free(key)
   }
 
-  /// What kinds of keys can stand side by side in one context: one of each.
+  /// The types of keys; a context can have one certificate of each.
   var keyType: Int32 { EVP_PKEY_get_base_id(key) }
 
-  /// Puts it into `context`, beside those of other key types.
+  /// Adds it to `context`, beside those of other key types.
   func use(in context: OpaquePointer) throws(TransportError) {
     var isUsed = SSL_CTX_use_certificate(context, leaf) == 1 && SSL_CTX_use_PrivateKey(context, key) == 1
     for certificate in chain where isUsed { isUsed = copenssl_add_chain_certificate(context, certificate) == 1 }

@@ -6,8 +6,8 @@ import Synchronization
 /// Sends SNI and ALPN `http/1.1`. Sessions are resumed where the server allows it; no early data is ever sent (RFC 8446
 /// §8: it could be replayed).
 package final class TLSClientContext: @unchecked Sendable {
-  // `@unchecked`: the `SSL_CTX` behind the lock counts its references atomically and is not changed once it is there
-  // (SSL_CTX_new(3)); the rest is constant or has a lock of its own.
+  // `@unchecked`: the `SSL_CTX` behind the lock counts its references atomically and never changes (SSL_CTX_new(3));
+  // the rest is constant or has its own lock.
   private let current: Mutex<ContextReference>
   private let caFile: String?
   private let highestVersion: Int32
@@ -21,8 +21,8 @@ package final class TLSClientContext: @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - highestVersion: `TLS1_2_VERSION`, say; 0 for the highest there is.
-  ///   - certificate: what to show a server that asks for a certificate.
+  ///   - highestVersion: for example `TLS1_2_VERSION`; 0 for the highest one.
+  ///   - certificate: the certificate for servers that request one.
   init(caFile: String?, highestVersion: Int32, certificate: LoadedCertificate? = nil) throws(TransportError) {
     self.caFile = caFile
     self.highestVersion = highestVersion
@@ -30,7 +30,7 @@ package final class TLSClientContext: @unchecked Sendable {
     current = Mutex(try Self.make(caFile, highestVersion, certificate))
   }
 
-  /// Reads the roots again, for connections from now on; sessions of the old ones are forgotten.
+  /// Reads the roots again, for connections from now on; sessions of the old ones are dropped.
   /// - Throws: as `init`; the old roots stay.
   package func reload() throws(TransportError) {
     let made = try Self.make(caFile, highestVersion, certificate)
@@ -50,7 +50,7 @@ package final class TLSClientContext: @unchecked Sendable {
       return owner.keep(TLSSessionReference(pointer: made)) ? 1 : 0
     }
     let protocols: [UInt8] = [8] + Array("http/1.1".utf8)
-    // Unlike its kin, this one gives 0 for success.
+    // Unlike similar functions, this one returns 0 for success.
     guard SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0 else {
       throw .tls(reason: OpenSSLErrors.drain() ?? "ALPN was refused")
     }
@@ -70,7 +70,7 @@ package final class TLSClientContext: @unchecked Sendable {
   }
 }
 
-/// An `SSL_CTX`, freed with the last reference to this.
+/// An `SSL_CTX`, which is freed with the last reference to this object.
 final class ContextReference: @unchecked Sendable {
   // `@unchecked`: an `SSL_CTX` counts its references atomically and is not changed after it is set up (SSL_CTX_new(3)).
   let pointer: OpaquePointer

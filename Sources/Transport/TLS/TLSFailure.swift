@@ -2,40 +2,40 @@ import Bytes
 import COpenSSL
 import Glibc
 
-/// Why TLS with a peer failed: a kind to count by, and words for people.
+/// The reason why TLS with a peer failed: a kind for counts, and a text for people.
 package struct TLSFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// The raw values are labels of metrics.
   package enum Kind: String, Sendable, CaseIterable {
-    // What is wrong with the peer's certificate.
+    // The fault of the peer's certificate.
     case expired
     case notYetValid = "not_yet_valid"
     case wrongHost = "wrong_host"
     case unknownCA = "unknown_ca"
     case selfSigned = "self_signed"
-    /// Anything else: a broken signature, a key too weak, a purpose that does not fit.
+    /// Any other fault: a broken signature, a weak key, a wrong purpose.
     case badCertificate = "bad_certificate"
-    /// A client that had to show a certificate showed none.
+    /// A client sent no certificate although one is required.
     case noCertificate = "no_certificate"
 
-    // What the two have not in common.
+    // The two sides have no common version, cipher suite or protocol.
     case protocolVersion = "protocol_version"
     case noSharedCipher = "no_shared_cipher"
     case noApplicationProtocol = "no_application_protocol"
 
-    // What is not TLS at all.
+    // The peer does not speak TLS.
     case plainHTTP = "plain_http"
     case notTLS = "not_tls"
 
-    /// The peer ended the handshake with an alert; the words say which.
+    /// The peer ended the handshake with an alert, which the text names.
     case refused
-    /// The peer was gone before the handshake was complete.
+    /// The peer closed the connection before the handshake was complete.
     case closed
     /// The stream ended without `close_notify` (RFC 8446 §6.1).
     case truncated
     case timeout
-    /// More came than a handshake takes.
+    /// The peer sent more bytes than a handshake needs.
     case tooManyBytes = "too_many_bytes"
-    /// A record or message that breaks the protocol.
+    /// A record or message violates the protocol.
     case protocolError = "protocol_error"
   }
 
@@ -96,7 +96,8 @@ extension TLSFailure {
       return TLSFailure(.noApplicationProtocol, "the \(peer) does not speak http/1.1 (ALPN)")
     case SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_BAD_PACKET_LENGTH,
       SSL_R_UNEXPECTED_MESSAGE, SSL_R_BAD_RECORD_TYPE, SSL_R_RECORD_LENGTH_MISMATCH:
-      // Only what is not even a first record is no TLS; after that, these are records that break the protocol.
+      // Only bytes that are not even a first record mean that the peer does not speak TLS; later, such records violate
+      // the protocol.
       guard isHandshake, SSL_get_state(session) == (isClient ? TLS_ST_CW_CLNT_HELLO : TLS_ST_BEFORE) else {
         return TLSFailure(.protocolError, said)
       }
@@ -125,8 +126,8 @@ extension TLSFailure {
     }
   }
 
-  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), while OpenSSL looks at it: it keeps a
-  /// certificate only if it is good.
+  /// What is wrong with the certificate of the peer (verify(1), "Diagnostics"), during OpenSSL's check, because OpenSSL
+  /// keeps only a valid certificate.
   static func verification(_ store: OpaquePointer, isClient: Bool, host: String?) -> TLSFailure {
     let result = X509_STORE_CTX_get_error(store)
     let said = X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "verify result \(result)"
@@ -193,7 +194,7 @@ enum CertificateDetails {
     return "\(day.joined(separator: "-")) \(clock.joined(separator: ":")) UTC"
   }
 
-  /// The hosts it is for: DNS names in lower case and addresses, in the order of the certificate.
+  /// The hosts of the certificate: DNS names in lower case and addresses, in the order of the certificate.
   static func names(_ certificate: OpaquePointer, limit: Int = .max) -> [String] {
     guard let list = copenssl_alternative_names(certificate) else { return [] }
     defer { GENERAL_NAMES_free(list) }
@@ -221,7 +222,7 @@ enum CertificateDetails {
   static func issuer(_ certificate: OpaquePointer) -> String? { name(X509_get_issuer_name(certificate)) }
   static func subject(_ certificate: OpaquePointer) -> String? { name(X509_get_subject_name(certificate)) }
 
-  /// The common name, or the organisation where there is none, in quotation marks.
+  /// The common name, or the organisation if there is none, in quotation marks.
   private static func name(_ name: OpaquePointer?) -> String? {
     for field in [NID_commonName, NID_organizationName, NID_organizationalUnitName] {
       let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer -> String? in
@@ -239,7 +240,7 @@ enum CertificateDetails {
     return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(text))))
   }
 
-  /// Names come from strangers and go to terminals and logs: printable ASCII only, at most 255.
+  /// Names come from strangers and appear in terminals and logs, so they are printable ASCII, at most 255 characters.
   static func printable(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: bytes.prefix(255).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }

@@ -2,15 +2,15 @@ import COpenSSL
 import Glibc
 import Synchronization
 
-/// Whether clients show certificates.
+/// Whether clients send certificates.
 package enum TLSClientAuthentication: String, Sendable, CaseIterable {
   case none
-  /// Asked for; one that is shown must be good.
+  /// Requested; a sent certificate must be valid.
   case optional
   case required
 }
 
-/// How a server speaks TLS.
+/// The settings of a TLS server.
 package struct TLSServerConfiguration: Sendable, Equatable {
   /// Selected by the name that a client requests (SNI): an exact name before a wildcard, the first for all other names.
   /// Certificates for the same names with keys of different types stand side by side; the client's algorithms decide.
@@ -18,29 +18,29 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// PEM file of the roots that issue clients' certificates.
   package var clientCA: String?
   package var clientAuthentication = TLSClientAuthentication.none
-  /// A handshake that is not complete by then is cut off, however busy it looks.
+  /// A handshake that is not complete after this time is closed, even if bytes still arrive.
   package var handshakeTimeout: Duration = .seconds(10)
-  /// Handshakes under way at a time over all listeners; about 60 KB each. While it is reached nothing is accepted, so
-  /// that a crowd that comes back at once waits in the kernel's queue.
+  /// Handshakes under way at a time over all listeners; about 60 KB each. At the limit nothing is accepted, so that
+  /// many simultaneous clients wait in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While a connection waits there, a handshake that has been under way for so long gives its place up, the oldest
-  /// first. A crowd of a thousand takes half a second of one core.
+  /// While a connection waits there, the oldest handshake that has taken longer than this loses its place. A thousand
+  /// handshakes take half a second of one core.
   package var crowdedHandshakeTime: Duration = .seconds(2)
   /// The same for one listener.
   package var handshakeLimitPerListener = 1_000
-  /// Bytes that a client may send before its handshake is complete. The default holds the largest ClientHello that
-  /// OpenSSL takes (131,396 bytes) and some certificates.
+  /// The most bytes that a client may send before its handshake is complete. The default has room for the largest
+  /// ClientHello that OpenSSL accepts (131,396 bytes) and some certificates.
   package var handshakeBytes: UInt64 = 160 << 10
-  /// Tickets given to a client after a full handshake, 0…2; none: sessions are not resumed. One is enough for one
-  /// connection at a time, a resumed session brings the next.
+  /// The tickets for a client after a full handshake, 0…2; with 0, sessions are not resumed. One is enough for one
+  /// connection at a time, because a resumed session brings the next.
   package var ticketCount = 1
-  /// How long a key seals tickets, s; it opens them as long again.
+  /// How long a key seals tickets, s; it opens them for the same time again.
   package var ticketKeyPeriod = 43_200
 
   package init(certificates: [TLSCertificateFiles]) { self.certificates = certificates }
 }
 
-/// What has happened on the TLS of a server.
+/// The counts of a TLS server.
 package struct TLSStatistics: Sendable, Equatable {
   /// Handshakes completed with a signature.
   package var full = 0
@@ -48,7 +48,7 @@ package struct TLSStatistics: Sendable, Equatable {
   package var resumed = 0
   package var failures: [TLSFailure.Kind: Int] = [:]
   package var underWay = 0
-  /// Times that `reload` found everything in order, or did not.
+  /// How often `reload` succeeded, and failed.
   package var reloads = 0
   package var reloadFailures = 0
   package init() {}
@@ -57,7 +57,7 @@ package struct TLSStatistics: Sendable, Equatable {
 /// TLS 1.2 and 1.3 as a server: certificates by name, session tickets, ALPN `http/1.1`, client certificates. No early
 /// data (RFC 8446 §8: it could be replayed), no renegotiation, no compression. Callable from anywhere.
 package final class TLSServerContext: Sendable {
-  /// Told of each handshake that failed, on the connection's loop.
+  /// Called for each failed handshake, on the connection's loop.
   package typealias FailureReport = @Sendable (SocketAddress, _ serverName: String?, TLSFailure) -> Void
 
   package let configuration: TLSServerConfiguration
@@ -89,7 +89,7 @@ package final class TLSServerContext: Sendable {
     try self.init(.init(certificates: [.init(certificate: certificateFile, key: keyFile)]))
   }
 
-  /// With a certificate that stands in no file and is used as it is.
+  /// With a certificate that is not from a file and is not checked.
   package convenience init(certificate: SelfSignedCertificate) throws(TransportError) {
     try self.init(loaded: [LoadedCertificate(certificate)])
   }
@@ -120,7 +120,7 @@ package final class TLSServerContext: Sendable {
     }
   }
 
-  /// What is wrong with the files of `configuration`, each with its own problem; empty if they can be used.
+  /// The problems of the files of `configuration`; empty if they are usable.
   package static func problems(of configuration: TLSServerConfiguration) -> [TransportError] {
     var problems: [TransportError] = []
     for files in configuration.certificates {
@@ -156,7 +156,7 @@ package final class TLSServerContext: Sendable {
     return session
   }
 
-  /// Counts the end of a handshake and tells of a failure.
+  /// Counts the end of a handshake and reports a failure.
   func ended(_ result: Result<Bool, TLSFailure>, peer: SocketAddress, serverName: String?) {
     switch result {
     case .success(let isResumed):
@@ -170,14 +170,14 @@ package final class TLSServerContext: Sendable {
   }
 }
 
-/// The certificates of a server as they were at one reading. Handshakes hold the one they began with.
+/// The certificates of a server from one reading of the files. A handshake keeps those that it began with.
 final class ServerGeneration: Sendable {
   let certificates: [TLSCertificateInfo]
-  /// One for each set of names, in the order of the configuration; the first is the default.
+  /// A context for each set of names, in the order of the configuration; the first is the default.
   private let contexts: [ContextReference]
-  /// Positions in `contexts`.
+  /// Indices in `contexts`.
   private let exact: [String: Int]
-  /// By what follows the asterisk and stop of a wildcard.
+  /// By the part after `*.` of a wildcard.
   private let wildcards: [String: Int]
 
   var defaultContext: ContextReference { contexts[0] }
@@ -227,7 +227,7 @@ final class ServerGeneration: Sendable {
   private static func makeContext(_ configuration: TLSServerConfiguration) throws(TransportError) -> ContextReference {
     let reference = try ContextReference(TLS_server_method())
     let context = reference.pointer
-    // Tickets carry the session (RFC 5077, RFC 8446 §2.2), so nothing is kept here for clients that may return.
+    // Tickets contain the session (RFC 5077, RFC 8446 §2.2), so the server stores nothing for returning clients.
     _ = copenssl_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
     // Early data that a client nevertheless sends is skipped, up to the default bound of 16 KiB (RFC 8446 §4.2.10).
     _ = SSL_CTX_set_max_early_data(context, 0)
@@ -247,8 +247,8 @@ final class ServerGeneration: Sendable {
     return reference
   }
 
-  /// The one protocol there is: a client that offers only others gets an alert (RFC 7301 §3.2), one that offers none is
-  /// served.
+  /// The only protocol: a client that offers only others gets an alert (RFC 7301 §3.2); one that offers none is
+  /// accepted.
   private static func setProtocols(_ context: OpaquePointer) {
     SSL_CTX_set_alpn_select_cb(
       context,
@@ -287,7 +287,7 @@ final class ServerGeneration: Sendable {
       SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(file))
       identity += Array(try LoadedCertificate.read(file).utf8)
     }
-    // A session is resumed only where clients are checked as they were when it began
+    // A session is resumed only if clients are checked in the same way as at its beginning
     // (SSL_CTX_set_session_id_context(3)).
     var digest = [UInt8](repeating: 0, count: 32)
     SHA256(identity, identity.count, &digest)

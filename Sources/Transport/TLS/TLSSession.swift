@@ -3,13 +3,13 @@ import Glibc
 
 /// The TLS of one connection: OpenSSL on the connection's own descriptor, non-blocking. Owned by the connection's loop.
 final class TLSSession {
-  /// What became of a step.
+  /// The result of a step.
   enum Outcome {
-    /// So many bytes were read or written; 0 for a finished handshake.
+    /// The number of bytes that were read or written; 0 for a finished handshake.
     case bytes(Int)
-    /// The kernel has nothing, or takes nothing, for now.
+    /// The kernel has no bytes, or accepts none, at the moment.
     case wouldBlock
-    /// The peer has ended the stream, as it should: with `close_notify`.
+    /// The peer has ended the stream correctly, with `close_notify`.
     case ended
     /// The connection broke below TLS.
     case broken(TransportError)
@@ -26,11 +26,11 @@ final class TLSSession {
 
   private var session: OpaquePointer?
   let role: Role
-  /// The right to be under way; given up when the handshake has ended.
+  /// The right to do a handshake; released at the end of the handshake.
   var place: HandshakePlace?
-  /// Told once the handshake has ended.
+  /// Called once, at the end of the handshake.
   var whenReady: ((Result<Connection, TransportError>) -> Void)?
-  /// A write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
+  /// Whether a write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
   private(set) var writeWaitsForRead = false
   private(set) var readWaitsForWrite = false
   /// In the last `read`, the kernel reported that there are no more bytes.
@@ -39,11 +39,11 @@ final class TLSSession {
   private var isReady = false
   /// Identifies the session that the handshake offered to resume, for comparison with the result; never dereferenced.
   private var offered: OpaquePointer?
-  /// What was found wrong with the peer's certificate.
+  /// The fault of the peer's certificate.
   private var verification: TLSFailure?
   private var hasSentClose = false
 
-  /// The session takes a reference of its own to `context`. A client checks that the certificate is for its host.
+  /// The session retains `context`. A client checks that the certificate is for its host.
   init(context: ContextReference, descriptor: Int32, role: Role) throws(TransportError) {
     self.role = role
     guard let session = SSL_new(context.pointer) else {
@@ -71,11 +71,11 @@ final class TLSSession {
     }
   }
 
-  /// Whom the certificate must be for, and the name to ask for.
+  /// The required name of the certificate, and the name to request.
   private static func expect(_ host: String, of session: OpaquePointer) -> Bool {
     let parameters = SSL_get0_param(session)
     if KernelAddress(host: host, port: 0) != nil {
-      // SNI takes names only (RFC 6066 §3).
+      // SNI allows only names (RFC 6066 §3).
       return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1
     }
     X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
@@ -86,7 +86,7 @@ final class TLSSession {
 
   deinit { discard() }
 
-  /// Frees the session. What is left of its connection is only the descriptor.
+  /// Frees the session. The connection keeps only its descriptor.
   func discard() {
     if let session {
       // OpenSSL would invalidate the session of a truncated stream, which a reconnect needs. After an error of TLS
@@ -99,7 +99,7 @@ final class TLSSession {
     place = nil
   }
 
-  /// The owner of a session that OpenSSL calls back for.
+  /// The owner of the session of an OpenSSL callback.
   static func of(_ session: OpaquePointer?) -> TLSSession? {
     guard let session, let owner = SSL_get_ex_data(session, 0) else { return nil }
     return Unmanaged<TLSSession>.fromOpaque(owner).takeUnretainedValue()
@@ -119,7 +119,7 @@ final class TLSSession {
     return CertificateDetails.printable(String(cString: name).utf8)
   }
 
-  /// The name on the certificate that the peer showed and that was found good.
+  /// The name on the peer's verified certificate.
   var peerSubject: String? {
     guard let session, SSL_get_verify_result(session) == X509_V_OK, let leaf = SSL_get0_peer_certificate(session)
     else { return nil }
@@ -129,7 +129,7 @@ final class TLSSession {
   private var isClient: Bool { if case .client = role { true } else { false } }
   private var host: String? { if case .client(let host, _, _) = role { host } else { nil } }
 
-  /// Whom errors are about, where that is not the peer's address.
+  /// The name of the peer in errors, if it is not the peer's address.
   var peerName: String? {
     if case .client(let host, let port, _) = role { "\(host) port \(port)" } else { nil }
   }
@@ -140,7 +140,7 @@ final class TLSSession {
     if case .server(let context, _) = role { context.ticketKeys } else { nil }
   }
 
-  /// Puts the certificate for the name that the client asks for into the session.
+  /// Sets the session's certificate to that for the client's requested name.
   func chooseCertificate() -> Int32 {
     guard let session, case .server(_, let generation) = role, let name = serverName,
       let context = generation.context(for: name)
@@ -149,14 +149,14 @@ final class TLSSession {
     return SSL_TLSEXT_ERR_OK
   }
 
-  /// Keeps a session that the server lets this client resume. False if it is not to be kept.
+  /// Stores a session that this client may resume. Returns false if it is not stored.
   func keep(_ made: TLSSessionReference) -> Bool {
     guard case .client(let host, let port, let cache) = role else { return false }
     cache.insert(made, for: Self.key(host, port))
     return true
   }
 
-  /// A ticket of TLS 1.2 that replaces the one that was used (RFC 5077 §3.3); OpenSSL does not call back for it.
+  /// Stores a TLS 1.2 ticket that replaces the used one (RFC 5077 §3.3); OpenSSL has no callback for it.
   private func keepRenewed(_ session: OpaquePointer) {
     guard let offered, SSL_session_reused(session) == 1, SSL_version(session) == TLS1_2_VERSION,
       let renewed = SSL_get1_session(session)
@@ -164,7 +164,7 @@ final class TLSSession {
     if renewed == offered || !keep(TLSSessionReference(pointer: renewed)) { SSL_SESSION_free(renewed) }
   }
 
-  /// Notes what is wrong with the peer's certificate while OpenSSL checks it; the first thing is the reason.
+  /// Notes the faults of the peer's certificate while OpenSSL checks it; the first fault is the reason.
   static let verify: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, store in
     guard isGood == 0, let store,
       let session = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
@@ -196,7 +196,7 @@ final class TLSSession {
       guard case .server(let context, _) = role, received > context.configuration.handshakeBytes else { return outcome }
       return fail(.init(.tooManyBytes, "the client sent \(received) bytes, and its handshake is not complete"))
     case .failed, .broken:
-      // What cannot be resumed once need not be tried again.
+      // A session that was not resumed once is not tried again.
       if offered != nil, case .client(let host, let port, let cache) = role {
         cache.removeAll(of: Self.key(host, port))
       }
@@ -205,7 +205,7 @@ final class TLSSession {
     }
   }
 
-  /// What a server chose that this client did not offer; OpenSSL itself does not look.
+  /// A protocol that the server chose and this client did not offer; OpenSSL does not check that.
   private func foreignProtocol(_ session: OpaquePointer) -> String? {
     var start: UnsafePointer<UInt8>?
     var length: UInt32 = 0
@@ -229,7 +229,7 @@ final class TLSSession {
         continue
       }
       guard filled > 0 else { return outcome(session, count, isRead: true, isHandshake: false) }
-      // An end or an error after bytes comes up again with the next call.
+      // The next call reports an end or an error that follows bytes.
       isDrained = SSL_get_error(session, count) == SSL_ERROR_WANT_READ
       return .bytes(filled)
     }
@@ -245,12 +245,12 @@ final class TLSSession {
     return count > 0 ? .bytes(Int(count)) : outcome(session, count, isRead: false, isHandshake: false)
   }
 
-  /// Ends this direction (RFC 8446 §6.1). False if the kernel takes nothing for now: to be called again then.
+  /// Ends this direction (RFC 8446 §6.1). Returns false if the kernel accepts no bytes at the moment: call it again.
   func sendCloseNotify() -> Bool {
     guard let session, isReady, !hasFailed, !hasSentClose else { return true }
     ERR_clear_error()
     let status = SSL_shutdown(session)
-    // 0: sent, and the peer's own is still to come.
+    // 0: sent; the peer's `close_notify` has not arrived.
     if status < 0, SSL_get_error(session, status) == SSL_ERROR_WANT_WRITE { return false }
     ERR_clear_error()
     hasSentClose = true
@@ -281,7 +281,7 @@ final class TLSSession {
     default:
       let said = TLSFailure.drain(session, isClient: isClient, isHandshake: isHandshake)
       let failure = isHandshake ? verification ?? said : said
-      // A cut is not an error of TLS.
+      // A truncated stream is not an error of TLS.
       if failure.kind == .truncated { return .failed(failure) }
       return fail(failure)
     }

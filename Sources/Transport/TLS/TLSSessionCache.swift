@@ -2,22 +2,22 @@ import COpenSSL
 import Glibc
 import Synchronization
 
-/// A session of OpenSSL's that is held.
+/// A retained session of OpenSSL.
 struct TLSSessionReference: @unchecked Sendable {
   // `@unchecked`: an `SSL_SESSION` counts its references atomically, and no code changes a session after it was passed
   // on.
   let pointer: OpaquePointer
 }
 
-/// What a client may resume, by peer: a reconnect then takes no signatures and no certificates. Newest first; a session
-/// of TLS 1.3 is taken out with its use (RFC 8446 appendix C.4), one of TLS 1.2 is not.
+/// The sessions that a client can resume, by peer. A reconnection then needs no signatures and no certificates. Newest
+/// first. A session of TLS 1.3 is removed with its use (RFC 8446 appendix C.4), one of TLS 1.2 is not.
 final class TLSSessionCache: Sendable {
-  /// Sessions of all peers together; the oldest makes room.
+  /// The most sessions of all peers; beyond it, the oldest is dropped.
   static let limit = 64
-  /// Sessions of one peer.
+  /// The most sessions of one peer.
   static let limitPerPeer = 4
-  /// The longest a session is used, whatever the server allows, s: the peer's certificate is looked at again after
-  /// that.
+  /// The longest use of a session, s, even if the server allows more. After that, the peer's certificate is checked
+  /// again.
   static let ageLimit = 86_400
 
   private struct Entry {
@@ -30,7 +30,7 @@ final class TLSSessionCache: Sendable {
 
   var count: Int { entries.withLock { $0.count } }
 
-  /// Keeps `session`, whose reference it takes over.
+  /// Stores `session`, and takes over the reference.
   func insert(_ session: TLSSessionReference, for peer: String) {
     let dropped: [TLSSessionReference] = entries.withLock { entries in
       var dropped: [TLSSessionReference] = []
@@ -65,7 +65,7 @@ final class TLSSessionCache: Sendable {
     }
   }
 
-  /// Forgets what there is of `peer`.
+  /// Drops the sessions of `peer`.
   func removeAll(of peer: String) {
     let dropped: [Entry] = entries.withLock { entries in
       let dropped = entries.filter { $0.peer == peer }
@@ -85,7 +85,7 @@ final class TLSSessionCache: Sendable {
     for entry in dropped { SSL_SESSION_free(entry.session.pointer) }
   }
 
-  /// A resumed handshake shows no certificate, so its dates are looked at here.
+  /// A resumed handshake has no certificate, so its dates are checked here.
   private static func isUsable(_ session: TLSSessionReference, _ now: Int) -> Bool {
     guard SSL_SESSION_is_resumable(session.pointer) == 1 else { return false }
     let age = now - SSL_SESSION_get_time(session.pointer)

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The keys that session tickets are sealed with (RFC 5077 §4), the same on all loops and over reloads of certificates.
 ///
-/// A key seals tickets for one period and opens them for another, so a ticket works for at least a period, and who
-/// steals the keys of a running process reads back no further than two (RFC 9325 §7.3 asks for regular rotation). They
-/// never leave the process.
+/// A key seals tickets for one period and opens them for another, so a ticket works for at least a period. Stolen keys
+/// of a running process decrypt at most the last two periods (RFC 9325 §7.3 requires regular rotation). The keys never
+/// leave the process.
 final class TLSTicketKeys: Sendable {
-  /// One key: a name that goes with the ticket, an AES-256 key and a key for HMAC-SHA-256.
+  /// One key: a name, which the ticket has, an AES-256 key and a key for HMAC-SHA-256.
   final class Key: @unchecked Sendable {
     // `@unchecked`: the bytes are written in `init` only.
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 80, alignment: 16)
@@ -44,7 +44,7 @@ final class TLSTicketKeys: Sendable {
     keys = Mutex(Keys(madeAt: uptime()))
   }
 
-  /// Makes every ticket given out so far worthless.
+  /// Makes all present tickets invalid.
   func discardAll() {
     let now = uptime()
     keys.withLock { $0 = Keys(madeAt: now) }
@@ -59,7 +59,7 @@ final class TLSTicketKeys: Sendable {
     }
   }
 
-  /// The key of that name, and whether it is still the one to seal with; nil once it is forgotten.
+  /// The key of that name, and whether it still seals tickets; nil if it was dropped.
   func key(named name: UnsafeRawBufferPointer) -> (key: Key, isCurrent: Bool)? {
     let now = uptime()
     return keys.withLock { keys in
@@ -73,7 +73,7 @@ final class TLSTicketKeys: Sendable {
   private func rotate(_ keys: inout Keys, _ now: UInt64) {
     let age = now &- keys.madeAt
     guard age >= period else { return }
-    // After two periods without a handshake the last key is as old as the one before it would be.
+    // After two periods without a handshake, the last key is as old as the previous one would be.
     keys.previous = age < 2 * period ? keys.current : nil
     keys.current = Key()
     keys.madeAt = now

@@ -64,7 +64,7 @@ package struct SimulatedExcerpt: Sendable {
   package let levels: [Int]
   /// How busy each is, in the same order, as a multiple of what it is otherwise.
   private let busyness: [Double]
-  /// The kind of the markets, where they are of assets that there are not (`S0001-USDT` and so on); else nil.
+  /// The kind of the markets of assets that there are not, `S0001-USDT` and so on; nil: the markets that there are.
   private var invented: Instrument.Kind?
 
   package init(symbols: [String], levels: [Int], busyness: [Double]? = nil) {

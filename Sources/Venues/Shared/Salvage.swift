@@ -81,9 +81,12 @@ enum Salvage {
   /// Where `text`, which is not empty, next stands.
   static func find(_ text: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer, from: Int) -> Int? {
     var index = from
-    while index + text.count <= bytes.count {
-      if bytes[index] == text[0], bytes[index..<(index + text.count)].elementsEqual(text) { return index }
-      index += 1
+    outer: while index + text.count <= bytes.count {
+      for offset in 0..<text.count where bytes[index + offset] != text[offset] {
+        index += 1
+        continue outer
+      }
+      return index
     }
     return nil
   }

@@ -3,14 +3,13 @@ import CZlib
 
 /// One compressing context: messages in, raw DEFLATE without its last four octets out (RFC 7692 section 7.2.1).
 ///
-/// It takes 2^(bits + 2) + 2^(level of memory + 9) bytes: 32 KB with a window of 12 bits, 256 KB with one of 15.
+/// It has 2^(bits + 2) + 2^(memory level + 9) bytes: 32 KB with a window of 12 bits, 256 KB with one of 15.
 package final class Deflater {
-  /// Whether a message may refer to the ones before it. If so, every message given to it must be sent as it is
-  /// returned.
+  /// Whether a message may refer to earlier ones. If so, every compressed message must be sent exactly as returned.
   package let takesOver: Bool
   private let stream: UnsafeMutablePointer<z_stream>
   private var isFresh = true
-  /// The message last compressed for a frame.
+  /// The last message that was compressed for a frame.
   var scratch = ByteBuffer()
 
   /// - Parameters:
@@ -21,7 +20,7 @@ package final class Deflater {
     self.takesOver = takesOver
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    // A hash table as large as the window has places: what is reset for each message is then no larger than it must be.
+    // The hash table is as large as the window, so that the reset for each message is no larger than necessary.
     let status = deflateInit2_(
       stream, Int32(level), Z_DEFLATED, Int32(-windowBits), Int32(max(4, windowBits - 7)), Z_DEFAULT_STRATEGY,
       ZLIB_VERSION,
@@ -44,7 +43,7 @@ package final class Deflater {
     isFresh = false
     stream.pointee.next_in = UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self))
     stream.pointee.avail_in = UInt32(payload.count)
-    // The bound is of a stream that ends; a flush takes at most six bytes more.
+    // The bound is for a stream that ends; a flush needs at most six bytes more.
     var room = Int(deflateBound(stream, UInt(payload.count))) + 16
     repeat {
       out.appendUnsafe(room) { memory in
@@ -62,8 +61,8 @@ package final class Deflater {
 }
 
 extension WebSocketFrame {
-  /// Appends a message of one frame, compressed by `deflater` unless that makes it no smaller. With a context that is
-  /// taken over it is always compressed, because the context then holds it.
+  /// Appends a message of one frame, compressed by `deflater` if that makes it smaller. With context takeover it is
+  /// always compressed, because the context then includes it.
   ///
   /// - Parameters:
   ///   - opcode: `.text` or `.binary`.

@@ -4,7 +4,7 @@ import HTTP1
 struct ExtensionElement: Equatable {
   struct Parameter: Equatable {
     let name: String
-    /// Nil where the parameter stands alone; a quoted string without its quotes and escapes.
+    /// Nil if the parameter has no value; a quoted string without its quotes and escapes.
     let value: String?
   }
 
@@ -12,7 +12,7 @@ struct ExtensionElement: Equatable {
   let parameters: [Parameter]
 
   /// The elements of all lines of the field in order; nil if a line is not what the grammar allows, for which section
-  /// 9.1 fails the connection. Empty elements between commas are passed over (RFC 9110 section 5.6.1.2). O(length).
+  /// 9.1 fails the connection. Empty elements between commas are ignored (RFC 9110 section 5.6.1.2). O(length).
   static func list(_ lines: [String]) -> [ExtensionElement]? {
     var elements: [ExtensionElement] = []
     for line in lines {

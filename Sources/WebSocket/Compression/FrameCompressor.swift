@@ -1,19 +1,18 @@
 import Bytes
 
-/// Compresses whole frames that many clients get: once, however many there are. One for each loop, confined to its
-/// queue.
+/// Compresses whole frames for many clients, each frame once. Each loop has one, confined to its queue.
 ///
-/// A frame's compressed form is kept with the frame (`SharedBytes.compressedForm`), so that the second client, on
-/// whichever loop, takes it from there and both hold the same bytes. That needs a form that every client can read:
-/// compressed by itself (`serverNoContextTakeover`) and with a window that all have room for.
+/// A frame keeps its compressed form (`SharedBytes.compressedForm`), so all clients of all loops share these bytes.
+/// That requires a form that every client can read: each message compressed on its own (`serverNoContextTakeover`), and
+/// with a window that all clients have room for.
 package final class FrameCompressor {
-  /// What has been done so far.
+  /// The counts since the start.
   package struct Counts: Sendable {
     /// Frames compressed here.
     package var made: UInt64 = 0
-    /// Frames that would not have become smaller.
+    /// Frames that compression would not have made smaller.
     package var spared: UInt64 = 0
-    /// Compressed frames handed out, and their bytes before and after.
+    /// Compressed frames that were used, and their bytes before and after.
     package var frames: UInt64 = 0
     package var bytesBefore: UInt64 = 0
     package var bytesAfter: UInt64 = 0
@@ -35,7 +34,7 @@ package final class FrameCompressor {
     self.deflater = Deflater(level: level, windowBits: windowBits, takesOver: false)
   }
 
-  /// The form of a whole unmasked frame for clients that take compressed ones: itself if it is small, or holds no whole
+  /// The form of a whole unmasked frame for clients with compression: the frame itself if it is small, is not a whole
   /// message, or would not become smaller. O(1) from the second call on.
   package func compressed(_ frame: SharedBytes) -> SharedBytes {
     guard frame.count > thresholdBytes, let compressedForm = frame.compressedForm(compress(frame)) else { return frame }
@@ -45,7 +44,7 @@ package final class FrameCompressor {
     return compressedForm
   }
 
-  /// Counts compressed frames that were handed out again without being asked for one by one.
+  /// Counts compressed frames that were used again without separate calls.
   package func noteReuse(frames: Int, bytesBefore: Int, bytesAfter: Int) {
     counts.frames &+= UInt64(truncatingIfNeeded: frames)
     counts.bytesBefore &+= UInt64(truncatingIfNeeded: bytesBefore)

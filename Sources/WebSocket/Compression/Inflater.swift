@@ -1,25 +1,25 @@
 import Bytes
 import CZlib
 
-/// One inflating context: raw DEFLATE in, the message under way out. About 7 KB and the window of 2^bits bytes, which
-/// zlib takes when the first message needs it.
+/// One inflating context: raw DEFLATE in, the present message out. It has about 7 KB and the window of 2^bits bytes,
+/// which zlib allocates when the first message needs it.
 package final class Inflater {
   enum Failure: Error {
     /// The message would be larger than the limit.
     case tooBig
     /// The bytes are not DEFLATE, end in the middle of a block, or point before the window.
     case damaged
-    /// zlib was given no memory.
+    /// zlib got no memory.
     case noMemory
   }
 
-  /// The least room that zlib is given at a time, bytes.
+  /// The least room for one call of zlib, bytes.
   private static let chunkBytes = 1 << 10
 
   private let stream: UnsafeMutablePointer<z_stream>
-  /// What has been inflated of the message under way.
+  /// The inflated bytes of the present message.
   private(set) var output = ByteBuffer()
-  /// A block with BFINAL was the last thing read (RFC 7692 section 7.2.3.4).
+  /// Whether the last read block has BFINAL (RFC 7692 section 7.2.3.4).
   private var hasEnded = false
   private var isEmpty = true
 
@@ -36,7 +36,7 @@ package final class Inflater {
     stream.deallocate()
   }
 
-  /// Forgets everything and starts again with this window.
+  /// Drops everything and starts again with this window.
   func reset(windowBits: Int) {
     inflateReset2(stream, Int32(-windowBits))
     endMessage(keeping: .max)
@@ -44,7 +44,7 @@ package final class Inflater {
   }
 
   /// Inflates a piece of a compressed message. It appends to `output`, which grows to at most `limit` bytes plus one.
-  /// That is the most memory that a small message can cost.
+  /// So a small message can cost no more memory.
   func inflate(_ input: UnsafeRawBufferPointer, limit: Int) throws(Failure) {
     guard input.count > 0, let base = input.baseAddress else { return }
     isEmpty = false
@@ -52,7 +52,7 @@ package final class Inflater {
     stream.pointee.avail_in = UInt32(input.count)
     while true {
       if hasEnded {
-        // What follows a final block is a stream of its own that may still refer to the window.
+        // Bytes after a final block are a separate stream, which may still refer to the window.
         guard stream.pointee.avail_in > 0 else { return }
         inflateResetKeep(stream)
         hasEnded = false
@@ -83,8 +83,8 @@ package final class Inflater {
     return status
   }
 
-  /// The message has ended: takes the four octets that its sender left out, and checks that nothing is missing (RFC
-  /// 7692 section 7.2.2).
+  /// Ends the message: adds the four octets that its sender left out, and checks that nothing is missing (RFC 7692
+  /// section 7.2.2).
   func finish(limit: Int) throws(Failure) {
     // Senders that end a message with a final block, or send nothing at all, need no tail.
     if hasEnded || isEmpty { return }
@@ -94,8 +94,8 @@ package final class Inflater {
       do throws(Failure) { try inflate(tail, limit: limit) } catch { failure = error }
     }
     if let failure { throw failure }
-    // 128: zlib stands between two blocks; the lower bits count what it has read beyond. The tail was the end of an
-    // empty block, or the message lacked more than that.
+    // 128 means that zlib is between two blocks; the lower bits count unused input bits. Then the tail was the end of
+    // an empty block; otherwise the message is incomplete.
     guard hasEnded || stream.pointee.data_type & 0xFF == 128, output.count == before else { throw .damaged }
   }
 
@@ -109,7 +109,7 @@ package final class Inflater {
 /// A pool of inflating contexts for the connections of a loop. A connection borrows one for the time of a message, so
 /// an idle connection holds none. Confined to one queue.
 package final class InflaterPool {
-  /// Contexts kept; more are freed.
+  /// The number of kept contexts; others are freed.
   private static let contextLimit = 4
   /// The memory for messages that a context keeps, bytes.
   private static let keptBytes = 64 << 10
@@ -118,7 +118,7 @@ package final class InflaterPool {
 
   package init() {}
 
-  /// Contexts that are kept now, for tests.
+  /// The present number of kept contexts, for tests.
   var idleCount: Int { idle.count }
 
   func borrow(windowBits: Int) -> Inflater {

@@ -1,15 +1,15 @@
 import HTTP1
 
-/// What both ends agreed on about permessage-deflate (RFC 7692): a value, made by a handshake and given to
-/// `WebSocketConnection` and to the code that compresses.
+/// The negotiated parameters of permessage-deflate (RFC 7692): a value that a handshake makes, for
+/// `WebSocketConnection` and the code that compresses.
 package struct PerMessageDeflate: Sendable, Equatable {
-  /// The server compresses each message on its own, without reference to the ones before (section 7.1.1.1).
+  /// The server compresses each message on its own, without reference to earlier ones (section 7.1.1.1).
   package var serverNoContextTakeover: Bool
-  /// The same of the client (section 7.1.1.2).
+  /// The same for the client (section 7.1.1.2).
   package var clientNoContextTakeover: Bool
-  /// The window of what the server sends, as a power of two: 8…15 (section 7.1.2.1).
+  /// The window of the server's messages, as a power of two: 8…15 (section 7.1.2.1).
   package var serverMaxWindowBits: Int
-  /// The window of what the client sends: 8…15 (section 7.1.2.2).
+  /// The window of the client's messages: 8…15 (section 7.1.2.2).
   package var clientMaxWindowBits: Int
 
   /// The defaults are those of the RFC: contexts are kept and windows have 15 bits.
@@ -25,26 +25,26 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   static let name = "permessage-deflate"
 
-  /// What a client proposes; it may make several offers, the preferred one first.
+  /// A client's offer; it may make several, the preferred one first.
   package struct Offer: Sendable, Equatable {
-    /// Whether and how the client lets the server limit the window of what it sends.
+    /// Whether and how the server may limit the window of the client's messages.
     package enum ClientWindow: Sendable, Equatable {
       /// The server may not.
       case notOffered
       /// `client_max_window_bits` without a value: it may.
       case any
-      /// It may, and the client uses no more than so many bits anyway: 8…15.
+      /// It may, and the client uses at most this number of bits in any case: 8…15.
       case bits(Int)
     }
-    /// Asks the server not to take its context over.
+    /// Requests that the server uses no context takeover.
     package var serverNoContextTakeover: Bool
-    /// Says that the client will not take its own over, whatever the server answers.
+    /// Says that the client will use no context takeover, regardless of the server's answer.
     package var clientNoContextTakeover: Bool
-    /// The largest window that the client has room for: 8…15; nil asks for nothing.
+    /// The largest window that the client has room for: 8…15; nil: no request.
     package var serverMaxWindowBits: Int?
     package var clientMaxWindowBits: ClientWindow
 
-    /// What browsers offer: everything as the server likes.
+    /// The offer of browsers: the server decides everything.
     package init(
       serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false, serverMaxWindowBits: Int? = nil,
       clientMaxWindowBits: ClientWindow = .any
@@ -70,24 +70,24 @@ package struct PerMessageDeflate: Sendable, Equatable {
     }
   }
 
-  /// What a server is willing to do.
+  /// The parameters that a server accepts.
   package struct Policy: Sendable, Equatable {
-    /// Whether the server keeps its context between messages where the client lets it: about 2^(bits + 3) bytes for
-    /// each connection. Without, one context serves all connections and a compressed message can be shared.
+    /// Whether the server keeps its context between messages if the client allows it: about 2^(bits + 3) bytes for each
+    /// connection. Otherwise one context serves all connections, and a compressed message can be shared.
     package var serverTakesOver: Bool
-    /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Without, an idle
-    /// connection holds nothing.
+    /// Whether a client may keep its context: about 2^bits + 8 KB at this end for each connection. Otherwise an idle
+    /// connection has none.
     package var clientTakesOver: Bool
-    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers of
-    /// less than the lower bound are declined; the upper bound is used if a client requests nothing. Where both are the
-    /// same, every client gets the same bytes.
+    /// The windows that the server can compress with, within 9…15: zlib has no raw deflate with 8 bits. Offers below
+    /// the lower bound are declined; the upper bound is used if a client requests nothing. If both are equal, every
+    /// client gets the same bytes.
     package var serverWindowBits: ClosedRange<Int>
     /// The largest window that the server wants to inflate with, 8…15; requested only if the client's offer allows
     /// it.
     package var clientWindowBits: Int
 
-    /// The defaults are of a server with many clients that are idle mostly. Twelve bits are what the smallest of the
-    /// usual clients has room for.
+    /// The defaults suit a server with many clients that are mostly idle. Twelve bits are the window of the smallest
+    /// usual clients.
     package init(
       serverTakesOver: Bool = false, clientTakesOver: Bool = false, serverWindowBits: ClosedRange<Int> = 12...12,
       clientWindowBits: Int = 12

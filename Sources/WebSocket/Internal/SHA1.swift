@@ -1,5 +1,5 @@
-/// SHA-1 (RFC 3174) of a short text. For the `Sec-WebSocket-Accept` field alone, where it proves nothing but that the
-/// server speaks WebSocket; it is not fit for security. It allocates its result alone.
+/// SHA-1 (RFC 3174) of a short text. Only for the `Sec-WebSocket-Accept` field, where it proves only that the server
+/// speaks WebSocket; it is not secure. It allocates only its result.
 enum SHA1 {
   /// O(length).
   static func hash(_ text: String) -> [UInt8] {
@@ -11,7 +11,7 @@ enum SHA1 {
 
   private static func hash(_ message: UnsafeRawBufferPointer) -> [UInt8] {
     var state = State()
-    // The end of the message, its mark and its length fill one block or two.
+    // The end of the message, the padding and the length fill one or two blocks.
     let whole = message.count / 64 * 64
     for start in stride(from: 0, to: whole, by: 64) {
       state.add(UnsafeRawBufferPointer(rebasing: message[start..<(start + 64)]))

@@ -1,7 +1,7 @@
 /// Validates UTF-8 as it arrives (RFC 3629; the Unicode Standard, table 3-7), refusing an octet as soon as no
 /// continuation could make the text valid.
 struct UTF8Validator {
-  /// Missing continuation bytes of the last character.
+  /// The number of missing continuation bytes of the last character.
   private var owed: UInt8 = 0
   /// The range of the next continuation byte, narrower than 80…BF after E0, ED, F0 and F4.
   private var low: UInt8 = 0x80
@@ -10,7 +10,7 @@ struct UTF8Validator {
   /// Whether the text so far ends with a whole character.
   var isComplete: Bool { owed == 0 }
 
-  /// Whether `bytes` can follow what came before. O(n); ASCII sixteen bytes at a time.
+  /// Whether `bytes` can follow the earlier bytes. O(n); ASCII sixteen bytes at a time.
   @inline(__always)
   mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let count = bytes.count
@@ -42,8 +42,8 @@ struct UTF8Validator {
     return index
   }
 
-  /// The index behind a run of whole characters of two and three bytes, each checked with one load; what may be wrong,
-  /// ends within four bytes of the end, or has another length is left to the loop of single bytes.
+  /// The index after a run of whole characters of two and three bytes, each checked with one load. The loop of single
+  /// bytes handles characters that may be wrong, end within four bytes of the end, or have another length.
   @inline(__always)
   private static func skipShort(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) -> Int {
     var index = start
@@ -81,7 +81,7 @@ struct UTF8Validator {
       }
       switch byte {
       case 0..<0x80:
-        // A run of ASCII amid other text: worth the wide loop only if it continues for a while.
+        // A run of ASCII in other text: the wide loop is faster only if the run is long enough.
         if index &+ 16 <= count, base.load(fromByteOffset: index, as: UInt8.self) < 0x80 {
           index = Self.skipASCII(base, index, count)
         }

@@ -38,6 +38,8 @@ struct ClientRecordingTests {
         #"{"type":"l2update","product_id":"ABC-USD","time":"2023-11-14T22:13:20.000000Z","changes":[["buy","\#(price)","1"]]}"#,
         step * 20)
     }
+    // The last level stands for a while before the connection ends, so that a client that is late sees it, too.
+    try text(#"{"type":"subscriptions","channels":[{"name":"level2_batch","product_ids":["ABC-USD"]}]}"#, 1_300)
     try writer.finish()
   }
 
@@ -63,7 +65,7 @@ struct ClientRecordingTests {
     defer { try? FileManager.default.removeItem(at: file) }
     try Self.write(to: file.path)
     let recording = try Self.load(file.path)
-    #expect(recording.count == 52)
+    #expect(recording.count == 53)
     let loop = try EventLoop(index: 0, label: "test.recording")
     let exchange = try SimulatedExchange(
       recording: recording, listen: SocketAddress(host: "127.0.0.1", port: 0), tls: nil, loop: loop)

@@ -12,7 +12,7 @@ struct ReconnectTests {
   /// Gate's older book and Binance's and Bitstamp's are joined to snapshots by REST.
   private static func needsSnapshots(_ setup: Setup) -> Bool {
     (setup.venue.profile?.requests.contains(.snapshots) ?? false)
-      || setup.testDescription == "gate" && setup.symbols.count == 2
+      || setup.testDescription == "gate, bridged"
   }
 
   @Test(
