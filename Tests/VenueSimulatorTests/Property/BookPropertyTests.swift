@@ -124,7 +124,7 @@ struct BookPropertyTests {
       setup.venue, simulation: setup.name, symbols: setup.symbols,
       excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels), oversight: setup.oversight, asked: nil,
       seed: 1)
-    #expect(trial.run().problems == [])
+    try #require(trial.run().problems == [])
     return trial.subscriptions
   }
 
@@ -134,7 +134,7 @@ struct BookPropertyTests {
   func trials(_ setup: Setup) throws {
     var total = VenueTrial.Figures()
     let asked = try asked(setup)
-    #expect(setup.symbols.indices.allSatisfy { index in asked.contains { $0.instrument == index } })
+    try #require(setup.symbols.indices.allSatisfy { index in asked.contains { $0.instrument == index } })
     for seed in testSeeds(Self.seedCount) {
       let trial = try VenueTrial(
         setup.venue, simulation: setup.name, symbols: setup.symbols,

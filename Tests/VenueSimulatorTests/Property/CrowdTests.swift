@@ -74,19 +74,8 @@ struct CrowdTests {
 
   @Test("goes out at the venue's pace and within one budget, and again where it is lost", arguments: chosen)
   func pace(_ crowd: Crowd) throws {
-    let start = Timestamp(microseconds: 1_795_000_000_000_000)
-    let excerpt = SimulatedExcerpt(invented: 2 * crowd.count, quote: crowd.quote, kind: crowd.kind, levels: 3)
-    let simulated = try SimulatedVenue(
-      venue: crowd.venue.name, seed: 7, rate: 0.5, faults: [], start: start, excerpt: excerpt)
-    let lines = [excerpt.symbols.prefix(crowd.count), excerpt.symbols.suffix(crowd.count)].map { symbols in
-      var configuration = FeedConfiguration(symbols: Array(symbols))
-      configuration.connections = 2
-      let line = WiredLine(
-        FeedPipeline(venue: crowd.venue, configuration: configuration), simulated, latency: 20_000, restLatency: 200_000
-      )
-      line.settled = { [unowned line] in line.pipeline.clear() }
-      return line
-    }
+    let (simulated, lines) = try Self.feed(crowd)
+    let start = simulated.now
     let names = simulated.market.instruments.map { $0.instrument.venueSymbol.lowercased() }
     func isRequest(_ text: String) -> Bool {
       let text = text.lowercased()
@@ -124,6 +113,40 @@ struct CrowdTests {
       #expect(most <= budget.perMinute, "\(crowd.venue.label): weight \(most) in a minute")
     }
     print("\(crowd.venue.label): \(2 * crowd.count) books live after \(Double(now - start) / 1e6) s")
+  }
+
+  @Test("leaves a connection that never answers one request and answers all others", arguments: chosen)
+  func unanswered(_ crowd: Crowd) throws {
+    let (simulated, lines) = try Self.feed(crowd)
+    let start = simulated.now
+    let line = lines[0]
+    let name = simulated.market.instruments[crowd.count - 1].instrument.venueSymbol.lowercased()
+    line.isHeard = { !$0.lowercased().contains(name) }
+    while simulated.now - start < 2 * Microseconds.minute, !line.isLeaving, line.problems.isEmpty {
+      let now = simulated.now + 25 * Microseconds.millisecond
+      simulated.advance(to: now)
+      line.advance(to: now)
+    }
+    #expect(line.isLeaving, "\(crowd.venue.label): \(line.problems)")
+    #expect(line.pipeline.errors.counts.contains { $0.kind == .unanswered }, "nobody was told")
+  }
+
+  /// A venue with nothing but the crowd, and its two connections.
+  private static func feed(_ crowd: Crowd) throws -> (SimulatedVenue, [WiredLine]) {
+    let start = Timestamp(microseconds: 1_795_000_000_000_000)
+    let excerpt = SimulatedExcerpt(invented: 2 * crowd.count, quote: crowd.quote, kind: crowd.kind, levels: 3)
+    let simulated = try SimulatedVenue(
+      venue: crowd.venue.name, seed: 7, rate: 0.5, faults: [], start: start, excerpt: excerpt)
+    let lines = [excerpt.symbols.prefix(crowd.count), excerpt.symbols.suffix(crowd.count)].map { symbols in
+      var configuration = FeedConfiguration(symbols: Array(symbols))
+      configuration.connections = 2
+      let line = WiredLine(
+        FeedPipeline(venue: crowd.venue, configuration: configuration), simulated, latency: 20_000, restLatency: 200_000
+      )
+      line.settled = { [unowned line] in line.pipeline.clear() }
+      return line
+    }
+    return (simulated, lines)
   }
 
   /// What the heaviest span of that length has, wherever it begins.

@@ -186,9 +186,8 @@ final class VenueTrial {
       if now > quiet + 5 * Microseconds.second, isWell { break }
     }
     if figures.problems.isEmpty, !isWell {
-      report(
-        "not all books are live, and told of changes, or not all is subscribed, \(Self.recovery / Microseconds.second) s after the last fault: \(states)"
-      )
+      let span = Self.recovery / Microseconds.second
+      report("not all books are live and told of, or not all is subscribed, \(span) s after the last fault: \(states)")
     }
     for index in references.keys.sorted() where !simulated.holdsBack(index) { check(index) }
     checkTold()
