@@ -190,7 +190,7 @@ extension SubscriberHub {
     }
   }
 
-  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of progress (`noteKernelQueue`).
+  /// Clients without progress for a second, by the hub's knowledge; the kernel may know of some (`noteKernelQueue`).
   /// Returns every `parts`th of them from the `part`th on, so that the caller need not check all at once. O(watched).
   package func stallingClients(now: Timestamp, part: UInt = 0, of parts: UInt = 1) -> [ClientID] {
     let now = steady(now)
