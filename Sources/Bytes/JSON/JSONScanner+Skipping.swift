@@ -85,8 +85,8 @@ extension JSONScanner {
     isFirst = false
   }
 
-  /// What stands behind the last `"name":` of the text's end, if that is a text of the usual shape: a guess at what
-  /// reading will find, as the same bytes may stand elsewhere too. O(`guessReach`).
+  /// The text behind the last `"name":` of the text's end, if it is of the usual shape. It is a guess: the same
+  /// bytes may stand elsewhere, too. O(`guessReach`).
   package func lastText(_ name: StaticString) -> JSONSlice? {
     let key = JSONLevelShape.Name(name)
     var end = length

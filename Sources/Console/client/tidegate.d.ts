@@ -6,7 +6,10 @@ export type DecimalText = string;
 export type Microseconds = number;
 
 export interface DecimalFunctions {
-  /** Accepts digits with an optional sign and point, but no exponent. All other functions throw `RangeError` for other texts. */
+  /**
+   * Accepts digits with an optional sign and point, but no exponent. All other functions throw `RangeError` for
+   * other texts.
+   */
   isValid(text: unknown): text is DecimalText;
   /** Compares by value: "1.0" equals "1.00". */
   compare(a: DecimalText, b: DecimalText): -1 | 0 | 1;
@@ -85,14 +88,20 @@ export class CandleSeries {
   readonly interval: CandleInterval;
   readonly candles: Candle[];
   readonly last?: Candle;
-  /** Adds a page of `/v1/candles` or an update. Of each time the candle with the higher `rev` is kept; at most 5,000 candles are. */
+  /**
+   * Adds a page of `/v1/candles` or an update. Of each time it keeps the candle with the higher `rev`, and at most
+   * 5,000 candles in all.
+   */
   merge(candles: Candle[]): this;
 }
 
 export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
 /** The fields about the venues of a composite market (`composite:BTC-USD`). */
 export interface Composite {
-  /** For a composite, `unavailable` means that there are no prices. For a market's quote, `syncing` means that its book is out of sync. */
+  /**
+   * For a composite, `unavailable` means that there are no prices. For a market's quote, `syncing` means that its book
+   * is out of sync.
+   */
   state?: "live" | "single" | "unavailable" | "syncing" | (string & {});
   reason?: string;
   venues?: string[];
@@ -231,7 +240,10 @@ export interface Info {
 /** `waiting`: the value may be old until the next snapshot. */
 export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "cancelled";
 
-/** What `subscribe` returns. Each iteration has its own queue. Of a state it gets the newest; of trades and documents, 1,000 messages wait. */
+/**
+ * The result of `subscribe`. Each iteration has its own queue. Of a state it gets the newest; of trades and documents,
+ * 1,000 messages wait.
+ */
 export interface Subscription<C extends Channel = Channel> extends AsyncIterable<{ value: Values[C] | undefined; info: Info }> {
   readonly request: Request<C>;
   readonly state: SubscriptionState;
@@ -268,7 +280,10 @@ export class Tidegate {
     request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;
   /** Changes the rate of all streams to 0, 100, 250, 1000 or 5000 ms; each begins with a snapshot. */
   configure(options: { intervalMilliseconds: number }): void;
-  /** Sends a request, such as `{op: "alert", action: "ack", alert: "…"}`. Throws the gateway's error, or `not_connected`. */
+  /**
+   * Sends a request, such as `{op: "alert", action: "ack", alert: "…"}`. Throws the gateway's error, or
+   * `not_connected`.
+   */
   ask(request: { op: string } & Record<string, unknown>): Promise<Record<string, unknown>>;
   /** Stops all data except heartbeats until `resume`. */
   pause(): void;

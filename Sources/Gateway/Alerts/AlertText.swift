@@ -91,7 +91,7 @@ extension StoredFiring {
 }
 
 extension AlertDesk {
-  /// What owners see once a draft is written: the state at the time of its submission to the store.
+  /// The state that owners see once a draft is written: that of the moment when the store received the draft.
   struct Shown {
     var texts: [(id: AlertID, owner: AlertOwner, text: AlertText)] = []
 

@@ -9,7 +9,7 @@ import Venues
 struct LineHandover {
   var core: FeedHandover
   var line: FeedLine
-  /// What the next connection receives before it takes over, if the feed is recorded.
+  /// The next connection's messages from before it takes over, if the feed is recorded.
   var recording: HeldRecording?
   let reason: String
   let began: Timestamp

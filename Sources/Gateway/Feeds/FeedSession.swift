@@ -42,7 +42,7 @@ final class FeedSession: Feed, FeedLineOwner {
   var renewalDue: Timestamp?
   /// What the next connection must follow; nil: the same as this one.
   var wanted: FeedConfiguration?
-  /// What the feed is configured to follow, and the symbols of it that an operator has stopped.
+  /// The symbols of the configuration, and those of them that an operator has stopped.
   var configured: FeedConfiguration
   var stopped: Set<String> = []
   /// Symbols that the feed no longer follows.

@@ -69,7 +69,7 @@ struct StateDocument: Sendable {
   private static let certificateNotice = 14 * 86_400
   private static let slowTurn = 50_000_000.0
 
-  /// What needs an operator although the gateway is still ready, a sentence each.
+  /// The problems that need an operator although the gateway is still ready, a sentence each.
   var warnings: [String] {
     var warnings: [String] = []
     if let certificateExpiry {

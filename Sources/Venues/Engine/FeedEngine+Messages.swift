@@ -212,8 +212,8 @@ extension FeedEngine {
       Self.dropLevels(of: event, &batch)
       return false
     }
-    // What still comes of a symbol that was refused is of another request. Live by that, it would be lost for good the
-    // next time: it is asked for anew, with all of its channels, in time.
+    // Levels of a refused symbol belong to another request. A book that they made live would have no retry to come back
+    // by when it is lost. The retry of the refusal requests the symbol with all of its channels.
     guard !lines[place].isRefused else {
       counts.ignored += 1
       Self.dropLevels(of: event, &batch)

@@ -41,7 +41,7 @@ extension NamedMarket {
 struct MadeList: Sendable {
   let head: StaticString
   let tail: StaticString
-  /// What a market's name, base and quote are called in the object of each; none where its name is all there is.
+  /// The field names of a market's name, base and quote; empty where a market is only a name.
   let fields: [StaticString]
   /// What stands in front of them, by the market of the recording.
   var others: @Sendable (_ market: String) -> StaticString = { _ in "" }
