@@ -416,7 +416,7 @@ test("a market's chart shows candles and lines of each range, what was not obser
       await press(kind);
       for (const range of ["1H", "7D", "ALL", "1D"]) {
         await press(range);
-        await eventually(`${kind} ${range}`, async () => (await browser.run(PAINTED)) > 2_000 && /Observed (for|in part)|Nothing of this range/.test(await browser.text(".chart-frame ~ .caption, .card > .caption")));
+        await eventually(`${kind} ${range}`, async () => (await browser.run(PAINTED)) > 2_000 && /Observed for|Only partly observed|Nothing of this range/.test(await browser.text(".chart-frame ~ .caption, .card > .caption")));
       }
     }
     await press("Candles");
