@@ -185,7 +185,7 @@ struct SlowClientTests {
     world.quote(2, 3)
     world.run(milliseconds: 500)
     #expect(world.closed.isEmpty)
-    // What it holds on to, or has more of, is none.
+    // A kernel's queue that stays or grows is no progress.
     for more in 0..<61 {
       world.run(milliseconds: 1_000)
       world.hubs[0].noteKernelQueue(30_000 + more / 30, of: client.id, now: world.now)
@@ -340,7 +340,7 @@ struct TrickleTests {
       world.hubs[0].noteKernelQueue(100_000 - 1_000 * step, of: client.id, now: world.now)
     }
     #expect(world.closed.isEmpty)
-    // What it holds on to, or has more of, is none.
+    // A kernel's queue that stays or grows is no progress.
     for more in 0..<61 {
       world.run(milliseconds: 1_000)
       world.hubs[0].noteKernelQueue(30_000 + more / 30, of: client.id, now: world.now)

@@ -26,7 +26,7 @@ export class Page {
   /** The state of the connection or of a feed has changed. */
   mark() {}
 
-  /** Subscribes until `unsubscribe`, another client, or the end of the page. `otherwise` gets events without a value. */
+  /** Subscribes until `unsubscribe`, another client, or the page's end. `otherwise` gets events without a value. */
   subscribe(request, listener, otherwise = () => {}) {
     const subscription = this.client.subscribe(request, (value, info) => (value === undefined ? otherwise(info) : listener(value, info)));
     this.#subscriptions.push(subscription);

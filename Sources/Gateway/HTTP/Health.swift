@@ -35,7 +35,7 @@ struct Health: Sendable {
 
   var status: Status { !isReady ? .failing : reasons.isEmpty ? .ok : .degraded }
 
-  /// What is wrong, a sentence each, the most important first; empty if nothing is wrong.
+  /// The present problems, a sentence each, the most important first.
   var reasons: [String] {
     var reasons: [String] = []
     if isDraining { reasons.append("the gateway is draining: it closes its clients") }

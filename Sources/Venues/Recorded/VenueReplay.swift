@@ -31,7 +31,7 @@ package struct VenueReplay: Sendable {
   var isRead: @Sendable (RecordedStart) -> Bool = { _ in true }
   /// What stands for a list that was not recorded.
   var made: MadeList
-  /// What a recorded name is called by the gateway: the venue's own, or as it was configured.
+  /// The gateway's name of a recorded market: the venue's own name, or the configured one.
   var market: @Sendable (_ name: String, _ start: RecordedStart) throws(RecordedNameError) -> NamedMarket
 
   /// What is to be played, made from the beginning of a recording; nil if it is in a protocol that is not read here,

@@ -47,7 +47,7 @@ final class VenueTrial {
       case byEnd
     }
     var refusal = Refusal.byChannel
-    /// What the simulation's channels of books are called.
+    /// A text that is in the names of the simulation's book channels, and in no others.
     let books: String
 
     func isBook(_ stream: SimulatedStream) -> Bool { stream.channel.contains(books) }
