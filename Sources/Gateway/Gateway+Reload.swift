@@ -159,6 +159,7 @@ extension Gateway {
     fresh.http = next.http
     fresh.origins = next.allowedOrigins
     fresh.internalHosts = next.internalHosts
+    fresh.hosts = next.hosts
     fresh.servesConsole = next.console
     for node in nodes { node.loop.execute { [fresh] in node.apply(fresh) } }
   }

@@ -109,6 +109,7 @@ package final class Gateway: Sendable {
       compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
       http: configuration.http, origins: configuration.allowedOrigins, internalHosts: configuration.internalHosts,
+      hosts: configuration.hosts,
       servesConsole: configuration.console,
       admission: Admission(
         limits: configuration.limits.admission,

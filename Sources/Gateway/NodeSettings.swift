@@ -27,6 +27,9 @@ struct NodeSettings: Sendable {
   var origins: Set<String>?
   /// Host names that the internal port accepts, beside addresses and localhost.
   var internalHosts: [String] = []
+  /// Host names that the client port accepts for owners' documents and the console while it asks for no tokens, beside
+  /// addresses and localhost.
+  var hosts: [String] = []
   /// Whether the client port serves the console's pages.
   var servesConsole = true
   /// Admits connections and requests; one for all nodes.

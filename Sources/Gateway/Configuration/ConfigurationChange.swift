@@ -29,7 +29,7 @@ struct ConfigurationChange {
     "decks.directory", "topics.schemas", "log-level", "log.format", "log.levels", "log.access", "log.access-per-second",
     "origins",
     "ready-feeds",
-    "console", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
+    "console", "hosts", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
     "upgrade.warm-seconds", "upgrade.drain-seconds",
     "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
     "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",

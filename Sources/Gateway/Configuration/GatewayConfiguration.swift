@@ -188,6 +188,9 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var internalListen = SocketAddress(host: "127.0.0.1", port: 9090)
   /// Host names that the internal port answers to, beside its addresses and localhost; `*` for any.
   package var internalHosts: [String] = []
+  /// Host names under which the client port serves owners' documents and the console while it asks for no tokens,
+  /// beside addresses and localhost; `*` for any.
+  package var hosts: [String] = []
   /// Whether another gateway of the same user may listen on the same two addresses.
   package var reusePort = false
   /// Whether the client port serves the console at `/`. It serves `tidegate.js` in any case.

@@ -32,8 +32,14 @@ struct Setting: Sendable {
       key: "internal-hosts", allowed: "names like gateway.internal, without ports, or *", isList: true,
       set: { configuration, values in
         configuration.internalHosts = values
-        return values.allSatisfy { InternalHosts.isName($0) }
+        return values.allSatisfy { HostNames.isName($0) }
       }, show: { $0.internalHosts.joined(separator: ",") }),
+    Setting(
+      key: "hosts", allowed: "names like gateway.example.com, without ports, or *", isList: true,
+      set: { configuration, values in
+        configuration.hosts = values
+        return values.allSatisfy { HostNames.isName($0) }
+      }, show: { $0.hosts.joined(separator: ",") }),
     bool("reuse-port", \.reusePort),
     bool("console", \.console),
     integer("loops", 1...64, \.loops),

@@ -16,7 +16,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   private unowned let node: LoopNode
   private let startedAt: Int64
   private let tls: TLSServerContext?
-  private var hosts: InternalHosts { InternalHosts(names: node.settings.internalHosts) }
+  private var hosts: HostNames { HostNames(node.settings.internalHosts) }
   private var connections = 0
   private let shedCount: () -> Int
   private let recorders: () -> [RecordingFigures]
@@ -73,12 +73,18 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   /// These answers are for operators: no page in a browser may read them.
   var answersOrigins: Bool { false }
 
+  func needsBody(_ request: HTTPRequestHead) -> Bool { publishedTopic(request) != nil }
+
+  /// The topic that the request publishes to; nil if it does not publish.
+  private func publishedTopic(_ request: HTTPRequestHead) -> String? {
+    guard request.method == "POST", hosts.allows(request.fields["Host"]) else { return nil }
+    return PublishedTopics.name(in: request.path)
+  }
+
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
   ) {
-    guard request.method == "POST", hosts.allows(request.fields["Host"]),
-      let name = PublishedTopics.name(in: request.path)
-    else { return respond(to: request, on: connection, reply: reply) }
+    guard let name = publishedTopic(request) else { return respond(to: request, on: connection, reply: reply) }
     let answer = UncheckedTransfer(value: reply)
     let node: LoopNode = node
     node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { response, news in
@@ -91,10 +97,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     guard hosts.allows(request.fields["Host"]) else {
-      return reply(
-        .error(
-          421, code: "foreign_host", message: "this port does not answer to the name \(request.fields["Host"] ?? "")",
-          hint: "use its address or localhost, or name the host in internal-hosts"))
+      return reply(.foreignHost(request, "this port", setting: "internal-hosts"))
     }
     let path = request.path
     if let admin, path.hasPrefix(AdminRoute.prefix) {

@@ -2,6 +2,7 @@ import Access
 import HTTP1
 import PubSub
 import Transport
+import WebSocket
 
 /// Identifies the caller of a request, refuses what it may not do, and writes the access log.
 extension PublicAPI {
@@ -13,8 +14,11 @@ extension PublicAPI {
 
   func identify(_ request: HTTPRequestHead) -> Result<Caller, RequestProblem> {
     guard let access = node.settings.access else {
-      let hosts = InternalHosts(names: node.settings.internalHosts)
-      return .success(Caller(grant: PageOrigin.isForeign(request, origins, hosts) ? .reader : .everything))
+      // Browsers send `Origin` with every upgrade, so an upgrade without it is no page's.
+      let isForeign =
+        PageOrigin.isForeign(request, origins, hosts)
+        || (!WebSocketHandshake.isUpgrade(request) && isForeignHost(request))
+      return .success(Caller(grant: isForeign ? .reader : .everything))
     }
     let token: String?
     do throws(BearerToken.Problem) {
@@ -36,6 +40,14 @@ extension PublicAPI {
     case .failure(let error):
       return .failure(RequestProblem(response: unauthorized(error.description, error: "invalid_token")))
     }
+  }
+
+  private var hosts: HostNames { HostNames(node.settings.hosts) }
+
+  /// Whether the request names a host under which the gateway shows neither its owner's documents nor the console. A
+  /// gateway with tokens needs no such check: a page under a name of its own has no token.
+  func isForeignHost(_ request: HTTPRequestHead) -> Bool {
+    node.settings.access == nil && PageOrigin.isForeignHost(request, origins, hosts)
   }
 
   /// 401. RFC 6750 section 3: a request without a token gets no `error`.

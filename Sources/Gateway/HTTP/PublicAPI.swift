@@ -116,6 +116,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   var answersOrigins: Bool { true }
 
+  func needsBody(_ request: HTTPRequestHead) -> Bool {
+    guard ["POST", "PUT", "PATCH"].contains(request.method),
+      let route = Route.find(request.path)?.route, route.methods.contains(request.method), !isForeignHost(request),
+      case .success(let caller) = identify(request)
+    else { return false }
+    return caller.grant != nil
+  }
+
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     respond(to: request, body: [], on: connection, reply: reply)
   }
@@ -166,6 +174,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let path = request.path
     if let file = file(path, request) { return reply(file) }
     let found = Route.find(path)
+    if let route = found?.route, route.isOwned(request.method), isForeignHost(request) {
+      return reply(.foreignHost(request, path, setting: "hosts"))
+    }
     if let route = found?.route, route == .welcome || route == .openapi || route == .asyncapi || route == .stream {
       // The answer to a token in the URL helps more than one about an unknown parameter.
       if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
@@ -224,12 +235,13 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   /// A file of the console. At `/`, clients that request HTML get its page; others get plain text.
   private func file(_ path: String, _ request: HTTPRequestHead) -> HTTPResponse? {
     if path.hasPrefix("/tidegate.") { return ConsoleFiles.embedded[path] }
-    guard node.settings.servesConsole else { return nil }
-    guard path == "/" else { return ConsoleFiles.embedded[path] }
-    let wantsPage = request.fields.values("Accept").contains { $0.contains("text/html") }
-    guard wantsPage, request.query.isEmpty, var page = ConsoleFiles.embedded[path] else { return nil }
-    page.fields.append(HTTPField("Vary", "Accept"))
-    return page
+    guard node.settings.servesConsole, var page = ConsoleFiles.embedded[path] else { return nil }
+    if path == "/" {
+      let wantsPage = request.fields.values("Accept").contains { $0.contains("text/html") }
+      guard wantsPage, request.query.isEmpty else { return nil }
+      page.fields.append(HTTPField("Vary", "Accept"))
+    }
+    return isForeignHost(request) ? .foreignHost(request, "the console", setting: "hosts") : page
   }
 
   private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {

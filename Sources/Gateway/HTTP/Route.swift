@@ -98,6 +98,16 @@ enum Route: CaseIterable, Sendable {
     }
   }
 
+  /// Whether a request with that method reads or changes what an owner keeps.
+  func isOwned(_ method: String) -> Bool {
+    switch self {
+    case .alerts, .alertFirings, .alertAction, .alert, .webhooks, .webhook, .portfolios, .portfolio,
+      .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
+      method != "OPTIONS"
+    default: ["POST", "PUT", "PATCH", "DELETE"].contains(method)
+    }
+  }
+
   var parameters: [Parameter] {
     switch self {
     case .welcome, .openapi, .asyncapi, .stream, .status, .ticker, .alerts, .alertFirings, .alertAction, .alert,

@@ -317,8 +317,10 @@ struct ConfigurationLoaderTests {
         "demo: cannot be combined with feeds (feeds.kraken, file t.yaml, key feeds.kraken): its simulated prices would replace theirs (file t.yaml, key demo); allowed: one of them"
       ])
     #expect(Self.problems("demo: false\nfeeds:\n  kraken: [BTC-USD]\n").isEmpty)
-    #expect(Self.problems("internal-hosts: [a.b, \"*\"]\n").isEmpty)
-    #expect(Self.problems("internal-hosts: [\"a.b:80\"]\n").first?.contains("without ports") == true)
+    for key in ["internal-hosts", "hosts"] {
+      #expect(Self.problems("\(key): [a.b, \"*\"]\n").isEmpty)
+      #expect(Self.problems("\(key): [\"a.b:80\"]\n").first?.contains("without ports") == true)
+    }
     #expect(Self.problems("listen: 127.0.0.1:9090\n").first?.contains("is taken by listen") == true)
     #expect(
       Self.problems(needsData: true) == [

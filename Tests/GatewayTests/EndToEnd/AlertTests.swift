@@ -317,7 +317,7 @@ struct AlertTests {
     let pages: [(String?, String, Int)] = [
       (nil, "http://\(own)", 201), (nil, "http://attacker.example", 403), (nil, "null", 403),
       // A name that points here (DNS rebinding).
-      ("attacker.example", "http://attacker.example", 403),
+      ("attacker.example", "http://attacker.example", 421),
     ]
     for (host, origin, status) in pages {
       let answer = try await send(
@@ -337,6 +337,57 @@ struct AlertTests {
       "{\"op\":\"subscribe\",\"id\":2,\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}")
     let reply = try await probe.first("a reply") { $0.type == "subscribed" }
     #expect((reply["ok"] as? [Any])?.count == 1, "prices are for every page")
+    await harness.stop()
+  }
+
+  @Test(
+    "where nobody is asked for a token, owners' documents and the console are for addresses, localhost and named hosts")
+  func foreignHosts() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"]) { $0.hosts = ["gateway.example"] }
+    // A browser sends no `Origin` with a same-origin GET.
+    func get(_ path: String, host: String, _ fields: [HTTPField] = []) async throws -> Answer {
+      try await HTTPProbe.send(
+        "GET", path, to: harness.gateway.address, host: host, fields: fields, loop: harness.clientLoop)
+    }
+    let page = [HTTPField("Accept", "text/html")]
+    for path in ["/v1/alerts", "/v1/alerts/1", "/v1/portfolios", "/v1/portfolios/1/value", "/v1/webhooks", "/"] {
+      for host in ["attacker.example", "localhost.attacker.example:8080", "127.0.0.1.attacker.example"] {
+        let answer = try await get(path, host: host, page)
+        #expect(answer.status == 421, "\(path) \(host): \(answer.text)")
+        #expect(answer.json["code"] as? String == "foreign_host")
+        #expect((answer.json["hint"] as? String ?? "").contains("hosts"))
+      }
+      for host in ["localhost:8080", "tidegate.localhost", "127.0.0.1", "[::1]:8080", "Gateway.Example:443"] {
+        #expect(try await get(path, host: host, page).status != 421, "\(path) \(host)")
+      }
+    }
+    #expect(try await get("/console/app.js", host: "attacker.example").status == 421)
+    // Prices are for every page, and so is the library for web pages.
+    for path in ["/v1/status", "/tidegate.js", "/openapi.json"] {
+      #expect(try await get(path, host: "attacker.example").status == 200, "\(path)")
+    }
+    let events = EventProbe(
+      harness.gateway.address, "/v1/events?streams=alerts", host: "attacker.example", loop: harness.clientLoop)
+    let reply = try await events.first("a reply") { $0.type == "subscribed" }
+    let refused = (reply.json["failed"] as? [[String: Any]])?.first?["error"] as? [String: Any]
+    #expect(refused?["code"] as? String == "forbidden", "\(reply.text)")
+    events.close()
+    let body = [HTTPField("Content-Type", "application/json"), HTTPField("Expect", "100-continue")]
+    let post = try await HTTPProbe.send(
+      "POST", "/v1/topics/feed", to: harness.gateway.address, host: "attacker.example", fields: body, body: [],
+      loop: harness.clientLoop)
+    #expect(post.status == 421)
+    await harness.stop()
+  }
+
+  @Test("a page that origins names may own under its own host")
+  func namedOrigin() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"]) { $0.origins = ["https://app.example"] }
+    for (host, status) in [("app.example", 200), ("other.example", 421)] {
+      let answer = try await HTTPProbe.send(
+        "GET", "/v1/alerts", to: harness.gateway.address, host: host, loop: harness.clientLoop)
+      #expect(answer.status == status, "\(host): \(answer.text)")
+    }
     await harness.stop()
   }
 

@@ -31,14 +31,18 @@ final class EventProbe: ConnectionHandler, @unchecked Sendable {
   private let loop: EventLoop
   private var connection: Connection?
 
-  init(_ address: SocketAddress, _ target: String, fields: [HTTPField] = [], loop: EventLoop) {
+  /// - Parameter host: the name that it calls the server by; its address if nil.
+  init(
+    _ address: SocketAddress, _ target: String, host: String? = nil, fields: [HTTPField] = [], loop: EventLoop
+  ) {
     self.loop = loop
     loop.execute { [self] in
       Connector.connect(host: address.host, port: address.port, tls: nil, loop: loop, handler: self) { result in
         guard case .success(let connection) = result else { return self.state.withLock { $0.isClosed = true } }
         self.connection = connection
         var out = ByteBuffer()
-        let fields = [HTTPField("Host", address.description), HTTPField("Accept", "text/event-stream")] + fields
+        let fields =
+          [HTTPField("Host", host ?? address.description), HTTPField("Accept", "text/event-stream")] + fields
         HTTPEncoder.append(
           HTTPRequestHead(method: "GET", target: target, fields: HTTPFields(fields)), bodyLength: 0, to: &out)
         connection.write(out.bytes)
