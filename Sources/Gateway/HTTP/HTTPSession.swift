@@ -15,6 +15,9 @@ protocol HTTPResponder: AnyObject {
     to request: HTTPRequestHead, with memo: AnswerMemo, on connection: Connection,
     reply: @escaping (HTTPResponse) -> Void
   ) -> Bool
+  /// Whether the answer to `request` depends on its body. Asked only for a client that waits for a status before it
+  /// sends the body; false: the head is enough, since the request is refused or has no use for a body.
+  func needsBody(_ request: HTTPRequestHead) -> Bool
   /// Takes the connection over if `request` asks for that; `rest` has the bytes after the request. False: `respond`
   /// answers.
   func upgrade(_ request: HTTPRequestHead, on connection: Connection, rest: UnsafeMutableRawBufferPointer) -> Bool
@@ -33,6 +36,8 @@ protocol HTTPResponder: AnyObject {
 }
 
 extension HTTPResponder {
+  func needsBody(_ request: HTTPRequestHead) -> Bool { false }
+
   func respond(
     to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
   ) {
@@ -47,9 +52,9 @@ extension HTTPResponder {
 
 /// The HTTP/1.1 side of one client connection: one request at a time, in order. Owned by one loop.
 ///
-/// Most answers depend only on the head. So a client that waits for a status before it sends a body
-/// (`Expect: 100-continue`) gets the final answer at once (RFC 9110 section 10.1.1). Then its connection is closed,
-/// because the session cannot know whether the body will follow.
+/// A client may wait for a status before it sends a body (`Expect: 100-continue`, as curl does with larger bodies). If
+/// the answer depends on the body, the client gets `100 Continue`. Otherwise it gets the final answer at once (RFC 9110
+/// section 10.1.1), and its connection is closed, because the session cannot know whether the body will follow.
 ///
 /// While an answer is pending, or the client does not read its answers, the session reads nothing; further requests
 /// wait in the kernel. So a connection holds at most `pipelineLimit` of requests, and `unsentLimit` plus one answer.
@@ -224,6 +229,12 @@ final class HTTPSession: ConnectionHandler {
         if served == HTTPSession.requestsPerTurn, input.count > 0, canRead { rest(for: .zero) }
       }
       if canRead, let head = parser.takeExpectation() {
+        if responder.needsBody(head) {
+          var out = ByteBuffer(capacity: 32)
+          HTTPEncoder.append(HTTPResponseHead(status: 100), bodyLength: nil, keepAlive: true, date: nil, to: &out)
+          connection.write(out.bytes)
+          return bytes.count - input.count
+        }
         isDraining = true
         let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         if serve(head, octets: nil, body: [], rest: nothing) { return bytes.count }

@@ -25,6 +25,15 @@ private final class EchoResponder: HTTPResponder, @unchecked Sendable {
   func ended(_ connection: Connection) {}
   func sawTLS(from peer: SocketAddress) {}
 
+  func needsBody(_ request: HTTPRequestHead) -> Bool { request.method == "POST" && request.path == "/body" }
+
+  func respond(
+    to request: HTTPRequestHead, body: [UInt8], on connection: Connection, reply: @escaping (HTTPResponse) -> Void
+  ) {
+    guard needsBody(request) else { return respond(to: request, on: connection, reply: reply) }
+    reply(.text(String(decoding: body, as: UTF8.self), status: 202))
+  }
+
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: ["GET", "HEAD", "POST"]) {
       return reply(refusal)
@@ -62,11 +71,12 @@ private final class SessionHarness: Sendable {
   }
 
   /// Sends `pieces`, each for itself, and answers everything that came until the server closed.
-  func converse(_ pieces: [[UInt8]]) async throws -> String {
+  /// - Parameter awaiting: what must have come in all before each piece but the first is sent; missing: nothing.
+  func converse(_ pieces: [[UInt8]], awaiting: [String] = []) async throws -> String {
     let address = listener.address
     return try await withCheckedThrowingContinuation { continuation in
       clientLoop.execute { [clientLoop] in
-        let talker = Talker(pieces) { continuation.resume(with: $0) }
+        let talker = Talker(pieces, awaiting) { continuation.resume(with: $0) }
         Connector.connect(host: address.host, port: address.port, tls: nil, loop: clientLoop, handler: talker) {
           switch $0 {
           case .success(let connection): talker.begin(connection)
@@ -89,16 +99,23 @@ private final class SessionHarness: Sendable {
 
 private final class Talker: ConnectionHandler {
   private let pieces: [[UInt8]]
+  private let awaited: [String]
+  private var sent = 0
   private var received: [UInt8] = []
   private var completion: ((Result<String, any Error>) -> Void)?
 
-  init(_ pieces: [[UInt8]], _ completion: @escaping (Result<String, any Error>) -> Void) {
+  init(_ pieces: [[UInt8]], _ awaited: [String], _ completion: @escaping (Result<String, any Error>) -> Void) {
     self.pieces = pieces
+    self.awaited = awaited
     self.completion = completion
   }
 
+  /// Sends the pieces that need not wait any longer.
   func begin(_ connection: Connection) {
-    for piece in pieces {
+    while sent < pieces.count {
+      if sent > 0, sent - 1 < awaited.count, received.count < awaited[sent - 1].utf8.count { return }
+      let piece = pieces[sent]
+      sent += 1
       connection.write(piece.span.bytes)
       connection.flush()
     }
@@ -106,6 +123,7 @@ private final class Talker: ConnectionHandler {
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
     received.append(contentsOf: bytes)
+    begin(connection)
   }
   func connectionDidDrain(_ connection: Connection) {}
   func connectionDidClose(_ connection: Connection, reason: CloseReason) {
@@ -207,6 +225,73 @@ struct HTTPSessionTests {
         == Self.response(EchoResponder.answer("POST", "/a"), keepAlive: true) + served)
     let old = head("POST /a", "Connection: close\r\nContent-Length: 2").replacing("1.1", with: "1.0")
     #expect(try await harness.converse([Array(old.utf8), Array("ab".utf8)]) == served)
+    await harness.stop()
+  }
+
+  /// A request whose answer is its body.
+  private static func echo(_ body: String, expects: Bool, isChunked: Bool) -> (head: String, body: String) {
+    let length = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.utf8.count)"
+    let expectation = expects ? "Expect: 100-continue\r\n" : ""
+    let head = "POST /body HTTP/1.1\r\nHost: a\r\n\(expectation)\(length)\r\n\r\n"
+    guard isChunked else { return (head, body) }
+    let half = body.utf8.count / 2
+    let chunks = [body.prefix(half), body.dropFirst(half), ""].map { chunk in
+      "\(String(chunk.utf8.count, radix: 16))\r\n\(chunk)\r\n"
+    }
+    return (head, chunks.joined())
+  }
+
+  @Test(
+    "a client that waits gets 100 and then the answer to its body; the connection goes on",
+    arguments: [false, true])
+  func continued(isChunked: Bool) async throws {
+    let harness = try SessionHarness()
+    let (head, body) = Self.echo("the body", expects: true, isChunked: isChunked)
+    let go = "HTTP/1.1 100 Continue\r\n\r\n"
+    let answer = Self.response(.text("the body", status: 202), keepAlive: true)
+    let last = Self.response(EchoResponder.answer("GET", "/"), keepAlive: false)
+    let close = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    // Each piece is sent when the text before it has been answered.
+    #expect(
+      try await harness.converse(
+        [head, body, head, body + close].map { Array($0.utf8) }, awaiting: [go, go + answer, go + answer + go])
+        == go + answer + go + answer + last)
+    // Behind a request that is answered later, the status comes in its order.
+    let late = Self.response(EchoResponder.answer("GET", "/late"), keepAlive: true)
+    let slow = "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"
+    #expect(
+      try await harness.converse([Array((slow + head).utf8), Array((body + close).utf8)], awaiting: [late + go])
+        == late + go + answer + last)
+    await harness.stop()
+  }
+
+  @Test(
+    "a body that is cut anywhere, sent without waiting, or pipelined gets the same answer", arguments: testSeeds(20))
+  func bodies(seed: UInt64) async throws {
+    var random = SeededGenerator(seed: seed)
+    let harness = try SessionHarness()
+    for _ in 0..<5 {
+      var sent: [UInt8] = []
+      var expected = ""
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        let body = String(repeating: "b", count: Int.random(in: 2...300, using: &random))
+        let request = Self.echo(body, expects: Bool.random(using: &random), isChunked: Bool.random(using: &random))
+        sent += Array((request.head + request.body).utf8)
+        expected += Self.response(.text(body, status: 202), keepAlive: true)
+      }
+      sent += Array("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8)
+      expected += Self.response(EchoResponder.answer("GET", "/"), keepAlive: false)
+      var pieces: [[UInt8]] = []
+      var start = 0
+      while start < sent.count {
+        let end = min(sent.count, start + Int.random(in: 1...200, using: &random))
+        pieces.append(Array(sent[start..<end]))
+        start = end
+      }
+      // Whether a 100 comes first depends on how the bytes are read.
+      let answer = try await harness.converse(pieces).replacing("HTTP/1.1 100 Continue\r\n\r\n", with: "")
+      #expect(answer == expected, "seed \(seed)")
+    }
     await harness.stop()
   }
 
