@@ -8,10 +8,20 @@ import VenueSimulator
 final class Demo {
   private static let assets = ["BTC", "ETH", "SOL", "ZEC", "XRP", "ADA", "DOGE", "LTC"]
 
-  /// The feeds that the gateway follows.
-  let feeds: [GatewayConfiguration.Feed]
-  /// PEM file of the root that signed the exchanges' certificate.
-  let caFile: String
+  /// What the gateway must know to follow the exchanges.
+  struct Market: Sendable {
+    var feeds: [GatewayConfiguration.Feed]
+    /// PEM file of the root that signed the exchanges' certificate.
+    var caFile: String
+
+    /// Replaces the feeds of a configuration.
+    func apply(to configuration: inout GatewayConfiguration) {
+      configuration.feeds = feeds
+      configuration.caFile = caFile
+    }
+  }
+
+  let market: Market
 
   private let loop: EventLoop
   private let exchanges: [SimulatedExchange]
@@ -27,7 +37,6 @@ final class Demo {
     let certificate = try SelfSignedCertificate(hosts: ["localhost", "127.0.0.1", "::1"])
     let file = folder.appendingPathComponent("ca.pem")
     try Data(certificate.certificatePEM.utf8).write(to: file)
-    caFile = file.path
     let tls = try TLSServerContext(certificate: certificate)
     loop = try EventLoop(index: 0, label: "tidegate.demo")
     var exchanges: [SimulatedExchange] = []
@@ -43,7 +52,7 @@ final class Demo {
           restEndpoint: exchange.restURL))
     }
     self.exchanges = exchanges
-    self.feeds = feeds
+    market = Market(feeds: feeds, caFile: file.path)
   }
 
   /// Stops the exchanges and removes the certificate's file.

@@ -67,13 +67,17 @@ extension Gateway {
     if decks.isThere || schemas.isThere { hasFiles = true }
     let problems = keys.problems + decks.problems + schemas.problems
     guard problems.isEmpty else { return refuse(problems) }
-    let files = decks.changed + schemas.changed
+    let files = keys.changed + decks.changed + schemas.changed
     guard let change, let next else {
       if !hasFiles { sayNothingToRead() }
       return .done(changed: files, needsRestart: [])
     }
     if change.isEmpty {
-      if hasFiles { log.notice("the configuration is unchanged") } else { sayNothingToRead() }
+      if !hasFiles {
+        sayNothingToRead()
+      } else if files.isEmpty {
+        log.notice("the configuration is unchanged")
+      }
       return .done(changed: files, needsRestart: [])
     }
     return apply(change, next, files)
@@ -225,20 +229,23 @@ extension Gateway {
   }
 
   /// - Parameter next: the new configuration, if one was read: it may contain the keys itself.
-  private func reloadKeys(_ next: GatewayConfiguration?) -> (isThere: Bool, problems: [String]) {
-    guard let access else { return (false, []) }
+  private func reloadKeys(
+    _ next: GatewayConfiguration?
+  ) -> (isThere: Bool, changed: [String], problems: [String]) {
+    guard let access else { return (false, [], []) }
     do throws(ConfigurationProblems) {
-      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else { return (false, []) }
+      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else { return (false, [], []) }
+      let changed = policy == access.policy ? [] : ["access: \(policy.summary)"]
       access.replace(policy)
       log.notice("keys read again", metadata: ["holds": "\(access.description)"])
       for node in nodes { node.loop.execute { node.clients.accessChanged() } }
-      return (true, [])
+      return (true, changed, [])
     } catch {
       let problems = error.problems.map(\.description)
       for problem in problems {
         log.error("keys not taken; the old ones stay in use", metadata: ["reason": "\(problem)"])
       }
-      return (true, problems)
+      return (true, [], problems)
     }
   }
 

@@ -61,10 +61,8 @@ func serve(
   let log = logs.logger
   var demo: Demo?
   if configuration.demo {
-    let made = try Demo(seed: configuration.seed, rate: configuration.rate)
-    configuration.feeds = made.feeds
-    configuration.caFile = made.caFile
-    demo = made
+    demo = try Demo(seed: configuration.seed, rate: configuration.rate)
+    demo?.market.apply(to: &configuration)
   }
   defer { demo?.stop() }
   if configuration.feeds.isEmpty, configuration.replay.isEmpty {
@@ -99,7 +97,7 @@ func serve(
   let manager = ServiceManager(environment: environment)
   // The manager says how many sockets it keeps for the service; without it, this process serves waiting clients itself.
   if let manager, environment["FDSTORE"].flatMap({ Int($0) }) ?? 0 > 0 { gateway.leavePorts(to: manager) }
-  let reload = demo == nil ? load.map { reloading($0, log) } : nil
+  let reload = load.map { reloading($0, demo?.market, log) }
   gateway.onReload(reload)
   gateway.onDrainRequest { kill(getpid(), SIGTERM) }
   let end = ServiceEnd()
@@ -153,12 +151,14 @@ func serve(
   if isFailure { throw CommandFailure("the upgrade failed after the data file was handed over") }
 }
 
-/// Wraps `load` so that `limits.clients` is lowered to what the descriptors suffice for.
+/// Wraps `load` so that `limits.clients` is lowered to what the descriptors suffice for, and a demo keeps its market.
 private func reloading(
-  _ load: @escaping @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration, _ log: Logger
+  _ load: @escaping @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration, _ market: Demo.Market?,
+  _ log: Logger
 ) -> @Sendable () throws(ConfigurationProblems) -> GatewayConfiguration {
   { () throws(ConfigurationProblems) in
     var configuration = try load()
+    market?.apply(to: &configuration)
     if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.current) {
       log.warning("limits.clients is lowered", metadata: ["reason": "\(shortage)"])
     }

@@ -3,6 +3,10 @@ import TestTraits
 import Testing
 import Transport
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// What operators and their tools send to a running process must not end it by accident.
 @Suite("Signals of commands that run for long", .realTime)
 struct ServiceSignalsTests {
@@ -38,6 +42,43 @@ struct ServiceSignalsTests {
     try await gateway.waitUntilLog(contains: "keys not taken")
     try await gateway.waitUntilLog(contains: "the roots for venues in use stay")
     gateway.send(SIGINT)
+    #expect(try await gateway.status() == 0)
+  }
+
+  @Test("SIGHUP ends a key that the configuration no longer has, in a demo as with real feeds, and says only that")
+  func removedKey() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-signals-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("tidegate.yaml").path
+    // The SHA-256 of "test", and of "foo".
+    let staying = "    b: {sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae}\n"
+    let ending = "    a: {sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}\n"
+    func write(_ keys: String) throws {
+      try "demo: true\naccess:\n  keys:\n\(keys)".write(toFile: file, atomically: true, encoding: .utf8)
+    }
+    try write(ending + staying)
+    let gateway = try await TidegateProcess.serving(
+      ["--config", file], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    func status(_ key: String) async throws -> Int? {
+      let web = try #require(
+        gateway.printed.split { $0 == " " || $0 == "\n" }.first { $0.hasSuffix("/v1/instruments") })
+      var request = URLRequest(url: try #require(URL(string: String(web).replacing("instruments", with: "status"))))
+      request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
+      return (try await URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode
+    }
+    #expect(try await status("test") == 200)
+    try write(staying)
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "keys read again")
+    #expect(try await status("test") == 401)
+    #expect(try await status("foo") == 200)
+    gateway.send(SIGHUP)
+    try await gateway.waitUntilLog(contains: "the configuration is unchanged")
+    let between = gateway.logged.components(separatedBy: "keys read again")
+    #expect(between.count == 3, "one line at each signal")
+    #expect(!between[1].contains("unchanged") && !gateway.logged.contains("nothing to read"), "\(gateway.logged)")
+    gateway.send(SIGTERM)
     #expect(try await gateway.status() == 0)
   }
 

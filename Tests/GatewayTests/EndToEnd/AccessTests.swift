@@ -190,7 +190,7 @@ struct AccessTests {
     let narrow = try await harness.probe(fields: Self.bearer(Self.desk.narrow.text))
     var next = harness.gateway.current
     next.access?.keys.removeLast()
-    #expect(harness.gateway.reload { () in next } == .done(changed: [], needsRestart: []))
+    #expect(harness.gateway.reload { () in next } == .done(changed: ["access: 1 keys, 1 issuers"], needsRestart: []))
     #expect(try await narrow.closeCode() == 4001)
     #expect(try await harness.get("/v1/status", fields: Self.bearer(Self.desk.narrow.text)).status == 401)
     next.access = nil

@@ -195,7 +195,7 @@ struct HTTPSessionTests {
   }
 
   @Test(
-    "a client that waits for a status before it sends a body gets the final one and no 100, and the connection ends")
+    "a client that waits where its body changes nothing gets the final status and no 100, and the connection ends")
   func expectation() async throws {
     let harness = try SessionHarness()
     func head(_ line: String, _ body: String = "Content-Length: 2") -> String {
