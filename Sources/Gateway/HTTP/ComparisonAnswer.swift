@@ -8,8 +8,9 @@ struct ComparisonAnswer {
   let grant: Grant
 
   /// Answers with the quote of a symbol, or of all venues together (`composite:BTC-USD`).
+  /// - Parameter known: the entity tags that the client has.
   func quote(
-    _ symbol: String, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
+    _ symbol: String, _ query: RequestQuery, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     for channel in [ChannelName.quote, .ticker] where !grant.channels.contains(channel) {
@@ -41,13 +42,24 @@ struct ComparisonAnswer {
             503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
             hint: reasons.joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000))
       }
-      reply(.json(body))
+      let venues = Set(parts.map(\.market.instrument.venue)).sorted()
+      reply(api.response(to: outcome(body, known), venues: venues, nothing: ""))
     }
   }
 
+  /// The answer, or that the client has it.
+  private func outcome(_ body: [UInt8], _ known: [String]) -> MarketAnswer.Outcome {
+    var content = ContentTag(run: api.node.settings.run)
+    content.add(body)
+    let tag = EntityTag.text(content)
+    if let held = EntityTag.match(known, tag) { return .unchanged(tag: held) }
+    return .body(body, tag: tag)
+  }
+
   /// Answers with the rate between two assets, through live markets.
+  /// - Parameter known: the entity tags that the client has.
   func rate(
-    _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
+    _ query: RequestQuery, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
     guard grant.channels.contains(.quote) else {
@@ -78,10 +90,9 @@ struct ComparisonAnswer {
             retry: true, retryAfterMilliseconds: 1_000))
       }
       let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }
-      reply(
-        .json(
-          QuoteAnswer.rate(
-            conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs), now: api.node.clock.now())))
+      let body = QuoteAnswer.rate(conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs))
+      let venues = Set(legs.map(\.market.instrument.venue)).sorted()
+      reply(api.response(to: outcome(body, known), venues: venues, nothing: ""))
     }
   }
 }

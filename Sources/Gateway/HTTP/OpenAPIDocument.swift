@@ -2,18 +2,28 @@ import Bytes
 import HTTP1
 import PubSub
 
-/// `/openapi.json`: describes the client port's routes as OpenAPI 3.1. It is made from the table that answers requests,
-/// so both name the same routes and parameters.
+/// `/openapi.json`: describes the client port's routes as OpenAPI 3.1, with the types of all bodies and answers, so that
+/// a generated client is usable. It is made from the table that answers requests, so both name the same routes and
+/// parameters.
 enum OpenAPIDocument {
-  /// The answer of a route.
+  /// What a route is for, and the answer to its `GET`.
   struct Answer {
     var summary: String
     var contentType = "application/json"
-    /// Members that every answer has.
-    var members: [String] = []
+    /// The schema of a JSON answer; nil: any object.
+    var schema: String?
     /// Other statuses than 200 that a valid request may get.
     var statuses: [Int] = [503]
     var isTagged = true
+  }
+
+  /// What another method than `GET` takes and answers.
+  struct Change {
+    /// The schema of the body; nil: none is needed.
+    var body: String?
+    var needsBody = true
+    /// The schema of the answer, by status; nil: the answer has no body.
+    var answers: [(status: Int, schema: String?)]
   }
 
   /// By path. A route without an entry is described by its path and parameters alone.
@@ -21,68 +31,83 @@ enum OpenAPIDocument {
     "/": Answer(
       summary: "What the gateway serves, in plain text; the console for browsers", contentType: "text/plain",
       statuses: [], isTagged: false),
-    "/openapi.json": Answer(summary: "This document", members: ["openapi", "info", "paths"], statuses: []),
-    "/asyncapi.json": Answer(
-      summary: "The stream as AsyncAPI", members: ["asyncapi", "info", "channels", "operations"], statuses: []),
+    "/openapi.json": Answer(summary: "This document", statuses: []),
+    "/asyncapi.json": Answer(summary: "The stream as AsyncAPI", statuses: []),
     "/v1/stream": Answer(
       summary: "The stream: a WebSocket with the subprotocol tidegate.v1.json", statuses: [426], isTagged: false),
     "/v1/events": Answer(
       summary: "The stream as server-sent events", contentType: "text/event-stream", statuses: [], isTagged: false),
-    "/v1/instruments": Answer(summary: "The instruments that are followed", members: ["instruments"], statuses: [404]),
-    "/v1/assets": Answer(summary: "The names of assets, in pages", members: ["assets"], statuses: []),
-    "/v1/status": Answer(summary: "State and age of every feed", members: ["feeds"], statuses: [], isTagged: false),
-    "/v1/snapshot": Answer(summary: "Ticker, pulse and sparkline of symbols", members: ["snapshots"], statuses: []),
-    "/v1/tickers/{symbol}": Answer(summary: "The 24 h figures", members: ["symbol", "state", "ticker"]),
+    "/v1/instruments": Answer(
+      summary: "The instruments that are followed", schema: "InstrumentsAnswer", statuses: [404]),
+    "/v1/assets": Answer(summary: "The names of assets, in pages", schema: "AssetsAnswer", statuses: []),
+    "/v1/status": Answer(
+      summary: "State and age of every feed", schema: "StatusAnswer", statuses: [], isTagged: false),
+    "/v1/snapshot": Answer(
+      summary: "Ticker, pulse and sparkline of symbols", schema: "SnapshotAnswer", statuses: []),
+    "/v1/tickers/{symbol}": Answer(summary: "The 24 h figures", schema: "TickerAnswer"),
     "/v1/quotes/{symbol}": Answer(
-      summary: "Best bid and ask of a market or of all venues together", members: ["symbol", "state"], isTagged: false),
-    "/v1/trades/{symbol}": Answer(summary: "The last trades", members: ["symbol", "state", "trades"]),
+      summary: "Best bid and ask of a market or of all venues together", schema: "QuoteAnswer"),
+    "/v1/trades/{symbol}": Answer(summary: "The last trades", schema: "TradesAnswer"),
     "/v1/sparklines/{symbol}": Answer(
-      summary: "The last price of each slice of a range",
-      members: ["symbol", "state", "range", "from", "step_s", "points", "gaps"]),
+      summary: "The last price of each slice of a range", schema: "SparklineAnswer"),
     "/v1/sparklines/{symbol}.svg": Answer(summary: "The line as a picture", contentType: "image/svg+xml"),
-    "/v1/candles/{symbol}": Answer(
-      summary: "Candles from memory and history, in pages",
-      members: ["symbol", "state", "interval", "candles", "gaps"]),
-    "/v1/rates": Answer(
-      summary: "What an asset is worth in another",
-      members: ["base", "quote", "rate", "path", "state"], statuses: [404, 503], isTagged: false),
-    "/v1/books/{symbol}": Answer(
-      summary: "The order book", members: ["symbol", "state", "bids", "asks", "time"]),
+    "/v1/candles/{symbol}": Answer(summary: "Candles from memory and history, in pages", schema: "CandlesAnswer"),
+    "/v1/rates": Answer(summary: "What an asset is worth in another", schema: "RateAnswer", statuses: [404, 503]),
+    "/v1/books/{symbol}": Answer(summary: "The order book", schema: "BookAnswer"),
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
-    "/v1/alerts": Answer(summary: "The caller's alerts", members: [], statuses: [404], isTagged: false),
+    "/v1/alerts": Answer(
+      summary: "The caller's alerts", schema: "AlertsAnswer", statuses: [404], isTagged: false),
     "/v1/alerts/{id}/firings": Answer(
-      summary: "The last firings of an alert", members: ["alert", "firings"], isTagged: false),
+      summary: "The last firings of an alert", schema: "FiringsAnswer", isTagged: false),
     "/v1/alerts/{id}/{action}": Answer(
       summary: "Acknowledges, snoozes, pauses, resumes, disables or enables an alert", statuses: [404, 409, 412],
       isTagged: false),
-    "/v1/alerts/{id}": Answer(summary: "One alert", members: [], statuses: [404, 409, 412], isTagged: false),
-    "/v1/portfolios": Answer(
-      summary: "The caller's portfolios", members: ["kept", "portfolios", "limit"], statuses: [], isTagged: true),
+    "/v1/alerts/{id}": Answer(summary: "One alert", schema: "Alert", statuses: [404, 409, 412], isTagged: false),
+    "/v1/webhooks": Answer(
+      summary: "The caller's webhooks", schema: "WebhooksAnswer", statuses: [], isTagged: false),
+    "/v1/webhooks/{id}": Answer(summary: "One webhook", schema: "Webhook", isTagged: false),
+    "/v1/portfolios": Answer(summary: "The caller's portfolios", schema: "PortfoliosAnswer", statuses: []),
     "/v1/portfolios/{id}": Answer(
-      summary: "One portfolio and what is in it",
-      members: ["id", "name", "currency", "method", "revision", "holdings", "positions"], statuses: [409, 412, 422]),
+      summary: "One portfolio and what is in it", schema: "Portfolio", statuses: [409, 412, 422]),
     "/v1/portfolios/{id}/transactions": Answer(
-      summary: "Its transactions, in pages", members: ["portfolio", "revision", "transactions"],
-      statuses: [409, 412, 422]),
+      summary: "Its transactions, in pages", schema: "TransactionsAnswer", statuses: [409, 412, 422]),
     "/v1/portfolios/{id}/transactions/{number}": Answer(
-      summary: "One transaction", members: ["number", "kind", "asset", "quantity", "time"], statuses: [412, 422]),
-    "/v1/portfolios/{id}/value": Answer(
-      summary: "What it is worth now", members: ["portfolio", "currency", "state", "value", "holdings", "positions"],
-      isTagged: false),
+      summary: "One transaction", schema: "Transaction", statuses: [412, 422]),
+    "/v1/portfolios/{id}/value": Answer(summary: "What it is worth now", schema: "PortfolioValue", isTagged: false),
     "/v1/portfolios/{id}/curve": Answer(
-      summary: "What it was worth over a range", members: ["portfolio", "currency", "range", "step_s", "points"],
-      isTagged: false),
-    "/v1/decks": Answer(summary: "The decks of cards", members: ["decks"], statuses: []),
+      summary: "What it was worth over a range", schema: "PortfolioCurve", isTagged: false),
+    "/v1/decks": Answer(summary: "The decks of cards", schema: "DecksAnswer", statuses: []),
     "/v1/decks/{name}": Answer(
-      summary: "The card of the day in a time zone",
-      members: ["deck", "zone", "state", "title", "date", "turns_at", "cards", "card"], statuses: [404]),
+      summary: "The card of the day in a time zone", schema: "DeckAnswer", statuses: [404]),
     "/v1/cards/deck/{name}.svg": Answer(
       summary: "The card of the day as a picture", contentType: "image/svg+xml", statuses: [404]),
     "/v1/topics": Answer(
-      summary: "The topics, or those of an instrument", members: ["topics"], statuses: [], isTagged: false),
+      summary: "The topics, or those of an instrument", schema: "TopicsAnswer", statuses: [], isTagged: false),
     "/v1/topics/{name}": Answer(
-      summary: "Documents that the operator publishes", members: ["topic", "epoch", "number", "documents"],
-      statuses: [404, 422], isTagged: false),
+      summary: "Documents that the operator publishes", schema: "TopicAnswer", statuses: [404, 422],
+      isTagged: false),
+  ]
+
+  /// By method and path.
+  static let changes: [String: Change] = [
+    // A request that is repeated with its key answers 200.
+    "POST /v1/alerts": Change(body: "AlertForm", answers: [(200, "Alert"), (201, "Alert")]),
+    "PUT /v1/alerts/{id}": Change(body: "AlertForm", answers: [(200, "Alert")]),
+    "PATCH /v1/alerts/{id}": Change(body: "AlertChange", answers: [(200, "Alert")]),
+    "DELETE /v1/alerts/{id}": Change(answers: [(204, nil)]),
+    "POST /v1/alerts/{id}/{action}": Change(body: "AlertAction", needsBody: false, answers: [(200, "Alert")]),
+    "POST /v1/webhooks": Change(body: "WebhookForm", answers: [(201, "Webhook")]),
+    "DELETE /v1/webhooks/{id}": Change(answers: [(204, nil)]),
+    "POST /v1/portfolios": Change(body: "PortfolioForm", answers: [(200, "Portfolio"), (201, "Portfolio")]),
+    "PUT /v1/portfolios/{id}": Change(body: "PortfolioForm", answers: [(200, "Portfolio")]),
+    "PATCH /v1/portfolios/{id}": Change(body: "PortfolioChange", answers: [(200, "Portfolio")]),
+    "DELETE /v1/portfolios/{id}": Change(answers: [(204, nil)]),
+    "POST /v1/portfolios/{id}/transactions": Change(
+      body: "TransactionForm", answers: [(200, "Transaction"), (201, "Transaction")]),
+    "PUT /v1/portfolios/{id}/transactions/{number}": Change(
+      body: "TransactionForm", answers: [(200, "Transaction")]),
+    "DELETE /v1/portfolios/{id}/transactions/{number}": Change(answers: [(204, nil)]),
+    "POST /v1/topics/{name}": Change(body: "Document", answers: [(201, "Published")]),
   ]
 
   /// The statuses that may refuse any request.
@@ -97,136 +122,182 @@ enum OpenAPIDocument {
   }()
 
   static func make(_ routes: [Route]) -> [UInt8] {
-    var out = ByteBuffer(capacity: 16_384)
-    out.append("{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Tidegate\",\"version\":")
-    out.append(json: TidegateVersion.current)
-    out.append(
-      ",\"description\":\"Market data. Prices and sizes are decimal strings, times are microseconds UTC.\"}"
-    )
-    out.append(",\"security\":[{},{\"bearer\":[]}],\"paths\":{")
-    for (index, route) in routes.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      out.append(json: route.path)
-      for (index, method) in route.methods.enumerated() {
-        out.append(index == 0 ? ":{" : ",")
-        out.append(json: method.lowercased())
-        out.append(UInt8(ascii: ":"))
-        append(route, method, to: &out)
+    var writer = JSONObjectWriter(capacity: 65_536)
+    writer.object { writer in
+      writer.field("openapi", "3.1.0")
+      writer.object("info") { writer in
+        writer.field("title", "Tidegate")
+        writer.field("version", TidegateVersion.current)
+        writer.field(
+          "description", "Market data. Prices and sizes are decimal strings, times are microseconds UTC.")
       }
-      out.append(UInt8(ascii: "}"))
+      writer.array("security") { writer in
+        writer.object { _ in }
+        writer.object { writer in writer.field("bearer", [String]()) }
+      }
+      writer.object("paths") { writer in
+        for route in routes {
+          writer.object(route.path) { writer in
+            for method in route.methods {
+              writer.object(method.lowercased()) { writer in write(route, method, to: &writer) }
+            }
+          }
+        }
+      }
+      writer.object("components") { writer in
+        writer.object("securitySchemes") { writer in
+          writer.object("bearer") { writer in
+            writer.field("type", "http")
+            writer.field("scheme", "bearer")
+          }
+        }
+        writer.object("schemas") { writer in writeSchemas(to: &writer) }
+      }
     }
-    out.append("},\"components\":{\"securitySchemes\":{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},")
-    out.append("\"schemas\":{\"Error\":{\"type\":\"object\",\"required\":[\"type\",\"code\",\"message\",\"impact\",")
-    out.append("\"retry\"],\"properties\":{\"type\":{\"const\":\"error\"},\"code\":{\"type\":\"string\"},")
-    out.append("\"message\":{\"type\":\"string\"},\"impact\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"},")
-    out.append("\"retry\":{\"type\":\"boolean\"},\"retry_after_ms\":{\"type\":\"integer\",\"minimum\":0}}}}}}\n")
-    return out.takeBytes()
+    return writer.takeBytes() + [UInt8(ascii: "\n")]
   }
 
-  private static func append(_ route: Route, _ method: String, to out: inout ByteBuffer) {
-    let isHead = method == "HEAD"
-    let isReading = isHead || method == "GET"
+  private static func writeSchemas(to writer: inout JSONObjectWriter) {
+    writer.object("Decimal") { writer in
+      writer.field("type", "string")
+      writer.field("pattern", "^-?[0-9]+(\\.[0-9]+)?$")
+    }
+    JSONSchema.integer(0...(1 << 53)).write("Time", to: &writer)
+    JSONSchema.choice(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).write("Weekday", to: &writer)
+    // Price and size.
+    JSONSchema.list(.decimal).write("Level", to: &writer)
+    // Price, size, and the venues of a composite.
+    JSONSchema.list(.either([.decimal, .list(.text)])).write("CombinedLevel", to: &writer)
+    JSONSchema.document.write("Document", to: &writer)
+    error.write(to: &writer)
+    for object in OpenAPISchemas.all { object.write(to: &writer) }
+  }
+
+  private static let error = JSONSchema.Object(
+    "Error",
+    [("type", .choice(["error"])), ("code", .text), ("message", .text), ("impact", .text), ("retry", .flag)],
+    optional: [("hint", .text), ("retry_after_ms", .count)])
+
+  // MARK: Operations
+
+  private static func write(_ route: Route, _ method: String, to writer: inout JSONObjectWriter) {
+    let isReading = method == "HEAD" || method == "GET"
     let answer = answers[route.path] ?? Answer(summary: route.path)
-    out.append("{\"summary\":")
-    out.append(json: answer.summary)
-    out.append(",\"parameters\":[")
-    var isFirst = true
-    func begin() {
-      out.append(isFirst ? "{\"name\":" : ",{\"name\":")
-      isFirst = false
+    let change = changes["\(method) \(route.path)"]
+    writer.field("operationId", method.lowercased() + "\(route)".prefix(1).uppercased() + "\(route)".dropFirst())
+    writer.field("tags", [tag(of: route)])
+    writer.field("summary", answer.summary)
+    writer.array("parameters") { writer in writeParameters(of: route, isReading: isReading, to: &writer) }
+    if let body = change?.body {
+      writer.object("requestBody") { writer in
+        writer.field("required", change?.needsBody ?? true)
+        writeContent("application/json", body, to: &writer)
+      }
     }
-    for part in route.path.split(separator: "{").dropFirst() {
-      begin()
-      out.append(json: String(part.prefix { $0 != "}" }))
-      out.append(",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\",\"pattern\":\"^\(pathText)+$\"}}")
+    writer.object("responses") { writer in
+      if let change {
+        for (status, schema) in change.answers {
+          writer.object("\(status)") { writer in
+            writer.field("description", "Done")
+            if let schema { writeContent("application/json", schema, to: &writer) }
+          }
+        }
+      } else if route == .stream {
+        writer.object("101") { writer in writer.field("description", "The WebSocket begins") }
+      } else {
+        writer.object("200") { writer in
+          writer.field("description", answer.summary)
+          if method != "HEAD" { writeContent(answer.contentType, answer.schema, to: &writer) }
+        }
+      }
+      if isReading, answer.isTagged {
+        writer.object("304") { writer in writer.field("description", "Nothing has changed") }
+      }
+      writeRefusals(of: route, answer, method, to: &writer)
     }
-    for parameter in isReading ? route.parameters : [] {
-      begin()
-      out.append(json: parameter.name)
-      out.append(",\"in\":\"query\",\"required\":")
-      out.append(parameter.isNeeded ? "true" : "false")
-      out.append(",\"description\":")
-      out.append(json: parameter.allowed)
-      out.append(",\"schema\":")
-      append(parameter.form, to: &out)
-      out.append(UInt8(ascii: "}"))
-    }
-    out.append("],")
-    if !isReading, method != "DELETE" {
-      out.append("\"requestBody\":{\"required\":\(route == .alertAction ? "false" : "true"),")
-      out.append("\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\"}}}},")
-    }
-    out.append("\"responses\":{")
-    if !isReading {
-      out.append("\"2XX\":{\"description\":\"Done\"}")
-    } else if route == .stream {
-      out.append("\"101\":{\"description\":\"The WebSocket begins\"}")
-    } else {
-      out.append("\"200\":{\"description\":")
-      out.append(json: answer.summary)
-      if !isHead { content(answer, to: &out) }
-      out.append(UInt8(ascii: "}"))
-    }
-    if isReading, answer.isTagged { out.append(",\"304\":{\"description\":\"Nothing has changed\"}") }
+  }
+
+  private static func writeRefusals(
+    of route: Route, _ answer: Answer, _ method: String, to writer: inout JSONObjectWriter
+  ) {
     var statuses = Set(answer.statuses).union(refusals)
-    if !isReading { statuses.formUnion([409, 413, 415, 422]) }
+    if changes["\(method) \(route.path)"] != nil { statuses.formUnion([409, 413, 415, 422]) }
+    if route.isOwned(method) { statuses.insert(421) }
     // A path may name something that does not exist.
     if route.path.contains("}") { statuses.insert(404) }
     for status in statuses.sorted() {
-      out.append(",\"")
-      out.append(integer: Int64(status))
-      out.append("\":{\"description\":\"An error in words\"")
-      if !isHead {
-        out.append(",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}")
+      writer.object("\(status)") { writer in
+        writer.field("description", "An error in words")
+        if method != "HEAD" { writeContent("application/json", "Error", to: &writer) }
       }
-      out.append(UInt8(ascii: "}"))
     }
-    out.append("}}")
+  }
+
+  /// The part of a generated client that an operation belongs to.
+  private static func tag(of route: Route) -> String {
+    switch route {
+    case .welcome, .openapi, .asyncapi, .stream, .events, .status: "gateway"
+    case .alerts, .alertFirings, .alertAction, .alert: "alerts"
+    case .webhooks, .webhook: "webhooks"
+    case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
+      "portfolios"
+    case .topics, .topic: "topics"
+    case .decks, .deck, .deckCard: "decks"
+    default: "market"
+    }
+  }
+
+  private static func writeParameters(of route: Route, isReading: Bool, to writer: inout JSONObjectWriter) {
+    for part in route.path.split(separator: "{").dropFirst() {
+      writer.object { writer in
+        writer.field("name", String(part.prefix { $0 != "}" }))
+        writer.field("in", "path")
+        writer.field("required", true)
+        writer.object("schema") { writer in
+          writer.field("type", "string")
+          writer.field("pattern", "^\(pathText)+$")
+        }
+      }
+    }
+    for parameter in isReading ? route.parameters : [] {
+      writer.object { writer in
+        writer.field("name", parameter.name)
+        writer.field("in", "query")
+        writer.field("required", parameter.isNeeded)
+        writer.field("description", parameter.allowed)
+        write(parameter.form, to: &writer)
+      }
+    }
   }
 
   /// What a name in a path and a text in a query may contain: no control characters.
-  private static let pathText = #"[^\\u0000-\\u001f\\u007f-\\u009f/]"#
-  private static let queryText = #"[^\\u0000-\\u001f\\u007f-\\u009f]"#
+  private static let pathText = #"[^\u0000-\u001f\u007f-\u009f/]"#
+  private static let queryText = #"[^\u0000-\u001f\u007f-\u009f]"#
 
-  private static func append(_ form: Route.Form, to out: inout ByteBuffer) {
-    func number(_ range: ClosedRange<Int>) {
-      out.append("{\"type\":\"integer\",\"minimum\":\(range.lowerBound),\"maximum\":\(range.upperBound)}")
-    }
+  private static func write(_ form: Route.Form, to writer: inout JSONObjectWriter) {
+    func number(_ range: ClosedRange<Int>) -> JSONSchema { .integer(Int64(range.lowerBound)...Int64(range.upperBound)) }
     switch form {
-    case .text: out.append("{\"type\":\"string\",\"pattern\":\"^\(queryText)*$\"}")
-    case .number(let range): number(range)
-    case .numberOr(let range, let word):
-      out.append("{\"anyOf\":[")
-      number(range)
-      out.append(",{\"const\":")
-      out.append(json: word)
-      out.append("}]}")
-    case .oneOf(let names):
-      out.append("{\"enum\":[")
-      for (index, name) in names.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append(json: name)
+    case .text:
+      writer.object("schema") { writer in
+        writer.field("type", "string")
+        writer.field("pattern", "^\(queryText)*$")
       }
-      out.append("]}")
-    case .ordinal: out.append("{\"type\":\"integer\",\"minimum\":0}")
+    case .number(let range): number(range).write("schema", to: &writer)
+    case .numberOr(let range, let word):
+      JSONSchema.either([number(range), .choice([word])]).write("schema", to: &writer)
+    case .oneOf(let names): JSONSchema.choice(names).write("schema", to: &writer)
+    case .ordinal: JSONSchema.count.write("schema", to: &writer)
     }
   }
 
-  private static func content(_ answer: Answer, to out: inout ByteBuffer) {
-    out.append(",\"content\":{")
-    out.append(json: answer.contentType)
-    out.append(":{\"schema\":")
-    if answer.contentType == "application/json" {
-      out.append("{\"type\":\"object\",\"required\":[")
-      for (index, member) in answer.members.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append(json: member)
+  /// - Parameter schema: of a JSON body; nil: any object.
+  private static func writeContent(_ type: String, _ schema: String?, to writer: inout JSONObjectWriter) {
+    writer.object("content") { writer in
+      writer.object(type) { writer in
+        let isJSON = type == "application/json"
+        (isJSON ? schema.map { JSONSchema.reference($0) } ?? .document : .text).write("schema", to: &writer)
       }
-      out.append("]}")
-    } else {
-      out.append("{\"type\":\"string\"}")
     }
-    out.append("}}")
   }
 
   /// The document, or 304 if the client has it.

@@ -217,8 +217,8 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .linePicture: try PictureAnswer(api: self).line(symbol, query, grant, known, reply, charge)
     case .card: try PictureAnswer(api: self).card(symbol, query, grant, known, reply, charge)
     case .candles: try CandlesAnswer(api: self).answer(symbol, query, grant, known, reply, charge)
-    case .quote: try ComparisonAnswer(api: self, grant: grant).quote(symbol, query, reply, charge)
-    case .rates: try ComparisonAnswer(api: self, grant: grant).rate(query, reply, charge)
+    case .quote: try ComparisonAnswer(api: self, grant: grant).quote(symbol, query, known, reply, charge)
+    case .rates: try ComparisonAnswer(api: self, grant: grant).rate(query, known, reply, charge)
     case .decks, .deck, .deckCard:
       try DeckAnswer(api: self, route: route, name: symbol).answer(query, grant, known, reply, charge)
     case .topics: TopicAnswer(api: self, name: "", grant: grant).list(query, reply)

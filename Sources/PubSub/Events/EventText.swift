@@ -2,8 +2,9 @@ import Bytes
 
 /// Messages as server-sent events (HTML standard, "Server-sent events").
 package enum EventText {
-  /// The beginning of a stream of events: how long a client waits before it reconnects, ms.
-  package static let opening: StaticString = "retry: 2000\n\n"
+  /// The first line of the first event: how long a client waits before it reconnects, ms. A block of its own would be
+  /// an event without data to readers that do not follow the standard to the letter.
+  package static let opening: StaticString = "retry: 2000\n"
   package static let prefix: StaticString = "data: "
   package static let end: StaticString = "\n\n"
 

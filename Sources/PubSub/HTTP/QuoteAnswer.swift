@@ -106,10 +106,9 @@ package enum QuoteAnswer {
     return out.takeBytes()
   }
 
-  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"age_ms":120,"state":"live"}`
-  package static func rate(
-    _ conversion: Conversion, base: String, quote: String, source: DataSource, now: Timestamp
-  ) -> [UInt8] {
+  /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"time":1795368532751191,"state":"live"}`: the
+  /// time is that of the oldest price on the path, so the text changes only with the prices.
+  package static func rate(_ conversion: Conversion, base: String, quote: String, source: DataSource) -> [UInt8] {
     var out = ByteBuffer(capacity: 256)
     out.append("{\"base\":")
     out.append(json: base)
@@ -123,8 +122,8 @@ package enum QuoteAnswer {
     }
     out.append(UInt8(ascii: "]"))
     if let oldest = conversion.oldest {
-      out.append(",\"age_ms\":")
-      out.append(integer: max(0, (now - oldest) / Microseconds.millisecond))
+      out.append(",\"time\":")
+      out.append(integer: oldest.microseconds)
     }
     out.append(",\"state\":\"live\"")
     source.append(to: &out)

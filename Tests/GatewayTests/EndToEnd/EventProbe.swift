@@ -25,6 +25,10 @@ final class EventProbe: ConnectionHandler, @unchecked Sendable {
     var id = ""
     var events: [Event] = []
     var isClosed = false
+    /// Blocks that have no data.
+    var emptyBlocks = 0
+    /// How long it would wait before it reconnects, ms.
+    var retry: Int?
   }
 
   private let state = Mutex(State())
@@ -52,6 +56,8 @@ final class EventProbe: ConnectionHandler, @unchecked Sendable {
 
   var events: [Event] { state.withLock(\.events) }
   var head: String? { state.withLock(\.head) }
+  var emptyBlocks: Int { state.withLock(\.emptyBlocks) }
+  var retry: Int? { state.withLock(\.retry) }
   var isClosed: Bool { state.withLock(\.isClosed) }
   /// What a reader would say in `Last-Event-ID`.
   var lastID: String { state.withLock(\.id) }
@@ -87,13 +93,18 @@ final class EventProbe: ConnectionHandler, @unchecked Sendable {
     if line.isEmpty {
       let text = state.data.joined(separator: "\n")
       state.data = []
-      guard !text.isEmpty else { return }
+      guard !text.isEmpty else {
+        state.emptyBlocks += 1
+        return
+      }
       let json = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
       state.events.append(Event(json: json, text: text, id: state.id))
     } else if line.hasPrefix("data: ") {
       state.data.append(String(line.dropFirst(6)))
     } else if line.hasPrefix("id: ") {
       state.id = String(line.dropFirst(4))
+    } else if line.hasPrefix("retry: ") {
+      state.retry = Int(line.dropFirst(7))
     }
   }
 

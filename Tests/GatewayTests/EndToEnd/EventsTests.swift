@@ -35,6 +35,8 @@ struct EventsTests {
     let head = try #require(first.head)
     #expect(head.hasPrefix("HTTP/1.1 200") && head.contains("text/event-stream") && head.contains("Connection: close"))
     #expect(head.contains("Access-Control-Allow-Origin: *"))
+    // The time to wait comes with the first event: a block of its own would be an event without data.
+    #expect(first.retry == 2_000 && first.emptyBlocks == 0)
     first.close()
     let id = first.lastID
     #expect(!id.isEmpty)

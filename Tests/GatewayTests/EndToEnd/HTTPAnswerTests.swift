@@ -100,6 +100,34 @@ struct HTTPAnswerTests {
     await harness.stop()
   }
 
+  @Test(
+    "quotes and rates have a tag that changes with their text alone, and the ages of their feeds",
+    arguments: ["/v1/quotes/kraken:BTC-USD?depth=2", "/v1/quotes/composite:BTC-USD", "/v1/rates?base=ZEC&quote=BTC"])
+  func comparedTags(path: String) async throws {
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase"], rate: 1)
+    try await harness.waitUntilLive()
+    var patience = Patience()
+    while try await harness.get(path).status != 200 { try await patience.wait(for: "an answer") }
+    var known = 0
+    while known < 3 {
+      let first = try await harness.get(path)
+      let tag = try #require(first.fields["ETag"], "\(first.fields)")
+      #expect(first.fields["Cache-Control"] == "no-cache")
+      let second = try await harness.get(path, fields: [HTTPField("If-None-Match", tag)])
+      for answer in [first, second] {
+        #expect(answer.fields["Tidegate-Feeds"]?.contains("=live;age_ms=") == true, "\(answer.fields)")
+      }
+      if second.status == 304 {
+        #expect(second.text.isEmpty && second.fields["ETag"] == tag)
+        known += 1
+      } else {
+        #expect(second.status == 200 && second.fields["ETag"] != tag && second.text != first.text, "\(second.text)")
+      }
+      try await patience.wait(for: "answers that stay; \(known) did")
+    }
+    await harness.stop()
+  }
+
   @Test("items stand in the order asked for, each with its own result")
   func perItem() async throws {
     let harness = try GatewayHarness(venues: ["kraken", "binance"])

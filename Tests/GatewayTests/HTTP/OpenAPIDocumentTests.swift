@@ -45,13 +45,29 @@ struct OpenAPIDocumentTests {
     #expect(creation?["required"] as? Bool == true && paths["/v1/alerts"]?["get"]?["requestBody"] == nil)
     let refusals = paths["/v1/webhooks"]?["post"]?["responses"] as? [String: Any]
     #expect(refusals?["422"] != nil, "a body that cannot be used")
-    // What is described is there.
-    #expect(Set(OpenAPIDocument.answers.keys).subtracting(paths.keys) == [])
+    // What is described is there, and what is there is described.
+    #expect(Set(OpenAPIDocument.answers.keys) == Set(paths.keys))
+    let changes = Route.allCases.flatMap { route in
+      route.methods.filter { $0 != "GET" && $0 != "HEAD" }.map { "\($0) \(route.path)" }
+    }
+    #expect(Set(OpenAPIDocument.changes.keys) == Set(changes))
+    let operations = paths.values.flatMap(\.values).compactMap { $0["operationId"] as? String }
+    #expect(Set(operations).count == operations.count && operations.count == paths.values.map(\.count).reduce(0, +))
   }
 
-  @Test("describes the guide's examples: their status, and members that every answer has")
+  @Test("every schema that is named exists, and every one that exists is named")
+  func references() throws {
+    let text = String(decoding: OpenAPIDocument.body.bytes, as: UTF8.self)
+    let named = Set(text.matches(of: /#\/components\/schemas\/(\w+)/).map { String($0.output.1) })
+    let document = try Self.document()
+    let schemas = (document["components"] as? [String: Any])?["schemas"] as? [String: Any] ?? [:]
+    #expect(named == Set(schemas.keys))
+  }
+
+  @Test("describes the guide's examples: their status, and every member of their answers")
   func examples() throws {
-    let paths = try #require(try Self.document()["paths"] as? [String: [String: [String: Any]]])
+    let document = try Self.document()
+    let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
     var seen = 0
     for section in try HTTPGuide.load().sections where !section.isInternal && !section.path.isEmpty {
       // A route without GET has the refusal of one as its example.
@@ -61,10 +77,10 @@ struct OpenAPIDocumentTests {
       for example in section.examples where example.method == "GET" {
         let response = try #require(responses["\(example.status)"], "line \(example.line)")
         guard let text = example.body, example.status == 200 else { continue }
-        let body = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let body = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)))
         let content = response["content"] as? [String: [String: [String: Any]]]
-        let needed = try #require(content?["application/json"]?["schema"]?["required"] as? [String])
-        #expect(Set(needed).subtracting(body.keys) == [], "line \(example.line)")
+        let schema = try #require(content?["application/json"]?["schema"])
+        #expect(SchemaCheck(document).problems(of: body, schema) == [], "line \(example.line)")
         seen += 1
       }
     }

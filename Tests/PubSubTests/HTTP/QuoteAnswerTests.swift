@@ -75,14 +75,14 @@ import Testing
     #expect(body()?.contains(#""venues":["coinbase","kraken"],"absent":[]"#) == true)
   }
 
-  @Test("a rate tells its way and the age of its oldest price")
+  @Test("a rate has its path and the time of its oldest price")
   func rate() {
-    let now = Timestamp(milliseconds: 1_000_000)
+    let oldest = Timestamp(milliseconds: 1_000_000)
     let conversion = Conversion(
-      rate: Decimal64(mantissa: 48, scale: 0), path: ["a:ZEC-BTC", "b:BTC-USD"], oldest: now - 120_400)
+      rate: Decimal64(mantissa: 48, scale: 0), path: ["a:ZEC-BTC", "b:BTC-USD"], oldest: oldest)
     #expect(
-      text(QuoteAnswer.rate(conversion, base: "ZEC", quote: "USD", source: .simulated, now: now))
-        == #"{"base":"ZEC","quote":"USD","rate":"48","path":["a:ZEC-BTC","b:BTC-USD"],"age_ms":120,"state":"live","simulated":true}"#
+      text(QuoteAnswer.rate(conversion, base: "ZEC", quote: "USD", source: .simulated))
+        == #"{"base":"ZEC","quote":"USD","rate":"48","path":["a:ZEC-BTC","b:BTC-USD"],"time":1000000000,"state":"live","simulated":true}"#
     )
   }
 }

@@ -1,0 +1,302 @@
+import MarketData
+import PubSub
+
+/// The named schemas of the OpenAPI document: what the bodies of requests and the answers consist of. A test compares
+/// them with the answers of a running gateway, member by member.
+enum OpenAPISchemas {
+  static let all: [JSONSchema.Object] = [market, lists, alerts, portfolios, others].flatMap { $0 }
+
+  private static let ranges = JSONSchema.choice(ChartRange.allCases.map(\.name))
+  private static let shortCount = JSONSchema.integer(0...Int64(Int32.max))
+
+  /// Members of every answer about one symbol.
+  private static let source: [JSONSchema.Member] = [("simulated", .flag), ("replayed", .flag)]
+  private static let state: [JSONSchema.Member] = [
+    ("simulated", .flag), ("replayed", .flag), ("since", .time), ("last_message", .time), ("failed", .text),
+  ]
+  private static let feedState = JSONSchema.choice(FeedState.allCases.map(\.rawValue))
+  /// Of an instrument's book, or of its feed if that is not connected.
+  private static let bookState = JSONSchema.either([.choice(["live", "syncing", "absent"]), feedState])
+  private static let head: [JSONSchema.Member] = [("symbol", .text), ("state", feedState)]
+
+  // MARK: Market data
+
+  private static let tickerMembers: [JSONSchema.Member] = [
+    ("last", .decimal), ("bid", .decimal), ("ask", .decimal), ("open_24h", .decimal), ("high_24h", .decimal),
+    ("low_24h", .decimal), ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal),
+    ("change_24h", .decimal), ("change_pct_24h", .decimal), ("trades_24h", .count), ("own", .list(.text)),
+    ("covered_from", .time),
+  ]
+  private static let lineMembers: [JSONSchema.Member] = [
+    ("range", ranges), ("from", .time), ("step_s", .count), ("points", .list(.decimal)),
+    ("gaps", .list(.reference("Gap"))),
+  ]
+  private static let lineOptions: [JSONSchema.Member] = [
+    ("trend", .choice(["up", "down", "flat"])), ("change", .decimal), ("change_pct", .decimal),
+    ("covered_from", .time),
+  ]
+
+  private static let market: [JSONSchema.Object] = [
+    .init("Gap", [("from", .time), ("to", .time)]),
+    .init(
+      "Ticker", [("source", .choice(["venue", "gateway", "mixed"])), ("time", .time)], optional: tickerMembers),
+    .init(
+      "Pulse", [("price", .decimal), ("merged", .count), ("time", .time)],
+      optional: [
+        ("direction", .choice(["up", "down"])), ("previous", .decimal), ("change_pct", .decimal),
+        ("change_pct_24h", .decimal),
+      ]),
+    .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),
+    .init(
+      "Trade",
+      [
+        ("id", .text), ("price", .decimal), ("size", .decimal), ("time", .time),
+      ], optional: [("side", .choice(["buy", "sell"]))]),
+    .init(
+      "Candle",
+      [
+        ("time", .time), ("open", .decimal), ("high", .decimal), ("low", .decimal), ("close", .decimal),
+        ("closed", .flag), ("rev", .count), ("source", .choice(["own", "venue", "partial"])),
+      ], optional: [("volume", .decimal), ("quote_volume", .decimal), ("trades", .count)]),
+    .init("TickerAnswer", of: [head], [("ticker", .reference("Ticker"))], optionalOf: [state]),
+    .init("TradesAnswer", of: [head], [("trades", .list(.reference("Trade")))], optionalOf: [state]),
+    .init("SparklineAnswer", of: [head, lineMembers], optionalOf: [lineOptions, state]),
+    .init(
+      "CandlesAnswer",
+      of: [head],
+      [
+        ("interval", .choice(CandleInterval.allCases.map(\.name))), ("candles", .list(.reference("Candle"))),
+        ("gaps", .list(.reference("Gap"))),
+      ], optional: [("next", .time)], optionalOf: [state]),
+    .init(
+      "BookAnswer",
+      of: [head],
+      [("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time)],
+      optional: [("spread", .decimal), ("spread_pct", .decimal)], optionalOf: [state]),
+    .init(
+      "QuoteAnswer", [("symbol", .text), ("state", .choice(["live", "single"]))],
+      optional: [
+        ("bid", .decimal), ("bid_size", .decimal), ("bid_venue", .text), ("ask", .decimal), ("ask_size", .decimal),
+        ("ask_venue", .text), ("last", .decimal), ("last_venue", .text), ("last_time", .time),
+        ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal), ("venues", .list(.text)),
+        ("absent", .list(.reference("AbsentVenue"))), ("bids", .list(.reference("CombinedLevel"))),
+        ("asks", .list(.reference("CombinedLevel"))), ("time", .time),
+      ], optionalOf: [source]),
+    .init("AbsentVenue", [("venue", .text), ("reason", .text)]),
+    .init(
+      "RateAnswer",
+      [("base", .text), ("quote", .text), ("rate", .decimal), ("path", .list(.text)), ("state", .choice(["live"]))],
+      optional: [("time", .time)], optionalOf: [source]),
+    .init(
+      "SnapshotItem", [("symbol", .text)],
+      optional: [
+        ("state", feedState), ("ticker", .reference("Ticker")), ("pulse", .reference("Pulse")),
+        ("sparkline", .reference("Sparkline")), ("error", .reference("ItemError")),
+      ], optionalOf: [state]),
+    .init(
+      "ItemError", [("code", .text), ("message", .text)], optional: [("hint", .text), ("retry_after_ms", .count)]),
+    .init("SnapshotAnswer", [("snapshots", .list(.reference("SnapshotItem")))]),
+  ]
+
+  // MARK: Lists
+
+  private static let lists: [JSONSchema.Object] = [
+    .init(
+      "Instrument",
+      [
+        ("symbol", .text), ("venue", .text), ("venue_symbol", .text), ("base", .text), ("quote", .text),
+        ("state", bookState),
+      ],
+      optional: [
+        ("name", .text), ("kind", .choice(["perpetual", "future"])), ("expiry", .text), ("contract_size", .decimal),
+        ("price_increment", .decimal), ("size_increment", .decimal),
+      ], optionalOf: [source]),
+    .init("InstrumentsAnswer", [("instruments", .list(.reference("Instrument")))]),
+    .init(
+      "Asset", [("code", .text), ("name", .text), ("venues", .list(.text))],
+      optional: [("others", .list(.reference("AssetName")))]),
+    .init("AssetName", [("venue", .text), ("name", .text)]),
+    .init("AssetsAnswer", [("assets", .list(.reference("Asset")))], optional: [("next", .text)]),
+    .init(
+      "Feed",
+      [
+        ("venue", .text), ("state", feedState), ("indicator", .choice(["connected", "reconnecting", "disconnected"])),
+        ("since", .time),
+      ],
+      optional: [
+        ("attempt", .count), ("reason", .text), ("age_ms", .count), ("gap", .reference("FeedGap")),
+        ("syncing", .map(.text)), ("failed", .map(.text)),
+      ], optionalOf: [source]),
+    .init("FeedGap", [("from", .time), ("backfilled", .flag)], optional: [("to", .time)]),
+    .init("StatusAnswer", [("feeds", .list(.reference("Feed")))]),
+  ]
+
+  // MARK: Alerts and webhooks
+
+  private static let alerts: [JSONSchema.Object] = [
+    .init(
+      "AlertCondition",
+      [
+        (
+          "type",
+          .choice(["price", "change", "spread", "depth", "stale", "alarm", "countdown", "all", "any"])
+        )
+      ],
+      optional: [
+        ("symbol", .text), ("is", .choice(["above", "below", "crosses_up", "crosses_down", "crosses"])),
+        ("value", .decimal), ("percent", .decimal), ("hysteresis", .decimal), ("side", .choice(["bids", "asks"])),
+        ("within_percent", .decimal), ("window_min", .integer(1...1_440)), ("part", .choice(["feed", "book"])),
+        ("for_s", .integer(1...Int64(UInt32.max))), ("at", .either([.text, .time])),
+        ("days", .list(.reference("Weekday"))), ("of", .list(.reference("AlertCondition"), limit: 16)),
+      ], isClosed: true),
+    .init("AlertCooldown", [("every_s", .integer(1...Int64(UInt32.max)))], isClosed: true),
+    .init(
+      "AlertHours", [], optional: [("days", .list(.reference("Weekday"))), ("from", .text), ("until", .text)],
+      isClosed: true),
+    .init(
+      "AlertRule", [("condition", .reference("AlertCondition"))],
+      optional: [
+        ("frequency", .either([.choice(["once", "daily"]), .reference("AlertCooldown")])),
+        ("hours", .reference("AlertHours")), ("time_zone", .text), ("expires", .time),
+      ], isClosed: true),
+    .init("AlertForm", [("name", .text), ("rule", .reference("AlertRule"))], isClosed: true),
+    .init("AlertChange", [], optional: [("name", .text), ("rule", .reference("AlertRule"))], isClosed: true),
+    .init("AlertAction", [], optional: [("through", shortCount), ("for_s", .integer(1...86_400))], isClosed: true),
+    .init(
+      "Firing", [("number", shortCount), ("time", .time)],
+      optional: [
+        ("symbol", .text), ("value", .decimal), ("late_by_ms", .count), ("missed", shortCount), ("reminder", .flag),
+      ]),
+    .init(
+      "Alert",
+      [
+        ("id", .text), ("name", .text), ("state", .choice(["scheduled", "running", "paused", "alerting", "disabled"])),
+        ("rule", .reference("AlertRule")), ("created", .time), ("revision", .count), ("firings", shortCount),
+        ("acknowledged", shortCount),
+      ], optional: [("next", .time), ("firing", .reference("Firing"))]),
+    .init("AlertsAnswer", [("kept", .flag), ("alerts", .list(.reference("Alert"))), ("limit", .count)]),
+    .init("FiringsAnswer", [("alert", .text), ("firings", .list(.reference("Firing")))]),
+    .init("WebhookForm", [("url", .text)], isClosed: true),
+    .init(
+      "Webhook",
+      [
+        ("id", .text), ("url", .text), ("created", .time), ("waiting", .count),
+        ("dead", .list(.reference("DeadDelivery"))),
+      ], optional: [("failing", .reference("FailingDelivery")), ("secret", .text)]),
+    .init("FailingDelivery", [("delivery", .text), ("attempts", .count), ("reason", .text), ("next", .time)]),
+    .init(
+      "DeadDelivery",
+      [
+        ("delivery", .text), ("alert", .text), ("number", shortCount), ("created", .time), ("attempts", .count),
+        ("reason", .text),
+      ]),
+    .init("WebhooksAnswer", [("webhooks", .list(.reference("Webhook"))), ("limit", .count)]),
+  ]
+
+  // MARK: Portfolios
+
+  private static let trust = JSONSchema.choice(["live", "stale", "missing"])
+  private static let profit: [JSONSchema.Member] = [
+    ("value", .decimal), ("day_profit", .decimal), ("day_percent", .decimal), ("cost", .decimal),
+    ("unrealised", .decimal), ("realised", .decimal), ("profit", .decimal),
+  ]
+  private static let portfolioHead: [JSONSchema.Member] = [("portfolio", .text), ("name", .text), ("revision", .count)]
+  private static let summary: [JSONSchema.Member] = [
+    ("id", .text), ("name", .text), ("currency", .text), ("method", .choice(["average", "fifo"])), ("created", .time),
+    ("revision", .count), ("transactions", .count),
+  ]
+  private static let transaction: [JSONSchema.Member] = [
+    ("kind", .choice(["buy", "sell", "deposit", "withdrawal", "fee"])), ("asset", .text), ("quantity", .decimal),
+  ]
+
+  private static let portfolios: [JSONSchema.Object] = [
+    .init(
+      "Position",
+      [("symbol", .text), ("side", .choice(["long", "short"])), ("size", .decimal), ("entry", .decimal)],
+      optional: [("leverage", .decimal)], isClosed: true),
+    .init(
+      "PortfolioForm", [("name", .text), ("currency", .text)],
+      optional: [
+        ("method", .choice(["average", "fifo"])), ("positions", .list(.reference("Position"), limit: 50)),
+      ], isClosed: true),
+    .init(
+      "PortfolioChange", [],
+      optional: [
+        ("name", .text), ("currency", .text), ("method", .choice(["average", "fifo"])),
+        ("positions", .list(.reference("Position"), limit: 50)),
+      ], isClosed: true),
+    .init("PortfolioSummary", of: [summary]),
+    .init(
+      "Holding", [("asset", .text), ("quantity", .decimal)],
+      optional: [("cost", .decimal), ("realised", .decimal), ("fees", .decimal)]),
+    .init(
+      "Portfolio",
+      of: [summary],
+      [("positions", .list(.reference("Position"))), ("holdings", .list(.reference("Holding")))]),
+    .init(
+      "PortfoliosAnswer",
+      [("kept", .flag), ("portfolios", .list(.reference("PortfolioSummary"))), ("limit", .count)]),
+    .init(
+      "TransactionForm", of: [transaction], optional: [("price", .decimal), ("fee", .decimal), ("time", .time)],
+      isClosed: true),
+    .init(
+      "Transaction", of: [transaction], [("number", .count), ("time", .time)],
+      optional: [("price", .decimal), ("fee", .decimal)]),
+    .init(
+      "TransactionsAnswer",
+      [("portfolio", .text), ("revision", .count), ("transactions", .list(.reference("Transaction")))],
+      optional: [("next", .count)]),
+    .init(
+      "HoldingValue", [("asset", .text), ("state", trust), ("quantity", .decimal)],
+      optional: [("price_time", .time), ("price", .decimal), ("share_percent", .decimal)],
+      optionalOf: [profit]),
+    .init(
+      "PositionValue",
+      [
+        ("symbol", .text), ("state", trust), ("side", .choice(["long", "short"])), ("size", .decimal),
+        ("leverage", .decimal), ("entry", .decimal),
+      ],
+      optional: [
+        ("price_time", .time), ("mark", .decimal), ("unrealised", .decimal), ("unrealised_percent", .decimal),
+      ]),
+    .init(
+      "PortfolioValue",
+      of: [portfolioHead],
+      [
+        ("currency", .text), ("state", trust), ("holdings", .list(.reference("HoldingValue"))),
+        ("positions", .list(.reference("PositionValue"))),
+      ], optionalOf: [profit, source]),
+    .init("CurvePoint", [("time", .time), ("value", .decimal)]),
+    .init(
+      "PortfolioCurve",
+      of: [portfolioHead],
+      [
+        ("currency", .text), ("range", ranges), ("step_s", .count), ("points", .list(.reference("CurvePoint"))),
+      ], optional: source),
+  ]
+
+  // MARK: Topics and decks
+
+  private static let others: [JSONSchema.Object] = [
+    .init("Topic", [("topic", .text), ("number", .count), ("time", .time)], optional: [("symbol", .text)]),
+    .init("TopicsAnswer", [("topics", .list(.reference("Topic")))]),
+    .init("TopicDocument", [("number", .count), ("time", .time), ("document", .document)]),
+    .init(
+      "TopicAnswer",
+      [
+        ("topic", .text), ("epoch", .text), ("number", .count), ("documents", .list(.reference("TopicDocument"))),
+      ], optional: [("lost", .count)]),
+    .init("Published", [("topic", .text), ("number", .count)]),
+    .init("DeckSummary", [("name", .text), ("title", .text), ("cards", .count)]),
+    .init("DecksAnswer", [("decks", .list(.reference("DeckSummary")))]),
+    .init(
+      "DeckCard", [("number", .count), ("quote", .text)],
+      optional: [("action", .text), ("minutes", .count), ("domain", .text), ("source", .text)]),
+    .init(
+      "DeckAnswer",
+      [
+        ("deck", .text), ("zone", .text), ("state", .text), ("title", .text), ("date", .text), ("turns_at", .time),
+        ("cards", .count), ("card", .reference("DeckCard")),
+      ]),
+  ]
+}
