@@ -75,6 +75,27 @@ package enum DecimalText {
     return Decimal64(mantissa: parts.mantissa, scale: UInt8(parts.scale))
   }
 
+  /// As `parse`, of text that is plainly written, as the gateway's own protocol has it: digits, perhaps with `-` before
+  /// them and one point between them; no exponent, no `+`, no zeros before the first digit. O(length).
+  /// - Throws: `.overflow`, `.malformed`.
+  package static func parsePlain(_ text: RawSpan) throws(DecimalError) -> Decimal64 {
+    guard isPlain(text) else { throw .malformed }
+    return try parse(text)
+  }
+
+  private static func isPlain(_ text: RawSpan) -> Bool {
+    text.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+      let whole = rest.prefix { $0 &- UInt8(ascii: "0") < 10 }
+      guard !whole.isEmpty, whole.count == 1 || whole.first != UInt8(ascii: "0") else { return false }
+      rest = rest.dropFirst(whole.count)
+      guard let point = rest.first else { return true }
+      let fraction = rest.dropFirst()
+      return point == UInt8(ascii: ".") && !fraction.isEmpty && fraction.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+    }
+  }
+
   /// Digits after the point as the text spells them, trailing zeros counted (`"0.0100"` is 4): the scale a venue prints
   /// at.
   package static func printedScale(_ text: RawSpan) -> UInt8 {

@@ -29,6 +29,25 @@ import Testing
     for (text, scale, expected) in cases { #expect(parse(text, scale: scale) == expected, "\(text) at \(scale)") }
   }
 
+  @Test("where a number must be plainly written, every other spelling is refused")
+  func plain() throws {
+    func read(_ text: String) -> Decimal64? {
+      let bytes = Array(text.utf8)
+      return try? DecimalText.parsePlain(bytes.span.bytes)
+    }
+    for (text, mantissa, scale) in [
+      ("0", 0, 0), ("-0", 0, 0), ("0.50", 5, 1), ("-12.03", -1_203, 2), ("100", 100, 0),
+      ("9223372036854775807", .max, 0),
+    ] as [(String, Int64, UInt8)] {
+      #expect(read(text) == Decimal64(mantissa: mantissa, scale: scale), "\(text)")
+    }
+    for text in [
+      "1e5", "1E5", "1e-5", "+1", ".5", "5.", "007", "00", "-", "-.5", "", " 1", "1 ", "0x1", "1_000", "1,5", "1.2.3",
+      "NaN",
+      "９", "9223372036854775808", "0." + String(repeating: "0", count: 18) + "1",
+    ] { #expect(read(text) == nil, "\(text)") }
+  }
+
   @Test("random decimals have the value that Foundation's Decimal gives them", arguments: testSeeds(4))
   func againstDecimal(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -3,12 +3,15 @@ import MarketData
 
 /// Adding and removing rules, and the actions of their owners.
 extension AlertEngine {
+  /// Generations from here on are refused, those of a store included: two billion rules may still follow.
+  package static let generationLimit: UInt32 = 1 << 31
+
   /// Adds a rule and evaluates it at once: if the data is live and the condition true, it fires.
   /// - Throws: `.invalid`, `.unknownTimeZone`, `.tooManyOfOwner`, `.tooMany`; then nothing has changed.
   package func insert(_ rule: AlertRule, owner: AlertOwner, at moment: AlertMoment) throws(AlertRuleError) -> AlertID {
     self.moment = moment
     try check(rule)
-    guard ruleCount < limits.rules else { throw .tooMany(limit: limits.rules) }
+    guard ruleCount < limits.rules, nextGeneration < .max else { throw .tooMany(limit: limits.rules) }
     guard owners[owner.rawValue]?.count ?? 0 < limits.rulesOfOwner else {
       throw .tooManyOfOwner(limit: limits.rulesOfOwner)
     }
@@ -31,7 +34,9 @@ extension AlertEngine {
   ) throws(AlertRuleError) {
     self.moment = moment
     try check(rule)
-    guard id.index < 2 * limits.rules + 1_000_000 else { throw .tooMany(limit: limits.rules) }
+    guard id.index < 2 * limits.rules + 1_000_000, id.generation < Self.generationLimit else {
+      throw .tooMany(limit: limits.rules)
+    }
     rules.extend(to: id.index + 1)
     guard !rules[id.index].flags.contains(.isUsed) else { throw .tooMany(limit: limits.rules) }
     let index = UInt32(id.index)

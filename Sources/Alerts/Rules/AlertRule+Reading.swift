@@ -5,7 +5,7 @@ import MarketData
 ///
 ///     {"condition":{"type":"price","symbol":"kraken:BTC-USD","is":"above","value":"70000","hysteresis":"50"},
 ///      "frequency":{"every_s":300},"hours":{"days":["mon","fri"],"from":"09:00","until":"17:30"},
-///      "time_zone":"Europe/Berlin","expires":1795348800000000}
+///      "time_zone":"Europe/Berlin","expires":1900000000000000}
 extension AlertRule {
   /// The most bytes of a rule's text.
   package static let textLimit = 8_192
@@ -42,7 +42,7 @@ private enum RuleReader {
       case "frequency": frequency = try self.frequency(&json)
       case "hours": hours = try self.hours(&json)
       case "time_zone": timeZone = try text(&json, key)
-      case "expires": expires = Timestamp(microseconds: try integer(&json, key))
+      case "expires": expires = try time(&json, key)
       default: throw unknown(key, "condition, frequency, hours, time_zone, expires")
       }
     }
@@ -101,7 +101,7 @@ private enum RuleReader {
     var part: String?
     var seconds: UInt32?
     var at: String?
-    var moment: Int64?
+    var moment: Timestamp?
     var days: Weekdays?
     var parts: [AlertCondition]?
     var names: Set<String> = []
@@ -128,7 +128,7 @@ private enum RuleReader {
       case "part": fields.part = try text(&json, key)
       case "for_s": fields.seconds = try seconds(&json, key)
       case "at":
-        if json.peek() == .number { fields.moment = try integer(&json, key) } else { fields.at = try text(&json, key) }
+        if json.peek() == .number { fields.moment = try time(&json, key) } else { fields.at = try text(&json, key) }
       case "days": fields.days = try days(&json)
       case "of":
         var parts: [AlertCondition] = []
@@ -195,7 +195,7 @@ private enum RuleReader {
         AlertStaleness(try need(fields.symbol, "symbol"), part, seconds: try need(fields.seconds, "for_s")))
     case "alarm":
       try only(fields, ["at", "days"])
-      if let moment = fields.moment, fields.days == nil { return .clock(.moment(Timestamp(microseconds: moment))) }
+      if let moment = fields.moment, fields.days == nil { return .clock(.moment(moment)) }
       let second = try clock(try need(fields.at, "at"), "at")
       return .clock(.local(LocalAlarm(second: second, days: fields.days ?? .all)))
     case "countdown":
@@ -273,7 +273,18 @@ private enum RuleReader {
   }
 
   private static func integer(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) -> Int64 {
-    do { return try json.int64() } catch { throw .invalid(field: field, reason: "a whole number is expected") }
+    let isNumber = json.peek() == .number
+    guard isNumber, let number = try? json.plainDecimal64(), number.scale == 0 else {
+      throw .invalid(field: field, reason: "a whole number is expected, without quotes or exponent")
+    }
+    return number.mantissa
+  }
+
+  private static func time(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) -> Timestamp {
+    guard let time = Timestamp(reading: try integer(&json, field)) else {
+      throw .invalid(field: field, reason: AlertRule.timeReason)
+    }
+    return time
   }
 
   private static func seconds(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) -> UInt32 {
@@ -285,9 +296,9 @@ private enum RuleReader {
 
   private static func decimal(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) -> Decimal64 {
     do {
-      return try json.decimal64()
+      return try json.plainDecimal64()
     } catch {
-      throw .invalid(field: field, reason: "a decimal number of at most 18 digits, as text: \"70000.5\"")
+      throw .invalid(field: field, reason: AlertRule.decimalReason)
     }
   }
 

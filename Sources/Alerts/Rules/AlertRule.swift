@@ -148,6 +148,11 @@ extension AlertRule {
   package static let depthLimit = 4
   /// The most bytes of a symbol.
   package static let symbolLimit = 100
+  /// Why a decimal number is refused.
+  static let decimalReason =
+    "a decimal number of at most 18 digits, plainly written as text: \"70000.5\", not \"7e4\", \"+7\" or \".5\""
+  /// Why a time is refused.
+  static let timeReason = "microseconds since 1970, up to the year 9999"
 
   /// - Throws: `.invalid`.
   package func validate() throws(AlertRuleError) {
@@ -156,6 +161,9 @@ extension AlertRule {
     if case .every(let cooldown) = frequency, !AlertFrequency.cooldowns.contains(cooldown) {
       throw .invalid(field: "every_s", reason: "must be 1 to 2592000 seconds")
     }
+    if let expires, !Timestamp.readable.contains(expires) {
+      throw .invalid(field: "expires", reason: Self.timeReason)
+    }
     if let hours {
       guard !isClock else { throw .invalid(field: "hours", reason: "a clock alarm has its own days and time") }
       guard !hours.days.isEmpty else { throw .invalid(field: "days", reason: "name at least one weekday") }
@@ -163,6 +171,14 @@ extension AlertRule {
         throw .invalid(field: "hours", reason: "must be 00:00 to 24:00")
       }
     }
+  }
+
+  /// Refuses a rule that would never watch. Stored rules expire in the engine instead.
+  /// - Throws: `.invalid`.
+  package func checkExpiry(now: Timestamp) throws(AlertRuleError) {
+    guard let expires, expires <= now else { return }
+    throw .invalid(
+      field: "expires", reason: "has passed: \(expires.microseconds) is before now, \(now.microseconds) µs since 1970")
   }
 
   /// Whether the rule rings by a clock.
@@ -206,7 +222,8 @@ extension AlertRule {
         guard (0..<CivilDay.seconds).contains(alarm.second) else {
           throw .invalid(field: "at", reason: "00:00 to 23:59:59")
         }
-      case .moment: break
+      case .moment(let time):
+        guard Timestamp.readable.contains(time) else { throw .invalid(field: "at", reason: Self.timeReason) }
       case .countdown(let seconds):
         guard (1...604_800).contains(seconds) else { throw .invalid(field: "for_s", reason: "1 to 604800 seconds") }
       }

@@ -260,4 +260,14 @@ extension JSONScanner {
   func isKey(_ key: JSONSlice, _ name: JSONLevelShape.Name) -> Bool {
     key.count == name.count && SWAR.same(start + key.offset, name.start, count: key.count)
   }
+
+  /// Reads a decimal number, bare or in quotes, that is plainly written (`DecimalText.parsePlain`).
+  package mutating func plainDecimal64() throws(JSONError) -> Decimal64 {
+    let slice = try numberOrString()
+    do throws(DecimalError) {
+      return try DecimalText.parsePlain(text(slice))
+    } catch {
+      throw JSONError(reason: .decimal(error), offset: slice.offset)
+    }
+  }
 }

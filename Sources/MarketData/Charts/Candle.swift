@@ -74,6 +74,11 @@ package enum CandleSource: UInt8, Sendable {
 /// Prices are counts of 10^-`priceScale` and sizes of 10^-`sizeScale` of the instrument **at the moment the candle was
 /// made**. Both scales may widen later (`MarketChange.instrument`), so a store keeps them beside the numbers.
 package struct Candle: Sendable, Equatable {
+  /// The largest volume and quote volume, and the largest number of trades, of a candle from outside: sums over the
+  /// candles of a day fit.
+  package static let volumeLimit: Int128 = 1 << 120 - 1
+  package static let tradeLimit: Int64 = 1 << 53 - 1
+
   package var instrument: InstrumentID
   package var interval: CandleInterval
   /// When the interval begins: a multiple of its length.

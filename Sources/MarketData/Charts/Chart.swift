@@ -389,7 +389,8 @@ package struct Chart: ~Copyable {
 extension Candle {
   /// Whether its time is a multiple of its interval, and its prices and sums are possible.
   var isPossible: Bool {
-    interval.start(of: time) == time && low > 0 && low <= min(open, close) && high >= max(open, close) && volume >= 0
-      && quoteVolume ?? 0 >= 0 && trades ?? 0 >= 0
+    Timestamp.readable.contains(time) && interval.start(of: time) == time && low > 0 && low <= min(open, close)
+      && high >= max(open, close) && (0...Candle.volumeLimit).contains(volume)
+      && (0...Candle.volumeLimit).contains(quoteVolume ?? 0) && (0...Candle.tradeLimit).contains(trades ?? 0)
   }
 }

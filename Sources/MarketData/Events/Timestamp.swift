@@ -28,6 +28,25 @@ package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable {
   package static let distantFuture = Timestamp(rawValue: .max / 2)
 }
 
+/// Moments from outside: of a client, a venue, a file or a store.
+extension Timestamp {
+  /// The moments that outside data may name: the years 1970 to 9999. No sum of a few of them, in µs, overflows.
+  package static let readable = Timestamp(rawValue: 0)...Timestamp(rawValue: 253_402_300_799_999_999)
+
+  /// The moment that is `number` units after 1970 began; nil if it is not `readable`.
+  /// - Parameter unit: in µs, above 0.
+  package init?(reading number: Int64, unit: Int64 = 1) {
+    let (value, overflow) = number.multipliedReportingOverflow(by: unit)
+    guard !overflow, Self.readable.contains(Timestamp(rawValue: value)) else { return nil }
+    self.init(rawValue: value)
+  }
+
+  /// The nearest `readable` moment, for a store, whose other columns stay valid whatever one says.
+  package init(clamping microseconds: Int64) {
+    self = min(max(Timestamp(rawValue: microseconds), Self.readable.lowerBound), Self.readable.upperBound)
+  }
+}
+
 /// Spans of time in microseconds, the unit of `Timestamp` differences.
 package enum Microseconds {
   package static let millisecond: Int64 = 1_000

@@ -1,6 +1,7 @@
 import Alerts
 import Bytes
 import MarketData
+import TestSupport
 import Testing
 
 /// What the store keeps of a rule is enough to go on: nothing fires twice, and nothing is forgotten.
@@ -75,6 +76,50 @@ struct AlertRestartTests {
     #expect(again.fired() == [])
     again.wait(1)
     #expect(again.fired() == [1])
+  }
+
+  @Test("whatever number the store has of a rule, the engine goes on, or the rule is told as unreadable")
+  func extremes() throws {
+    let progress = Array(
+      (#"{"firings":3,"acknowledged":1,"phases":[1],"quiet_until":1795348800000000,"snoozed_until":1795348800000000,"#
+        + #""last_day":20779,"last_ring":1795348800,"next_ring":1795348700,"skipped_from":1795348600,"#
+        + #""countdown":1795348900000000}"#).utf8)
+    let rules = [
+      AlertRule(Self.above(10_000), frequency: .every(cooldown: 60)), AlertRule(.clock(.countdown(seconds: 30))),
+      AlertRule(.clock(.moment(Timestamp(microseconds: 1_795_348_900_000_000)))),
+      AlertRule(.clock(.local(LocalAlarm(second: 12 * 3_600 + 30))), frequency: .daily),
+    ]
+    for number in NumericExtremes.numbers(in: progress) {
+      for extreme in NumericExtremes.texts {
+        let bytes = NumericExtremes.replacing(number, of: progress, by: extreme)
+        for isPaused in [false, true] {
+          guard var read = try? AlertProgress(json: bytes.span.bytes) else { continue }
+          read.isPaused = isPaused
+          for rule in rules {
+            let bench = Bench()
+            let id = AlertID(rawValue: 1 << 32)
+            try bench.engine.restore(rule, id, owner: bench.owner, read, at: bench.now)
+            bench.engine.finishRestoring()
+            try bench.engine.resume(id, at: bench.now)
+            bench.prices(9_000, 10_500, 9_000, 10_500)
+            _ = try bench.engine.snooze(id, seconds: 60, at: bench.now)
+            bench.wait(100_000)
+            #expect(try bench.engine.progress(of: id).firings >= bench.engine.status(of: id).acknowledged)
+          }
+        }
+      }
+    }
+  }
+
+  @Test("the last id that there can be leaves room for the next rule, or is refused")
+  func lastID() throws {
+    let bench = Bench()
+    let rule = AlertRule(Self.above(10_000))
+    for id in [AlertID(rawValue: UInt64(UInt32.max) << 32), AlertID(rawValue: .max)] {
+      try? bench.engine.restore(rule, id, owner: bench.owner, AlertProgress(), at: bench.now)
+    }
+    bench.engine.finishRestoring()
+    _ = try Self.insert(bench, rule)
   }
 
   @Test("an alarm that came due meanwhile rings once, late")

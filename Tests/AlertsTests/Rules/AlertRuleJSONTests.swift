@@ -1,5 +1,6 @@
 import Alerts
 import Bytes
+import MarketData
 import TestSupport
 import Testing
 
@@ -79,6 +80,91 @@ struct AlertRuleJSONTests {
     } catch {
       Issue.record("\(error)")
     }
+  }
+
+  @Test("every number of a rule may be any: it is read, or refused, and what is read lives in an engine")
+  func extremes() throws {
+    let rules = [
+      #"{"condition":{"type":"alarm","at":1795348800000000},"expires":1795348900000000}"#,
+      #"{"condition":{"type":"countdown","for_s":5},"frequency":{"every_s":60}}"#,
+      #"{"condition":{"type":"stale","symbol":"a:B-C","for_s":5}}"#,
+      #"{"condition":{"type":"change","symbol":"a:B-C","is":"above","percent":"5","window_min":60,"hysteresis":"1"}}"#,
+      #"{"condition":{"type":"depth","symbol":"a:B-C","is":"below","value":"5","side":"bids","within_percent":"1.5"}}"#,
+      #"{"condition":{"type":"spread","symbol":"a:B-C","is":"crosses","percent":"5","hysteresis":"1"}}"#,
+      #"{"condition":{"type":"price","symbol":"a:B-C","is":"crosses_up","value":"5","hysteresis":"1"}}"#,
+    ]
+    var refused = 0
+    for text in rules.map({ Array($0.utf8) }) {
+      for number in NumericExtremes.numbers(in: text) {
+        for extreme in NumericExtremes.texts {
+          let bytes = NumericExtremes.replacing(number, of: text, by: extreme)
+          guard let rule = try? AlertRule(json: bytes.span.bytes) else {
+            refused += 1
+            continue
+          }
+          let bench = AlertEngineTests.Bench()
+          let id = try bench.engine.insert(rule, owner: bench.owner, at: bench.now)
+          let market = bench.engine.source("a:B-C")
+          bench.engine.describe(market, priceScale: 18, sizeScale: 18)
+          bench.engine.setFeed(market, isLive: true, at: bench.now)
+          bench.engine.setBook(market, isLive: true, at: bench.now)
+          for value in [1, .max, 1, .max] as [Int64] {
+            bench.engine.price(market, value, at: bench.now)
+            bench.engine.quote(market, bid: 1, ask: value, at: bench.now)
+            bench.engine.depth(market, .bids, basisPoints: 150, size: value, at: bench.now)
+            bench.wait(60)
+          }
+          bench.wait(7_200)
+          #expect(try bench.engine.progress(of: id).json.isEmpty == false)
+          #expect(try bench.engine.status(of: id).next ?? .distantPast < Timestamp(microseconds: .max / 4))
+        }
+      }
+    }
+    #expect(refused > 100)
+  }
+
+  @Test(
+    "a time is of the years 1970 to 9999",
+    arguments: [Int64.min, -1, 253_402_300_800_000_000, .max / 1_000_000, .max - 1_000_000, .max])
+  func times(number: Int64) throws {
+    for (text, field) in [
+      (#"{"condition":{"type":"alarm","at":\#(number)}}"#, "at"),
+      (#"{"condition":{"type":"countdown","for_s":5},"expires":\#(number)}"#, "expires"),
+    ] {
+      refusals(text: text, field: field)
+      let time = Timestamp(microseconds: number)
+      let rule =
+        field == "at" ? AlertRule(.clock(.moment(time))) : AlertRule(.clock(.countdown(seconds: 5)), expires: time)
+      #expect(throws: AlertRuleError.invalid(field: field, reason: "microseconds since 1970, up to the year 9999")) {
+        try rule.validate()
+      }
+    }
+  }
+
+  @Test(
+    "a number is plainly written, and the refusal says how",
+    arguments: ["\"1e5\"", "1e5", "\"+1\"", "\".5\"", "\"5.\"", "\"007\"", "\"\"", "\"0x1\"", "\" 1\""])
+  func plainNumbers(number: String) throws {
+    let fields = ["value": "70000", "percent": "5", "hysteresis": "1", "within_percent": "1.5", "window_min": "60"]
+    let conditions = [
+      ("value", #""type":"price","is":"above","value":@"#),
+      ("hysteresis", #""type":"price","is":"above","value":"1","hysteresis":@"#),
+      ("percent", #""type":"spread","is":"above","percent":@"#),
+      ("within_percent", #""type":"depth","side":"bids","is":"above","value":"1","within_percent":@"#),
+      ("window_min", #""type":"change","is":"above","percent":"1","window_min":@"#),
+    ]
+    for (field, condition) in conditions {
+      func text(_ number: String) -> String {
+        #"{"condition":{"symbol":"a:B-C",\#(condition.replacing("@", with: number))}}"#
+      }
+      let right = try #require(fields[field])
+      _ = try read(text(field == "window_min" ? right : "\"\(right)\""))
+      refusals(text: text(number), field: field)
+    }
+    let bytes = Array(Self.price(#","hysteresis":"1e5""#).utf8)
+    let refusal = #expect(throws: AlertRuleError.self) { try AlertRule(json: bytes.span.bytes) }
+    guard case .invalid(_, let reason)? = refusal else { return }
+    #expect(reason.contains("plainly written"))
   }
 
   @Test("nesting without end and damaged texts are refused, and never trap")
