@@ -81,8 +81,10 @@ extension CandleFormat {
         CandleNumber.parse(text, scale: Int(instrument.priceScale)).flatMap { Int64(exactly: $0) }
       }
       func time(_ unit: Int64) -> Timestamp? {
-        guard let value = CandleNumber.parse(text, scale: 0), value > 0, value < 100_000_000_000_000 else { return nil }
-        return Timestamp(microseconds: Int64(value) * unit)
+        CandleNumber.parse(text, scale: 0).flatMap { Int64(exactly: $0) }.flatMap { Timestamp(reading: $0, unit: unit) }
+      }
+      func volume(_ scale: Int) -> Int128? {
+        CandleNumber.parse(text, scale: scale).flatMap { (0...Candle.volumeLimit).contains($0) ? $0 : nil }
       }
       switch column {
       case .seconds: self.time = time(Microseconds.second)
@@ -92,13 +94,14 @@ extension CandleFormat {
       case .low: low = price()
       case .close: close = price()
       case .baseVolume:
-        baseVolume = CandleNumber.parse(text, scale: Int(instrument.sizeScale))
+        baseVolume = volume(Int(instrument.sizeScale))
         isBad = isBad || baseVolume == nil
       case .quoteVolume:
-        quoteVolume = CandleNumber.parse(text, scale: Int(instrument.priceScale) + Int(instrument.sizeScale))
+        quoteVolume = volume(Int(instrument.priceScale) + Int(instrument.sizeScale))
         isBad = isBad || quoteVolume == nil
       case .trades:
         trades = CandleNumber.parse(text, scale: 0).flatMap { Int64(exactly: $0) }
+          .flatMap { (0...Candle.tradeLimit).contains($0) ? $0 : nil }
         isBad = isBad || trades == nil
       case .closed(let word):
         isClosed =

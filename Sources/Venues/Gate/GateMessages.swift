@@ -164,9 +164,7 @@ extension Gate {
       if reader.equals(key, "create_time_ms") {
         fields.time = try reader.statistic("create_time_ms").flatMap(VenueTime.milliseconds)
       } else if reader.equals(key, "create_time"), reader.peek() == .number {
-        // The same number as a count of ms, to the second; 12 digits of seconds are beyond any date.
-        let value = try reader.int64("create_time")
-        seconds = value < 1_000_000_000_000 ? VenueTime.epoch(value * 1_000) : nil
+        seconds = Timestamp(reading: try reader.int64("create_time"), unit: Microseconds.second)
       } else {
         try reader.skipValue()
       }

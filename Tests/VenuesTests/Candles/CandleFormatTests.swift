@@ -1,5 +1,6 @@
 import Bytes
 import MarketData
+import TestSupport
 import Testing
 
 @testable import Venues
@@ -238,6 +239,27 @@ struct CandleFormatTests {
     #expect(answer.candles == (try sample.candles.map { try Self.candle($0, sample.instrument) }))
     #expect(answer.rejected == 0)
     #expect(answer.isComplete)
+  }
+
+  @Test("whatever a number of an answer is, the row is read, or rejected alone", arguments: samples)
+  func extremes(sample: Sample) throws {
+    let format = try #require(sample.format)
+    let query = CandleQuery(instrument: sample.instrument, interval: .hour, window: Self.window)
+    let text = Array(sample.answer.utf8)
+    // No sum of the candles of a year overflows.
+    let volumes: Int128 = 1 << 120
+    for number in NumericExtremes.numbers(in: text) {
+      for extreme in NumericExtremes.texts {
+        let bytes = NumericExtremes.replacing(number, of: text, by: extreme)
+        guard let answer = try? format.read(bytes.span.bytes, status: 200, to: query, now: Self.now) else { continue }
+        for candle in answer.candles {
+          #expect(Self.window.contains(candle.time), "\(extreme)")
+          #expect(candle.volume >= 0 && candle.volume < volumes, "\(extreme)")
+          #expect(candle.quoteVolume ?? 0 >= 0 && candle.quoteVolume ?? 0 < volumes, "\(extreme)")
+          #expect((0...1 << 53).contains(candle.trades ?? 0), "\(extreme)")
+        }
+      }
+    }
   }
 
   @Test("every venue and part has a format that covers minutes, quarters of an hour and hours")
