@@ -52,11 +52,11 @@ package struct StoredFiring: Sendable, Hashable {
   init(row: Row) {
     alert = AlertID(rawValue: UInt64(bitPattern: row["alert"]))
     number = UInt32(clamping: row["number"] as Int64)
-    time = Timestamp(rawValue: row["time"])
+    time = StoredNumber.time(row["time"])
     symbol = row["symbol"]
     let mantissa: Int64? = row["value"]
-    value = mantissa.map { Decimal64(mantissa: $0, scale: UInt8(clamping: row["value_scale"] as Int64? ?? 0)) }
-    lateBy = row["late_by"]
+    value = mantissa.map { Decimal64(mantissa: $0, scale: StoredNumber.scale(row["value_scale"] as Int64? ?? 0)) }
+    lateBy = StoredNumber.count(row["late_by"])
     missed = UInt32(clamping: row["missed"] as Int64)
   }
 }
@@ -127,14 +127,15 @@ package struct AlertStore: Sendable {
             StoredAlert(
               id: id, owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)), name: row["name"],
               rule: try AlertRule(json: Array(rule.utf8).span.bytes),
-              progress: try AlertProgress(json: Array(progress.utf8).span.bytes), revision: row["revision"],
-              created: Timestamp(rawValue: row["created"])))
+              progress: try AlertProgress(json: Array(progress.utf8).span.bytes),
+              revision: StoredNumber.count(row["revision"]),
+              created: StoredNumber.time(row["created"])))
         } catch {
           contents.unreadable.append((id, "\(error)"))
         }
       }
       for row in try Row.fetchAll(db, sql: "SELECT symbol, live_until FROM alert_source") {
-        contents.liveUntil[row[0]] = Timestamp(rawValue: row[1])
+        contents.liveUntil[row[0]] = StoredNumber.time(row[1])
       }
       for row in try Row.fetchAll(db, sql: "SELECT *, max(number) FROM alert_firing GROUP BY alert") {
         let firing = StoredFiring(row: row)
@@ -144,10 +145,10 @@ package struct AlertStore: Sendable {
       contents.webhooks = try StoredWebhook.load(db)
       contents.deliveries = try StoredDelivery.load(db)
       if let row = try Row.fetchOne(db, sql: "SELECT webhook, delivery FROM alert_webhook_number") {
-        (contents.nextWebhook, contents.nextDelivery) = (row[0], row[1])
+        (contents.nextWebhook, contents.nextDelivery) = (StoredNumber.count(row[0]), StoredNumber.count(row[1]))
       }
       let next = try Int64.fetchOne(db, sql: "SELECT next FROM alert_generation") ?? 1
-      contents.nextGeneration = UInt32(clamping: next)
+      contents.nextGeneration = UInt32(min(StoredNumber.count(next), Int64(AlertEngine.generationLimit)))
       return contents
     }
   }

@@ -30,7 +30,7 @@ package struct AssetNameStore: Sendable {
         db, sql: "SELECT source, time FROM asset_list ORDER BY source LIMIT ?", arguments: [Self.sourceLimit])
       for source in sources {
         let key: String = source[0]
-        var list = StoredNames(time: Timestamp(rawValue: source[1]), names: [:])
+        var list = StoredNames(time: StoredNumber.time(source[1]), names: [:])
         let rows = try Row.fetchCursor(
           db, sql: "SELECT code, name FROM asset_name WHERE source = ? LIMIT ?",
           arguments: [key, AssetNames.listLimit])

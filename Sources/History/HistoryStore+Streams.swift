@@ -68,33 +68,33 @@ private enum StreamTables {
       let before = try Int64.fetchOne(db, sql: "SELECT max(id) FROM run WHERE id < ?", arguments: [run]),
       before == row[0] as Int64
     else { return nil }
-    let age = now - Timestamp(rawValue: row[4])
+    let age = now - StoredNumber.time(row[4])
     guard age >= 0, age <= StoredStreams.patience else { return nil }
     var streams = StoredStreams(
-      epoch: row[1], highest: UInt64(clamping: row[2] as Int64), loops: row[3], streams: [], sessions: [])
+      epoch: row[1], highest: UInt64(StoredNumber.count(row[2])), loops: row[3], streams: [], sessions: [])
     let messages = try db.makeStatement(
       sql: "SELECT prev, seq, events, time, bytes FROM stream_message WHERE stream = ? ORDER BY seq")
     let rows = try Row.fetchAll(
       db, sql: "SELECT number, symbol, interval, seq, last_id, last_time FROM stream ORDER BY number")
     for row in rows {
       let last = (row[4] as String?).map { id in
-        StoredStreams.Last(id: id, time: Timestamp(rawValue: row[5] as Int64? ?? 0))
+        StoredStreams.Last(id: id, time: StoredNumber.time(row[5] as Int64? ?? 0))
       }
       let rows = try Row.fetchAll(messages, arguments: [row[0] as Int64])
       streams.streams.append(
         .init(
           number: UInt32(clamping: row[0] as Int64), symbol: row[1], interval: UInt16(clamping: row[2] as Int64),
-          seq: UInt64(clamping: row[3] as Int64), last: last,
+          seq: UInt64(StoredNumber.count(row[3])), last: last,
           messages: rows.map { message in
             .init(
-              prev: UInt64(clamping: message[0] as Int64), seq: UInt64(clamping: message[1] as Int64),
-              events: UInt32(clamping: message[2] as Int64), time: Timestamp(rawValue: message[3]),
+              prev: UInt64(StoredNumber.count(message[0])), seq: UInt64(StoredNumber.count(message[1])),
+              events: UInt32(clamping: message[2] as Int64), time: StoredNumber.time(message[3]),
               bytes: SharedBytes(Array(message[4] as Data)))
           }))
     }
     streams.sessions = try Row.fetchAll(
       db, sql: "SELECT token, subject, paused, expires FROM stream_session ORDER BY expires, token"
-    ).map { .init(token: $0[0], subject: $0[1], isPaused: $0[2], expires: Timestamp(rawValue: $0[3])) }
+    ).map { .init(token: $0[0], subject: $0[1], isPaused: $0[2], expires: StoredNumber.time($0[3])) }
     return streams
   }
 }

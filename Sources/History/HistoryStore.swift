@@ -65,7 +65,7 @@ package final class HistoryStore: Sendable {
   package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {
     let (run, last) = try file.write { db -> (Int64, Timestamp?) in
       let last = try Int64.fetchOne(db, sql: "SELECT max(coalesce(ended, alive)) FROM run")
-        .map(Timestamp.init(rawValue:))
+        .map(StoredNumber.time)
       if let last {
         for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
           try GapTable.open(id, at: min(last, now), db)

@@ -50,7 +50,9 @@ package enum HistoryText {
   }
 
   /// The candle of such fields at the scales of its instrument; the wrong field if they do not make one.
-  static func candle(_ fields: [String: String], priceScale: UInt8, sizeScale: UInt8) -> Result<StoredCandle, Problem> {
+  package static func candle(
+    _ fields: [String: String], priceScale: UInt8, sizeScale: UInt8
+  ) -> Result<StoredCandle, Problem> {
     var missing = ""
     func number(_ name: String, _ scale: Int) -> Int128? {
       guard let text = fields[name], let value = parse(text, scale) else {
@@ -68,16 +70,19 @@ package enum HistoryText {
       return .failure(Problem("low, high or volume"))
     }
     let quote = fields["quote_volume"].flatMap { parse($0, Int(priceScale) + Int(sizeScale)) }
+    guard volume <= Candle.volumeLimit, quote ?? 0 <= Candle.volumeLimit else { return .failure(Problem("volume")) }
+    let trades = fields["trades"].flatMap { Int64($0) }
+    guard (0...Candle.tradeLimit).contains(trades ?? 0) else { return .failure(Problem("trades")) }
     return .success(
       StoredCandle(
         start: start, open: open, high: high, low: low, close: close, volume: volume, quoteVolume: quote,
-        trades: fields["trades"].flatMap { Int64($0) }, priceScale: priceScale, sizeScale: sizeScale,
+        trades: trades, priceScale: priceScale, sizeScale: sizeScale,
         quality: fields["source"].flatMap { StoredCandle.Quality(name: $0) } ?? .venue))
   }
 
   /// The wrong field of a line.
-  struct Problem: Error, Equatable {
-    let field: String
+  package struct Problem: Error, Equatable {
+    package let field: String
     init(_ field: String) { self.field = field }
   }
 
@@ -110,6 +115,8 @@ package enum HistoryText {
 
   package static func timestamp(_ text: String) -> Timestamp? {
     guard let date = try? Date(text, strategy: .iso8601) else { return nil }
-    return Timestamp(microseconds: Int64(date.timeIntervalSince1970) * Microseconds.second)
+    return Int64(exactly: date.timeIntervalSince1970.rounded(.down)).flatMap {
+      Timestamp(reading: $0, unit: Microseconds.second)
+    }
   }
 }

@@ -37,7 +37,7 @@ enum LastTrades {
       trades.append(
         .init(
           id: String(decoding: id, as: UTF8.self), price: values[0], size: values[1], isBuy: fixed.first == 1,
-          time: Timestamp(rawValue: values[2])))
+          time: StoredNumber.time(values[2])))
       rest = rest.dropFirst(26 + length)
     }
     return trades

@@ -54,10 +54,11 @@ package struct PortfolioStore: Sendable {
       for row in try Row.fetchAll(db, sql: "SELECT * FROM portfolio_request ORDER BY time, owner, key") {
         contents.keys.append(
           StoredPortfolioKey(
-            owner: row["owner"], key: row["key"], digest: [UInt8](row["digest"] as Data), portfolio: row["portfolio"],
-            number: row["number"], time: Timestamp(rawValue: row["time"])))
+            owner: row["owner"], key: row["key"], digest: [UInt8](row["digest"] as Data),
+            portfolio: StoredNumber.count(row["portfolio"]),
+            number: (row["number"] as Int64?).map(StoredNumber.count), time: StoredNumber.time(row["time"])))
       }
-      contents.nextID = try Int64.fetchOne(db, sql: "SELECT next FROM portfolio_next") ?? 1
+      contents.nextID = StoredNumber.count(try Int64.fetchOne(db, sql: "SELECT next FROM portfolio_next") ?? 1)
       return contents
     }
   }
@@ -66,8 +67,10 @@ package struct PortfolioStore: Sendable {
     let (method, positions): (String, String) = (row["method"], row["positions"])
     guard let method = CostMethod(rawValue: method) else { throw Unreadable(what: "the cost method \(method)") }
     var portfolio = StoredPortfolio(
-      id: row["id"], owner: row["owner"], name: row["name"], currency: row["currency"], method: method,
-      nextNumber: row["next_transaction"], revision: row["revision"], created: Timestamp(rawValue: row["created"]))
+      id: StoredNumber.count(row["id"]), owner: row["owner"], name: row["name"], currency: row["currency"],
+      method: method,
+      nextNumber: StoredNumber.count(row["next_transaction"]), revision: StoredNumber.count(row["revision"]),
+      created: StoredNumber.time(row["created"]))
     do {
       portfolio.positions = try PortfolioForm.positions(Array(positions.utf8).span.bytes)
     } catch {
@@ -75,7 +78,7 @@ package struct PortfolioStore: Sendable {
     }
     let rows = try Row.fetchAll(
       db, sql: "SELECT * FROM portfolio_transaction WHERE portfolio = ? ORDER BY time, number",
-      arguments: [portfolio.id])
+      arguments: [row["id"] as Int64])
     for row in rows {
       let (kind, number): (String, Int64) = (row["kind"], row["number"])
       guard let kind = PortfolioTransaction.Kind(rawValue: kind), let quantity = decimal(row["quantity"]) else {
@@ -83,10 +86,10 @@ package struct PortfolioStore: Sendable {
       }
       portfolio.entries.append(
         .init(
-          number: number,
+          number: StoredNumber.count(number),
           transaction: PortfolioTransaction(
             kind, row["asset"], quantity: quantity, price: decimal(row["price"]), fee: decimal(row["fee"]),
-            time: Timestamp(rawValue: row["time"]))))
+            time: StoredNumber.time(row["time"]))))
     }
     return portfolio
   }

@@ -44,6 +44,8 @@ package enum Resolution: Int, Sendable, CaseIterable, Comparable {
     return remainder < 0 ? quotient - 1 : quotient
   }
 
-  /// When interval `number` begins.
-  func start(of number: Int64) -> Timestamp { Timestamp(microseconds: number * length) }
+  /// When interval `number` begins; the nearest readable moment if the calendar ends before.
+  func start(of number: Int64) -> Timestamp {
+    Timestamp(reading: number, unit: length) ?? Timestamp(clamping: number < 0 ? .min : .max)
+  }
 }

@@ -143,7 +143,12 @@ extension StoredCandle {
           return overflow ? nil : value
         }
       }
-      sum.trades = sum.trades.flatMap { own in part.trades.map { own + $0 } }
+      sum.trades = sum.trades.flatMap { own in
+        part.trades.flatMap { other in
+          let (value, overflow) = own.addingReportingOverflow(other)
+          return overflow ? nil : value
+        }
+      }
       result = sum
     }
     return result

@@ -31,7 +31,7 @@ package struct StoredRequestKey: Sendable, Hashable {
       StoredRequestKey(
         owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)), key: row["key"],
         digest: [UInt8](row["digest"] as Data),
-        alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])), time: Timestamp(rawValue: row["time"]))
+        alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])), time: StoredNumber.time(row["time"]))
     }
   }
 

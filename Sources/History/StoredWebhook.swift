@@ -22,8 +22,9 @@ package struct StoredWebhook: Sendable, Hashable {
   static func load(_ db: Database) throws -> [StoredWebhook] {
     try Row.fetchAll(db, sql: "SELECT * FROM alert_webhook ORDER BY id").map { row in
       StoredWebhook(
-        id: row["id"], owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)), url: row["url"],
-        secret: row["secret"], created: Timestamp(rawValue: row["created"]))
+        id: StoredNumber.count(row["id"]), owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)),
+        url: row["url"],
+        secret: row["secret"], created: StoredNumber.time(row["created"]))
     }
   }
 }
@@ -61,13 +62,14 @@ package struct StoredDelivery: Sendable, Hashable {
   static func load(_ db: Database) throws -> [StoredDelivery] {
     try Row.fetchAll(db, sql: "SELECT * FROM alert_delivery ORDER BY id").map { row in
       var delivery = StoredDelivery(
-        id: row["id"], webhook: row["webhook"], alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])),
+        id: StoredNumber.count(row["id"]), webhook: StoredNumber.count(row["webhook"]),
+        alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])),
         number: UInt32(clamping: row["number"] as Int64), body: row["body"],
-        created: Timestamp(rawValue: row["created"]))
-      delivery.attempts = Int(row["attempts"] as Int64)
-      delivery.next = Timestamp(rawValue: row["next"])
+        created: StoredNumber.time(row["created"]))
+      delivery.attempts = Int(min(StoredNumber.count(row["attempts"]), 1_000_000))
+      delivery.next = StoredNumber.time(row["next"])
       delivery.reason = row["reason"]
-      delivery.dead = (row["dead"] as Int64?).map { Timestamp(rawValue: $0) }
+      delivery.dead = (row["dead"] as Int64?).map(StoredNumber.time)
       return delivery
     }
   }

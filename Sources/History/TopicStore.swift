@@ -46,8 +46,8 @@ package struct TopicStore: Sendable {
         epoch ?? fresh,
         rows.map { row in
           StoredDocument(
-            topic: row["topic"], number: UInt64(clamping: row["number"] as Int64),
-            time: Timestamp(rawValue: row["time"]), text: SharedBytes(Array((row["text"] as String).utf8)))
+            topic: row["topic"], number: UInt64(StoredNumber.count(row["number"])),
+            time: StoredNumber.time(row["time"]), text: SharedBytes(Array((row["text"] as String).utf8)))
         }
       )
     }

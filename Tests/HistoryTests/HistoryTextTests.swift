@@ -1,4 +1,5 @@
 import MarketData
+import TestSupport
 import Testing
 
 @testable import History
@@ -71,6 +72,41 @@ struct HistoryTextTests {
     try importer.finish()
     #expect(importer.taken == 1)
     #expect(importer.problems.count == 1)
+  }
+
+  @Test("whatever a field of a line is, it is taken or told, and what is taken can be summed up")
+  func extremes() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreWorld.store(folder)
+    try store.write(.observed("ZEC", 0), now: StoreWorld.time(0))
+    let fields = ["2026-09-02T02:00:00Z", "1", "2", "1", "1", "5", "5", "3"]
+    let times = [
+      "292277026596-12-04T15:30:07Z", "-292277022657-01-27T08:29:52Z", "10000-01-01T00:00:00Z", "9999-12-31T23:59:00Z",
+      "1969-12-31T23:59:00Z", "0000-01-01T00:00:00Z", "99999999-01-01T00:00:00Z",
+    ]
+    var importer = HistoryImport(store: store, now: StoreWorld.time(0))
+    for index in fields.indices {
+      for value in NumericExtremes.texts + times {
+        var changed = fields
+        changed[index] = value
+        try importer.take("kraken:ZEC-USD,1m,\(changed.joined(separator: ",")),venue")
+        changed[0] = index == 0 ? value : "2026-09-02T02:01:00Z"
+        try importer.take("kraken:ZEC-USD,1m,\(changed.joined(separator: ",")),venue")
+        try importer.finish()
+      }
+    }
+    #expect(importer.taken > 0 && importer.lines > importer.taken)
+    #expect(try store.inconsistencies() == [])
+    for kept in try store.kept() {
+      #expect(kept.first >= Timestamp(microseconds: 0) && HistoryText.time(kept.last) < "9999-12-31T23:59:59Z")
+    }
+  }
+
+  @Test("counts of trades that add up to more than there is room for are not known")
+  func counts() {
+    let parts = [0, 60].map { StoreWorld.candle($0, trades: .max) }
+    let hour = StoredCandle.combined(parts, start: StoreWorld.time(0), quality: .own)
+    #expect(hour?.volume == 10 && hour?.trades == nil)
   }
 
   @Test("intervals without a trade are filled where they were observed, and nowhere else")

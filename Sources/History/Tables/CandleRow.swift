@@ -14,14 +14,15 @@ struct CandleRow: DatabaseValueConvertible, StatementColumnConvertible {
 
   /// Columns are those of `CandleTable.columns`.
   init?(sqliteStatement row: SQLiteStatement, index: CInt) {
-    let scales = sqlite3_column_int64(row, index + 8)
+    let scales = StoredNumber.scales(sqlite3_column_int64(row, index + 8))
     number = sqlite3_column_int64(row, index)
     candle = StoredCandle(
       start: .distantPast, open: sqlite3_column_int64(row, index + 1), high: sqlite3_column_int64(row, index + 2),
       low: sqlite3_column_int64(row, index + 3), close: sqlite3_column_int64(row, index + 4),
       volume: Self.wide(row, index + 5) ?? 0, quoteVolume: Self.wide(row, index + 6),
-      trades: sqlite3_column_type(row, index + 7) == SQLITE_NULL ? nil : sqlite3_column_int64(row, index + 7),
-      priceScale: UInt8(truncatingIfNeeded: scales >> 8 & 31), sizeScale: UInt8(truncatingIfNeeded: scales & 31),
+      trades: sqlite3_column_type(row, index + 7) == SQLITE_NULL
+        ? nil : StoredNumber.trades(sqlite3_column_int64(row, index + 7)),
+      priceScale: scales.price, sizeScale: scales.size,
       quality: StoredCandle.Quality(rawValue: sqlite3_column_int64(row, index + 9)) ?? .partial,
       revision: UInt32(clamping: sqlite3_column_int64(row, index + 10)))
   }
@@ -32,7 +33,7 @@ struct CandleRow: DatabaseValueConvertible, StatementColumnConvertible {
     case SQLITE_INTEGER: return Int128(sqlite3_column_int64(row, index))
     case SQLITE_BLOB:
       guard let bytes = sqlite3_column_blob(row, index), sqlite3_column_bytes(row, index) == 16 else { return nil }
-      return Int128(bigEndian: bytes.loadUnaligned(as: Int128.self))
+      return StoredNumber.volume(Int128(bigEndian: bytes.loadUnaligned(as: Int128.self)))
     default: return nil
     }
   }

@@ -6,7 +6,7 @@ enum CoverageTable {
   static func start(_ instrument: Int64, _ resolution: Resolution, _ db: Database) throws -> Timestamp? {
     let statement = try db.cachedStatement(sql: "SELECT start FROM coverage WHERE instrument = ? AND resolution = ?")
     return try Int64.fetchOne(statement, arguments: [instrument, Int64(resolution.rawValue)])
-      .map(Timestamp.init(rawValue:))
+      .map(StoredNumber.time)
   }
 
   /// The gateway observes the instrument from here on, for the first time.

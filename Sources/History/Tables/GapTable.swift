@@ -99,8 +99,12 @@ enum GapTable {
   }
 
   private static func gap(_ row: Row) -> HistoryGap {
-    HistoryGap(
-      start: Timestamp(rawValue: row[0]), end: Timestamp(rawValue: row[1]), filled: Resolution(rawValue: row[2]))
+    let start = StoredNumber.time(row[0])
+    let last: Int64 = row[1]
+    // A gap that lasts still has no end.
+    let end = last == Timestamp.distantFuture.rawValue ? .distantFuture : StoredNumber.time(last)
+    let filled = Int(exactly: row[2] as Int64).flatMap { Resolution(rawValue: $0) }
+    return HistoryGap(start: start, end: max(start, end), filled: filled)
   }
 
   private static func put(_ gap: HistoryGap, _ instrument: Int64, _ db: Database) throws {

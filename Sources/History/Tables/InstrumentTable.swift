@@ -57,7 +57,7 @@ enum InstrumentTable {
       }
     return Instrument(
       id: InstrumentID(0), venue: row[0], venueSymbol: row[1], base: row[2], quote: row[3], kind: kind,
-      contractSize: Decimal64(mantissa: row[6], scale: UInt8(clamping: row[7] as Int64)),
-      priceScale: UInt8(clamping: row[8] as Int64), sizeScale: UInt8(clamping: row[9] as Int64))
+      contractSize: Decimal64(mantissa: row[6], scale: StoredNumber.scale(row[7])),
+      priceScale: StoredNumber.scale(row[8]), sizeScale: StoredNumber.scale(row[9]))
   }
 }

@@ -28,18 +28,19 @@ enum LatestTable {
   static func state(_ instrument: Int64, symbol: String, _ db: Database) throws -> LatestState? {
     let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM latest WHERE instrument = ?")
     guard let row = try Row.fetchOne(statement, arguments: [instrument]) else { return nil }
-    let scales: Int64 = row[1]
-    let (price, size) = (UInt8(truncatingIfNeeded: scales >> 8 & 31), UInt8(truncatingIfNeeded: scales & 31))
+    let (price, size) = StoredNumber.scales(row[1])
     var state = LatestState(
-      symbol: symbol, time: Timestamp(rawValue: row[0]), priceScale: price, sizeScale: size, trade: nil, minute: nil)
+      symbol: symbol, time: StoredNumber.time(row[0]), priceScale: price, sizeScale: size, trade: nil, minute: nil)
     if let id: String = row[2] {
       state.trade = LatestState.LastTrade(
-        id: id, price: row[3], size: row[4], isBuy: row[5], time: Timestamp(rawValue: row[6]))
+        id: id, price: row[3], size: row[4], isBuy: row[5], time: StoredNumber.time(row[6]))
     }
     if let start: Int64 = row[7] {
       state.minute = StoredCandle(
-        start: Timestamp(rawValue: start), open: row[8], high: row[9], low: row[10], close: row[11],
-        volume: WideInteger.integer(row, 12) ?? 0, quoteVolume: WideInteger.integer(row, 13), trades: row[14],
+        start: StoredNumber.time(start), open: row[8], high: row[9], low: row[10], close: row[11],
+        volume: StoredNumber.volume(WideInteger.integer(row, 12) ?? 0),
+        quoteVolume: WideInteger.integer(row, 13).map(StoredNumber.volume),
+        trades: (row[14] as Int64?).map(StoredNumber.trades),
         priceScale: price, sizeScale: size, quality: .partial)
     }
     if let data: Data = row[15] { state.trades = LastTrades.trades(data) }

@@ -93,7 +93,8 @@ enum Rollup {
   private static func done(_ resolution: Resolution, _ db: Database) throws -> Int64? {
     try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT until FROM rollup WHERE resolution = ?"),
-      arguments: [Int64(resolution.rawValue)])
+      arguments: [Int64(resolution.rawValue)]
+    ).map { resolution.number(of: resolution.start(of: $0)) }
   }
 
   private static func setDone(_ resolution: Resolution, _ number: Int64, _ db: Database) throws {
