@@ -27,13 +27,6 @@ package final class RecordingReader {
   /// The text of the last record: a frame, a body. Empty for `open` and `close`.
   package private(set) var payload = ByteBuffer()
   private var lastTime = Timestamp.distantPast
-  /// The allowed values of `t`, up to the end of the year 9999. A replay steps through the time between two records.
-  private static let times: Range<Int64> = 0..<253_402_300_800_000_000
-
-  private static func clamped(_ time: Timestamp) -> Timestamp {
-    Timestamp(microseconds: min(max(time.rawValue, times.lowerBound), times.upperBound - 1))
-  }
-
   static let noHeader = "ends in its first line and has no records; delete it"
 
   package init(path: String) throws(RecordingError) {
@@ -52,7 +45,7 @@ package final class RecordingReader {
 
   package var path: String { lines.path }
   /// The time of the last record; before the first, the beginning of the recording.
-  package var time: Timestamp { lastTime == .distantPast ? Self.clamped(header.started) : lastTime }
+  package var time: Timestamp { lastTime == .distantPast ? Timestamp(clamping: header.started.microseconds) : lastTime }
   /// The number of the last line that was read, from 1.
   package var lineNumber: Int { lines.lineNumber }
 
@@ -152,7 +145,8 @@ package final class RecordingReader {
     }
     guard let time else { throw fail("t", "missing") }
     guard let kind else { throw fail("k", "missing") }
-    guard Self.times.contains(time) else {
+    // A replay steps through the time between two records.
+    guard let moment = Timestamp(reading: time) else {
       throw fail("t", "\(time) is not a time in microseconds since 1970 before the year 10000")
     }
     guard time >= lastTime.rawValue else {
@@ -168,7 +162,7 @@ package final class RecordingReader {
     if kind == .http, !hasStatus { throw fail("status", "missing in a record of kind http") }
     if kind == .open, record.url == nil { throw fail("url", "missing in a record of kind open") }
     record.kind = kind
-    record.time = Timestamp(microseconds: time)
+    record.time = moment
     lastTime = record.time
     return record
   }
@@ -260,7 +254,11 @@ package final class RecordingReader {
           header.channels = try list(&json)
         } else if json.equals(name, "started") {
           key = "started"
-          header.started = Timestamp(microseconds: try json.int64())
+          let time = try json.int64()
+          guard let started = Timestamp(reading: time) else {
+            throw JSONError(reason: .badNumber, offset: json.offset)
+          }
+          header.started = started
         } else if json.equals(name, "set") {
           key = "set"
           let slice = try json.string()

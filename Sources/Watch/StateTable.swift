@@ -101,7 +101,10 @@ package struct StateTable: Sendable {
     let tint: Color = feed.indicator == "connected" ? .green : feed.indicator == "reconnecting" ? .yellow : .red
     cells.add("● \(feed.connection)", columns: 18, tint)
     cells.add(feed.state, columns: 14)
-    let all = feed.books.values.reduce(0, +)
+    let all = feed.books.values.reduce(0) { sum, count in
+      let (total, overflow) = sum.addingReportingOverflow(count)
+      return overflow ? .max : total
+    }
     for text in [
       rate(feed.rate), time(feed.age_ms), time(feed.lag_ms), "\(feed.gaps)", "\(feed.resyncs)",
       "\(feed.books["live"] ?? 0)/\(all)",
@@ -127,9 +130,8 @@ package struct StateTable: Sendable {
   }
 
   private static func loop(_ loop: GatewayState.Loop, _ cells: inout LineCells) {
-    let busy = Int((loop.busy * 100).rounded())
     cells.add("  loop \(loop.loop)", columns: 26)
-    cells.add("busy \(busy) %", columns: 11, busy >= 75 ? .yellow : nil)
+    cells.add("busy \(percent(loop.busy))", columns: 11, (loop.busy * 100).rounded() >= near * 100 ? .yellow : nil)
     cells.add("lag p99 \(time(loop.lag_p99_ms))", columns: 18)
     cells.add("turn p99 \(time(loop.turn_p99_ms))", columns: 19)
     cells.add("\(loop.clients) clients, \(loop.feeds) feeds", columns: 30)
@@ -138,7 +140,7 @@ package struct StateTable: Sendable {
   private static func limit(_ limit: GatewayState.Limit, _ cells: inout LineCells) {
     let part = limit.limit > 0 ? limit.used / limit.limit : 0
     cells.add("  \(limit.name)", columns: 26)
-    cells.add("\(Int((part * 100).rounded())) %", columns: 11, part >= near ? .red : nil)
+    cells.add(percent(part), columns: 11, part >= near ? .red : nil)
     let text = limit.name.contains("bytes") ? bytes : { decimal($0 ?? 0, digits: 0) }
     cells.add("\(text(limit.used)) of \(text(limit.limit))", columns: 40)
   }
@@ -152,6 +154,12 @@ package struct StateTable: Sendable {
   }
 
   // MARK: Texts
+
+  /// `31 %`; `–` for a part that nobody can read.
+  private static func percent(_ part: Double) -> String {
+    guard part.isFinite, abs(part) < 1e6 else { return "–" }
+    return "\(Int((part * 100).rounded())) %"
+  }
 
   /// `0.4 ms`, `12 ms`, `3.2 s`, `5 min`, `4 h 5 min`, `3 d 4 h`; `–` for nil.
   static func time(_ milliseconds: Double?) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Watch
@@ -63,6 +64,23 @@ struct StateTableTests {
         "events",
         "  14:13:20  warning   feed lost attempt=2 venue=kraken",
       ])
+  }
+
+  @Test("whatever number a gateway sends, it is shown or refused, and every line fits")
+  func extremes() throws {
+    let text = Array(Self.document.utf8)
+    var shown = 0
+    for number in NumericExtremes.numbers(in: text) {
+      for extreme in NumericExtremes.texts {
+        let changed = NumericExtremes.replacing(number, of: text, by: extreme)
+        guard let state = try? Self.state(String(decoding: changed, as: UTF8.self)) else { continue }
+        shown += 1
+        var table = StateTable(address: "a")
+        table.apply(state)
+        for line in table.lines(width: 80, height: 60, color: false) { #expect(line.count <= 80) }
+      }
+    }
+    #expect(shown > 1_000)
   }
 
   @Test("no line is wider and no table higher than its terminal, whatever its size; no control character gets through")

@@ -231,6 +231,6 @@ struct AccessReader {
     let (hour, minute, second) = (number(11..<13), number(14..<16), number(17..<19))
     guard date.isValid, hour < 24, minute < 60, second < 60 else { return nil }
     return Timestamp(
-      microseconds: (date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000)
+      reading: date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second, unit: Microseconds.second)
   }
 }
