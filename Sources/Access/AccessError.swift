@@ -17,6 +17,8 @@ package enum AccessError: Error, Sendable, Equatable, CaseIterable {
   case critical
   /// A claim has the wrong type, or a grant is contradictory.
   case claims
+  /// The `sub` is empty, white space, or has control characters.
+  case subject
   /// The key was removed from the configuration.
   case withdrawn
 
@@ -34,6 +36,7 @@ package enum AccessError: Error, Sendable, Equatable, CaseIterable {
     case .audience: "the token is for another audience"
     case .critical: "the token has a crit header, which is not supported"
     case .claims: "a claim of the token has the wrong type or value"
+    case .subject: "the token's sub is empty, or has control characters: name someone, or leave it out"
     case .withdrawn: "the key has been withdrawn"
     }
   }

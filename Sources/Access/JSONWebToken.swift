@@ -96,7 +96,7 @@ package struct JSONWebToken: Sendable, Equatable {
     try object(bytes.span.bytes) { (name, json) throws(AccessError) in
       switch name {
       case "iss": claims.issuer = try string(&json, orElse: .claims)
-      case "sub": claims.subject = try string(&json, orElse: .claims)
+      case "sub": claims.subject = try subject(&json)
       case "aud": claims.audience = json.peek() == .string ? [try string(&json, orElse: .claims)] : try strings(&json)
       case "exp": claims.expires = try time(&json)
       case "nbf": claims.notBefore = try time(&json)
@@ -165,6 +165,21 @@ package struct JSONWebToken: Sendable, Equatable {
     guard json.peek() == .string, let slice = try? json.string(), slice.count <= nameLimit,
       let text = try? json.decoded(slice)
     else { throw error }
+    return text
+  }
+
+  /// A `sub` names someone: what is empty for the eye would be one owner for all who have such a token.
+  private static func subject(_ json: inout JSONScanner) throws(AccessError) -> String {
+    let text = try string(&json, orElse: .claims)
+    let isVisible = text.unicodeScalars.contains { scalar in
+      switch scalar.properties.generalCategory {
+      case .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: false
+      default: true
+      }
+    }
+    guard isVisible, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      throw .subject
+    }
     return text
   }
 
