@@ -48,6 +48,7 @@ final class RefusalSession: ConnectionHandler {
     var fields = HTTPFields(response.fields)
     if let origin = response.allowedOrigin { fields.append("Access-Control-Allow-Origin", origin) }
     fields.append("Content-Type", response.contentType)
+    response.appendGuards(to: &fields)
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(
       HTTPResponseHead(status: response.status, fields: fields), bodyLength: response.body.count, keepAlive: false,

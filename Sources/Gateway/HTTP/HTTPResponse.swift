@@ -20,6 +20,18 @@ struct HTTPResponse: Sendable {
   /// Fields of answers that a page of another origin may read.
   static let exposedFields = "Date, ETag, Retry-After, Tidegate-Feeds, WWW-Authenticate"
 
+  /// What a picture may do that a browser shows as a page of its own: nothing (CSP level 3).
+  static let picturePolicy = "default-src 'none'; sandbox"
+
+  /// Appends the fields that keep a browser from taking the body for something else than its type says, and a picture
+  /// from running anything.
+  func appendGuards(to fields: inout HTTPFields) {
+    if fields["X-Content-Type-Options"] == nil { fields.append("X-Content-Type-Options", "nosniff") }
+    if contentType == "image/svg+xml", fields["Content-Security-Policy"] == nil {
+      fields.append("Content-Security-Policy", Self.picturePolicy)
+    }
+  }
+
   /// - Parameters:
   ///   - body: ends with a newline, or gets one.
   ///   - tag: the entity tag. An answer without one must not be stored.

@@ -347,7 +347,10 @@ final class HTTPSession: ConnectionHandler {
       if status == 200, EntityTag.matches(ifNoneMatch, tag) { status = 304 }
     }
     if status == 204 || status == 304 { bodyLength = nil }
-    if bodyLength != nil { fields.append("Content-Type", response.contentType) }
+    if bodyLength != nil {
+      fields.append("Content-Type", response.contentType)
+      response.appendGuards(to: &fields)
+    }
     if response.isEndless { bodyLength = nil }
     var out = ByteBuffer(capacity: 512 + response.body.count)
     HTTPEncoder.append(

@@ -85,6 +85,7 @@ extension PublicAPI {
     finishing({ response = $0 }, request)(response)
     var fields = HTTPFields(response.fields)
     fields.append("Content-Type", response.contentType)
+    response.appendGuards(to: &fields)
     if let origin = response.allowedOrigin {
       fields.append("Access-Control-Allow-Origin", origin)
       fields.append("Access-Control-Expose-Headers", HTTPResponse.exposedFields)
