@@ -234,10 +234,12 @@ private struct FormObject {
     case .other: throw PortfolioFormError(Self.name(name, path), "a decimal number")
     }
     if let number = Self.parse(bytes), number.mantissa >= 0 { return number }
-    throw PortfolioFormError(Self.name(name, path), "a decimal number, 0 or more, of at most 18 digits")
+    throw PortfolioFormError(
+      Self.name(name, path),
+      "a decimal number, 0 or more, of at most 18 digits, plainly written: \"0.5\", not \"5e-1\", \"+0.5\" or \".5\"")
   }
 
-  private static func parse(_ text: [UInt8]) -> Decimal64? { try? DecimalText.parse(text.span.bytes) }
+  private static func parse(_ text: [UInt8]) -> Decimal64? { try? DecimalText.parsePlain(text.span.bytes) }
 
   func positive(_ name: String, _ path: String) throws(PortfolioFormError) -> Decimal64 {
     guard let number = try number(name, path), number.mantissa > 0 else {

@@ -26,9 +26,16 @@ package struct Directory: Sendable {
     var byName: [Substring: [String]] = [:]
   }
 
+  /// The bases and quotes of the instruments.
+  struct Assets {
+    var names: Set<String> = []
+    var byCapitals: [String: String] = [:]
+  }
+
   package var entries: [String: DirectoryEntry] = [:] {
     didSet {
       index = nil
+      assets = nil
       revision &+= 1
     }
   }
@@ -39,6 +46,7 @@ package struct Directory: Sendable {
   /// The names of assets.
   package var names = AssetNames()
   private var index: Index?
+  private var assets: Assets?
   /// How often the index was built. For tests.
   private(set) var indexings = 0
   package init() {}
@@ -46,9 +54,10 @@ package struct Directory: Sendable {
   /// Adds an instrument, or replaces one. O(1).
   package mutating func update(_ entry: DirectoryEntry) {
     let symbol = entry.instrument.symbol
-    let kept = entries[symbol] == nil ? nil : index
+    let isNew = entries[symbol] == nil
+    let kept = (isNew ? nil : index, isNew ? nil : assets)
     entries[symbol] = entry
-    index = kept
+    (index, assets) = kept
   }
 
   /// The symbols that `kraken:*` or `*:BTC-USD` stands for, in their order; none for any other text. O(1), and O(n log
@@ -62,6 +71,25 @@ package struct Directory: Sendable {
 
   /// Whether the instruments of a venue are known. O(1), like `symbols(matching:)`.
   mutating func hasInstruments(of venue: Substring) -> Bool { indexed().byVenue[venue] != nil }
+
+  /// The assets that the instruments are made of. O(1), and O(n) the first time after a new instrument.
+  mutating func tradedAssets() -> Assets {
+    if let assets { return assets }
+    var all = Assets()
+    for entry in entries.values {
+      for name in [entry.instrument.base, entry.instrument.quote] where all.names.insert(name).inserted {
+        let capitals = Self.capitals(name)
+        all.byCapitals[capitals] = min(name, all.byCapitals[capitals] ?? name)
+      }
+    }
+    assets = all
+    return all
+  }
+
+  /// A to Z for a to z.
+  static func capitals(_ name: String) -> String {
+    String(decoding: name.utf8.map { $0 &- UInt8(ascii: "a") < 26 ? $0 & 0xDF : $0 }, as: UTF8.self)
+  }
 
   private mutating func indexed() -> Index {
     if let index { return index }

@@ -75,6 +75,11 @@ struct PortfolioAnswer {
     default: action = .replace(try id(), try number(), try PortfolioCall.transaction(body, now: now))
     }
     var call = PortfolioCall(owner: owner, action: action, revision: try revision())
+    if let (field, name) = call.asset, let mistake = api.node.hub.directory.mistake(inAsset: name) {
+      let error = ProtocolError(
+        .invalidPortfolio, "`\(field)`: there is no asset `\(name.prefix(24))` here", hint: mistake.hint)
+      call.unknownAsset = (name, error)
+    }
     if let key = request.fields["Idempotency-Key"] {
       guard request.method == "POST", (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
         throw ProtocolError(
@@ -159,6 +164,9 @@ struct PortfolioAnswer {
     guard PortfolioContents.isAsset(currency) else {
       throw RequestQuery.problem(
         "currency=\(currency.prefix(24)) is not an asset", hint: "as in symbols: EUR, USD, BTC")
+    }
+    if let mistake = api.node.hub.directory.misspelling(inAsset: currency) {
+      throw RequestQuery.problem("currency=\(currency) is not an asset", hint: mistake.hint)
     }
     return currency
   }

@@ -35,6 +35,17 @@ struct PortfolioCall: Sendable {
   /// An idempotency key: a repeated request makes no second portfolio or transaction.
   var key: String?
   var digest: [UInt8] = []
+  /// Why an asset that the request names is refused, unless the portfolio already has it.
+  var unknownAsset: (name: String, error: ProtocolError)?
+
+  /// The asset or currency that the request writes into a portfolio.
+  var asset: (field: String, name: String)? {
+    switch action {
+    case .create(let form), .change(_, let form): form.currency.map { ("currency", $0) }
+    case .add(_, let transaction), .replace(_, _, let transaction): ("asset", transaction.asset)
+    case .delete, .remove: nil
+    }
+  }
 
   /// The id that a text names; nil if it names nothing.
   static func id(_ text: some StringProtocol) -> Int64? {

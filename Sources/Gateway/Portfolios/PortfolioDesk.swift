@@ -223,6 +223,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     switch call.action {
     case .create(let form):
       try checkRoom(for: call.owner)
+      if let unknown = call.unknownAsset { throw unknown.error }
       stored = StoredPortfolio(
         id: nextID, owner: call.owner, name: form.name ?? "", currency: form.currency ?? "",
         method: form.method ?? .average, positions: form.positions ?? [], revision: 0, created: now)
@@ -234,6 +235,12 @@ package final class PortfolioDesk: @unchecked Sendable {
           .changed, "the portfolio is at revision \(stored.revision) and not \(revision)",
           hint: "read it again, and change what is there now")
       }
+    }
+    // A market may be gone since: what a portfolio has stays writable.
+    if let (name, error) = call.unknownAsset, name != stored.currency,
+      !stored.entries.contains(where: { $0.transaction.asset == name })
+    {
+      throw error
     }
     switch call.action {
     case .create: break

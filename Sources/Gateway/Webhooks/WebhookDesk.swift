@@ -95,7 +95,7 @@ struct WebhookDesk: Sendable {
   }
 
   private func webhook(_ id: String, of subject: String) -> StoredWebhook? {
-    guard let number = Int64(id), let webhook = desk.outbox.webhooks[number],
+    guard let number = PortfolioCall.id(id), let webhook = desk.outbox.webhooks[number],
       desk.owners[webhook.owner]?.subject == subject
     else { return nil }
     return webhook

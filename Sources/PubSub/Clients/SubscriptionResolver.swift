@@ -119,7 +119,7 @@ struct SubscriptionResolver {
       var portfolio: PortfolioSubject?
       do throws(ProtocolError) {
         if item.channel == .portfolio {
-          portfolio = try item.portfolio.subject(for: asker.grant, exists: hasPortfolio)
+          portfolio = try item.portfolio.subject(for: asker.grant, &directory, exists: hasPortfolio)
         } else if !item.portfolio.isEmpty {
           throw ProtocolError(
             .badRequest, "\(PortfolioRequestItem.fields.joined(separator: ", ")) are of the channel `portfolio` alone")

@@ -72,14 +72,20 @@ package struct PortfolioRequestItem: Sendable, Equatable {
 
 extension PortfolioRequestItem {
   /// The subject of an item, for the holder of a grant.
-  /// - Parameter exists: whether an owner has a portfolio of an id.
+  /// - Parameters:
+  ///   - directory: the assets that there are.
+  ///   - exists: whether an owner has a portfolio of an id.
   func subject(
-    for grant: Grant, exists: (_ id: String, _ owner: String) -> Bool
+    for grant: Grant, _ directory: inout Directory, exists: (_ id: String, _ owner: String) -> Bool
   ) throws(ProtocolError)
     -> PortfolioSubject
   {
     if let currency, !PortfolioContents.isAsset(currency) {
       throw ProtocolError(.outOfRange, "`currency` is not an asset", hint: "write assets as in symbols: EUR, BTC")
+    }
+    for name in [currency].compactMap(\.self) + (holdings ?? []).map(\.asset) {
+      guard let mistake = directory.misspelling(inAsset: name) else { continue }
+      throw ProtocolError(.outOfRange, "there is no asset `\(name)`", hint: mistake.hint)
     }
     if let id {
       guard holdings == nil, positions == nil else {

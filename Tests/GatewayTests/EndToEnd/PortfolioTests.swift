@@ -17,6 +17,43 @@ struct PortfolioTests {
       loop: harness.clientLoop)
   }
 
+  @Test("an asset is one that there is, as symbols write it, and what a portfolio has stays writable")
+  func assets() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    func refusal(_ method: String, _ path: String, _ body: String) async throws -> String {
+      let answer = try await send(harness, method, path, body)
+      #expect(answer.status == 422, "\(body): \(answer.text)")
+      return answer.text
+    }
+    func transaction(_ asset: String, _ quantity: String = "1", _ price: String = "1") -> String {
+      "{\"kind\":\"buy\",\"asset\":\"\(asset)\",\"quantity\":\"\(quantity)\",\"price\":\"\(price)\"}"
+    }
+    let wrong = try await refusal("POST", "/v1/portfolios", "{\"name\":\"a\",\"currency\":\"usd\"}")
+    #expect(wrong.contains("did you mean USD?"), "\(wrong)")
+    let path = "/v1/portfolios/1"
+    let made = try await send(harness, "POST", "/v1/portfolios", "{\"name\":\"a\",\"currency\":\"CHF\"}")
+    #expect(made.status == 201, "\(made.text)")
+    #expect(try await refusal("POST", path + "/transactions", transaction("btc")).contains("did you mean BTC?"))
+    #expect(try await refusal("POST", path + "/transactions", transaction("BTX")).contains("BTC"))
+    #expect(try await refusal("PATCH", path, "{\"currency\":\"eur\"}").contains("did you mean EUR?"))
+    for number in ["1e5", "+1", ".5", "5.", "007"] {
+      let quantity = try await refusal("POST", path + "/transactions", transaction("BTC", number))
+      #expect(quantity.contains("`quantity`") && quantity.contains("plainly written"), "\(quantity)")
+      #expect(try await refusal("POST", path + "/transactions", transaction("BTC", "1", number)).contains("`price`"))
+    }
+    #expect(try await send(harness, "POST", path + "/transactions", transaction("BTC")).status == 201)
+    let value = try await harness.get(path + "/value?currency=chf")
+    #expect(value.status == 400 && value.text.contains("did you mean CHF?"), "\(value.text)")
+    let probe = try await harness.probe()
+    probe.send(
+      "{\"op\":\"subscribe\",\"id\":1,\"streams\":[{\"channel\":\"portfolio\",\"currency\":\"USD\","
+        + "\"holdings\":[{\"asset\":\"btc\",\"quantity\":\"3\"}]}]}")
+    let refused = try await probe.first("a refusal") { $0.id == 1 }
+    #expect(refused.text.contains("did you mean BTC?"), "\(refused.text)")
+    await harness.stop()
+  }
+
   @Test("a portfolio is made, changed and valued over HTTP, and the stream shows the same")
   func wholeWay() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
