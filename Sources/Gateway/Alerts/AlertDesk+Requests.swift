@@ -118,6 +118,7 @@ extension AlertDesk {
       return (known.alert, false)
     }
     try checkRoom(owner, for: rule, name, beside: 0)
+    do throws(AlertRuleError) { try rule.checkExpiry(now: moment.wall) } catch { throw AlertCall.refusal(error) }
     loadZone(rule.timeZone, moment)
     let id: AlertID
     do throws(AlertRuleError) {
@@ -185,6 +186,7 @@ extension AlertDesk {
   ) throws(AlertRuleError) {
     let rule = call.rule ?? entry.rule
     if let new = call.rule, new != entry.rule {
+      try new.checkExpiry(now: moment.wall)
       loadZone(new.timeZone, moment)
       try engine.replace(id, by: new, at: moment)
       use(new, by: 1)

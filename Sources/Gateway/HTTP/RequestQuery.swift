@@ -43,7 +43,8 @@ struct RequestQuery {
   ) throws(RequestProblem) -> Int {
     guard let text = text(name) else { return standard }
     if let value = words[text] { return value }
-    guard let value = Int(text), range.contains(value) else {
+    // `+5` and `007` are no numbers here, as they are none in JSON.
+    guard let value = Int(text), String(value) == text, range.contains(value) else {
       let allowed = parameters.first { $0.name == name }?.allowed ?? ""
       throw Self.problem("\(name)=\(text.prefix(40)) is not allowed", hint: "\(name) may be \(allowed)")
     }

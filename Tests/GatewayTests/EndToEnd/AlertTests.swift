@@ -37,6 +37,25 @@ struct AlertTests {
       fields: fields + (body.isEmpty ? [] : [Self.json]), body: Array(body.utf8), loop: harness.clientLoop)
   }
 
+  @Test("a rule that has expired already is refused, and one that expires later is not")
+  func expiry() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    func body(_ expires: Int64) -> String {
+      "{\"name\":\"x\",\"rule\":{\"condition\":{\"type\":\"countdown\",\"for_s\":500},\"expires\":\(expires)}}"
+    }
+    let now = Int64(Date().timeIntervalSince1970 * 1e6)
+    for expires in [0, 5, now - 1] {
+      let refused = try await send(harness, "POST", "/v1/alerts", body(expires))
+      #expect(refused.status == 422 && refused.text.contains("`expires`: has passed"), "\(refused.text)")
+    }
+    let made = try await send(harness, "POST", "/v1/alerts", body(now + 600_000_000))
+    #expect(made.status == 201, "\(made.text)")
+    let path = "/v1/alerts/\(try #require(made.json["id"] as? String))"
+    #expect(try await send(harness, "PUT", path, body(5)).status == 422)
+    #expect(try await harness.get(path).text.contains("\"expires\":\(now + 600_000_000)"))
+    await harness.stop()
+  }
+
   @Test("a rule made over HTTP fires on live prices, on every device, and a device that comes later sees it")
   func wholeWay() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])
