@@ -151,8 +151,8 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "TidegateClient", "Watch", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
-        "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
+        "Gateway", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access",
+        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),

@@ -19,7 +19,7 @@ say "Build"
 # The compiler uses only the last -sanitize, and the package manager passes one for each sanitizer in an undefined
 # order. So an option for both is last.
 TIDEGATE_FUZZ=1 swift build -c release --sanitize address --sanitize fuzzer -Xswiftc -sanitize=address,fuzzer \
-  --scratch-path .build-fuzz --product tidegate-fuzz
+  -Xswiftc -enable-testing --scratch-path .build-fuzz --product tidegate-fuzz
 fuzzer=$PWD/.build-fuzz/release/tidegate-fuzz
 for part in asan.module_ctor sancov.module_ctor; do
   nm .build-fuzz/release/HTTP1.build/*.o 2>/dev/null | grep "$part" >/dev/null || fail "the parsers were built without $part, so fuzzing would find nothing"

@@ -103,6 +103,26 @@ struct FuzzTests {
     }
   }
 
+  @Test("and so is any number in place of one of theirs", arguments: FuzzTarget.all.map(\.name), testSeeds(1))
+  func extremes(_ name: String, seed: UInt64) throws {
+    let target = try #require(FuzzTarget.all.first { $0.name == name })
+    var variants = (try Self.inputs(target).map(\.bytes) + [FuzzTarget.prelude(name)]).flatMap { input in
+      NumericExtremes.numbers(in: input).flatMap { number in
+        NumericExtremes.texts.map { (input, number, $0) }
+      }
+    }
+    if environment("TIDEGATE_EXTREMES") != "all" {
+      var random = SeededGenerator(seed: seed)
+      variants = Array(variants.shuffled(using: &random).prefix(Self.rounds))
+    }
+    for (input, number, extreme) in variants {
+      let bytes = NumericExtremes.replacing(number, of: input, by: extreme)
+      guard let failure = Self.failure(target, bytes) else { continue }
+      Issue.record("\(name), \(extreme.prefix(40)): \(failure)\ninput: \(Data(bytes).base64EncodedString())")
+      return
+    }
+  }
+
   /// `TIDEGATE_FUZZ_ROUNDS` for more.
   private static let rounds = environment("TIDEGATE_FUZZ_ROUNDS").flatMap(Int.init) ?? 40
 }

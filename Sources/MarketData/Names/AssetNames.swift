@@ -59,6 +59,9 @@ package struct AssetNames: Sendable, Equatable {
     lists[venue]?[code] ?? places[code].map { assets[$0].name }
   }
 
+  /// Whether a venue names an asset of this code. O(1).
+  package func has(_ code: String) -> Bool { places[code] != nil }
+
   /// The index in `assets` of the first code after `code`. O(log n).
   package func place(after code: String) -> Int {
     var (low, high) = (0, assets.count)

@@ -47,6 +47,11 @@ extension FuzzTarget {
     }
   }
 
+  /// The lines after which a connection is in sync, as an input; empty for another target.
+  package static func prelude(_ name: String) -> [UInt8] {
+    Array((VenueScript.all[name]?.prelude ?? []).joined(separator: "\n").utf8)
+  }
+
   /// A feed in sync, and a client that follows it.
   /// - Parameter label: of a connection, as in `VenueScript.all`.
   static func connected(_ label: String) throws(FuzzFailure) -> StackModel {
