@@ -39,6 +39,7 @@ package final class FeedPipeline {
     self.venue = venue
     handler = venue.makeHandler(configuration)
     market = Market(configuration: venue.market)
+    market.numbersTrades = handler.countsTrades
   }
 
   /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the

@@ -299,6 +299,16 @@ final class FeedSession: Feed, FeedLineOwner {
       if let liveSince, backoff.attempts > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
     }
     tickHandover(now)
+    for renumbering in pipeline.market.takeRenumberings() { log(renumbering) }
+  }
+
+  private func log(_ renumbering: Renumbering) {
+    log.notice(
+      "trade ids began anew",
+      metadata: [
+        "symbol": "\(pipeline.market[renumbering.instrument].instrument.symbol)", "before": "\(renumbering.before)",
+        "after": "\(renumbering.after)",
+      ])
   }
 
   func timeJumped(by jump: Int64) {

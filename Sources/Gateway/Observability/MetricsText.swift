@@ -158,6 +158,9 @@ enum MetricsText {
         }
       })
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
+    perFeed("feed_trade_renumberings_total", "counter", "Times that a venue began an instrument's trade ids anew.") {
+      "\($0.renumberings)"
+    }
     perFeed(
       "feed_age_seconds", "gauge", "Seconds since the last market message; since the feed's start if there was none."
     ) { feed in "\(Double(max(0, now.microseconds - (feed.lastMessage ?? feed.startedAt))) / 1e6)" }

@@ -47,6 +47,7 @@ extension FeedMetrics {
       errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
       handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)
+    renumberings = pipeline.market.renumberingCount
     if let session { resyncs = ResyncReason.allCases.map { session.resyncs[$0] ?? 0 } }
     let isHeard = feed.status.state == .live || feed.status.state == .syncing
     let leftOut = session?.leftOut ?? []

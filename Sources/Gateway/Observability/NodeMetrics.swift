@@ -119,6 +119,8 @@ struct FeedMetrics: Sendable {
   var isSimulated = false
   /// Values of the venue that no market can have.
   var refusedValues = 0
+  /// How often the venue began the numbers of an instrument's trades anew.
+  var renumberings = 0
   /// From the venue's time of a trade to its arrival.
   var arrival = Histogram(from: 100_000, to: 10_000_000_000)
 

@@ -9,7 +9,7 @@ package struct Chart: ~Copyable {
   package private(set) var lines = RangeLines()
   private(set) var minutes = MinuteRing()
   /// By range, because a restored candle covers lines with long buckets, but not those with shorter ones.
-  private var coverage = ChartRange.allCases.map { _ in Coverage() }
+  private(set) var coverage = ChartRange.allCases.map { _ in Coverage() }
   /// Minutes before this one are closed; `MinuteRing.none` before anything is known.
   private var closedBefore = MinuteRing.none
   /// Closed minutes that changed since their candle was last issued: bit n of `lateBits` for minute n modulo its bits.

@@ -74,6 +74,17 @@ package struct TradeID: Sendable {
   }
 }
 
+/// What is known of the trades between a trade and the one published before it.
+@usableFromInline @frozen package enum TradeBreak: UInt8, Sendable {
+  /// Nothing says that one is missing.
+  case none
+  /// Some may be missing.
+  case gap
+  /// The venue, which numbers its trades, began its numbers anew, so that ids prove nothing across this place. Some may
+  /// be missing.
+  case renumbered
+}
+
 /// An execution.
 @frozen
 @usableFromInline
@@ -88,6 +99,8 @@ package struct Trade: Sendable {
   /// Whether the trade is from before the subscription: it belongs to the history, causes no pulse and is not published
   /// as an update.
   @usableFromInline package var isBacklog: Bool
+  /// What lies before it among the published trades of its instrument. The market sets it.
+  @usableFromInline package var breakBefore = TradeBreak.none
 
   @inlinable
   package init(

@@ -51,6 +51,10 @@ package final class InstrumentState {
   var isObserved = false { didSet { revision.raise(.figures) } }
   /// The bridge from the trades of an earlier run to those of this one, until they have joined.
   var bridge: TradeBridge?
+  /// The trades that the charts have.
+  var counted = CountedTrades()
+  /// The venue's numbers of trades, where it numbers them.
+  var numbering = TradeNumbering()
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
   /// The kinds that are in the market's deadline heap.
@@ -155,6 +159,7 @@ package final class InstrumentState {
   private func forgetValues(now: Timestamp) {
     lastTrade = nil
     bridge?.forget()
+    counted.removeAll()
     lastTradeTime = .distantPast
     quote = nil
     ticker = nil

@@ -7,6 +7,8 @@ extension Market {
     let state = instruments[trade.instrument.index]
     guard state.lastTrade == nil else { return false }
     state.lastTrade = trade
+    // Where its minute was not restored, the venue's last trades may fill it.
+    if state.chart.hasMinute(of: trade.time) { state.counted.restore(until: trade) }
     return true
   }
 }

@@ -60,8 +60,15 @@ package final class Market {
   /// they have no effect.
   package internal(set) var refusedValues = 0
 
+  /// The number of trades that a venue sent again at the beginning of a subscription; they have no effect.
+  package private(set) var repeatedTrades = 0
+
   /// Whether trades of a new instrument wait for `bridge(after:)` or `beginWithoutPast`. Set before the first one.
   package var bridgesTrades = false
+
+  /// Whether the venue promises that the ids of an instrument's trades rise. Set before the first trade.
+  package var numbersTrades = false
+  var renumberings = Renumberings()
 
   let configuration: Configuration
   var deadlines = DeadlineHeap()
@@ -180,6 +187,7 @@ package final class Market {
   /// O(n).
   package func disconnect(into changes: inout MarketChanges) {
     for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
+    for state in instruments { state.counted.disconnected() }
     for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
   }
 
@@ -231,9 +239,20 @@ package final class Market {
     let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }
+    // A time that is still to come would make all that follows known.
+    let known = min(trade.time, now + Self.clockTolerance)
+    if state.counted.contains(trade, at: known) {
+      repeatedTrades += 1
+      state.bridge?.hold(trade, now: now)
+      run = run ?? Run(id: trade.instrument)
+      return
+    }
     state.revision.raise(.figures)
     let oldChanges = state.chart.lines.changes
-    if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
+    state.counted.note(trade, at: known)
+    if trade.isBacklog, state.chart.hasWholeMinute(of: time) {
+      // A restored candle has it.
+    } else if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
       scheduleReissue(state, now: now)
     }
     let isNewest = time >= state.lastTradeTime
@@ -243,10 +262,18 @@ package final class Market {
     }
     var open = run ?? Run(id: trade.instrument)
     open.movesLine = open.movesLine || state.chart.lines.changes != oldChanges
-    state.bridge?.hold(trade)
+    var published = trade
+    if numbersTrades, let before = state.numbering.note(trade, at: known) {
+      renumberings.note(trade.instrument, before: before, after: trade.id)
+      published.breakBefore = .renumbered
+      if state.bridge == nil {
+        changes.items.append(.tradeGap(trade.instrument, changes.trades.count..<changes.trades.count))
+      }
+    }
+    state.bridge?.hold(published, now: now)
     if !trade.isBacklog {
       let isFrozen = isFrozen(state, by: trade, now: now)
-      if state.bridge == nil { changes.append(trade) }
+      if state.bridge == nil { changes.append(published) }
       if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
       if isFrozen {
         run = open

@@ -32,8 +32,9 @@ package enum MarketChange: Sendable {
   /// New trades: `changes.trades[range]`, all of one instrument. Live trades, and after a restart the earlier trades
   /// that the previous run has not published.
   case trades(InstrumentID, Range<Int>)
-  /// Trades may be missing between those that an earlier run has published and all later ones. `changes.trades[range]`
-  /// are the venue's own last trades, which are not new.
+  /// Trades may be missing between all that were published and the next; that one says so (`Trade.breakBefore`).
+  /// `changes.trades[range]` are trades from after that place which the venue sent as its last ones: history that nobody
+  /// was sent as news.
   case tradeGap(InstrumentID, Range<Int>)
   case quote(Quote)
   /// The venue's 24 h figures, or the gateway's own if the venue has none.

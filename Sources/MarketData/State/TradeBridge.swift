@@ -8,8 +8,12 @@ import Bytes
 /// - It sends the newest of them again. Some venues begin a subscription with their last trades.
 /// - Or it numbers its trades without gaps, and sends the trade with the next number.
 ///
-/// If neither happens before the first unpublished trade, trades may be missing. Published trades are compared by id,
-/// time, price and size, so a venue that restarts its ids, as a simulated one does, causes no mistake.
+/// If neither happens before the first unpublished trade, trades may be missing.
+///
+/// A received trade is a repetition if its id, time, price and size are those of a published one, if it is older than
+/// the kept trades, or if the venue numbers its trades and the number is not above the last published one. The number
+/// never decides against the clock: a trade that is newer than every published one is news under any id. Its venue has
+/// then begun its numbers anew, as a new matching engine does, or a market that is listed again.
 struct TradeBridge {
   /// The most held trades; beyond that, the oldest half is dropped. They wait for a read of the data file.
   static let limit = 2_000
@@ -18,6 +22,8 @@ struct TradeBridge {
   struct Crossing: Equatable {
     /// Whether trades may be missing between the published trades and the following ones.
     var hasGap = false
+    /// Whether the venue began its numbers anew.
+    var isRenumbered = false
     /// Indices of `held` that are new, in the order of trading.
     var news: [Int] = []
   }
@@ -26,6 +32,10 @@ struct TradeBridge {
   private var told: [Trade]?
   /// Whether the venue numbers the instrument's trades without gaps.
   private var isCounted = false
+  /// The id of the last published trade; nil if none is known.
+  var last: TradeID? { told?.last?.id }
+  /// When the newest held trade arrived.
+  private var arrived = Timestamp.distantPast
   /// Received trades without a decision.
   private(set) var held: [Trade] = []
 
@@ -35,7 +45,8 @@ struct TradeBridge {
     self.isCounted = isCounted
   }
 
-  mutating func hold(_ trade: Trade) {
+  mutating func hold(_ trade: Trade, now: Timestamp) {
+    arrived = now
     held.append(trade)
     if held.count > Self.limit { held.removeFirst(Self.limit / 2) }
   }
@@ -73,18 +84,23 @@ struct TradeBridge {
       return Crossing(news: order[(place + 1)...].filter { !isTold(held[$0]) })
     }
     let number = isCounted ? last.id.number : nil
+    // A published time that is still to come proves nothing.
+    let times = told.map(\.time).filter { $0 <= arrived + Market.clockTolerance }
+    let (oldest, newest) = (times.first ?? .distantPast, times.max() ?? .distantPast)
     let news = order.filter { place in
       let trade = held[place]
-      if isTold(trade) || trade.time < told[0].time { return false }
+      if isTold(trade) || trade.time < oldest { return false }
       guard let number, let own = trade.id.number else { return true }
-      return own > number
+      return own > number || trade.time > newest
     }
     guard let first = news.first else {
       held.removeAll()
       return nil
     }
-    let joins = number.map { held[first].id.number == $0 &+ 1 } ?? false
-    return Crossing(hasGap: !joins, news: news)
+    let own = held[first].id.number
+    if let number, own == number &+ 1 { return Crossing(news: news) }
+    let isRenumbered = isCounted && (number == nil) != (own == nil) || number.map { (own ?? .max) <= $0 } ?? false
+    return Crossing(hasGap: true, isRenumbered: isRenumbered, news: news)
   }
 
   /// The indices of the held trades in the order of trading, each trade once: a venue may begin with the newest, and
@@ -148,10 +164,15 @@ extension Market {
   /// Publishes those of the received trades that the bridge decides to publish.
   func cross(_ state: InstrumentState, into changes: inout MarketChanges) {
     guard let crossing = state.bridge?.cross(), let held = state.bridge?.held else { return }
+    let last = state.bridge?.last
     state.bridge = nil
     let id = state.instrument.id
-    let news = crossing.news.map { held[$0] }
+    var news = crossing.news.map { held[$0] }
     guard crossing.hasGap else { return append(news, of: id, into: &changes) }
+    if !news.isEmpty {
+      news[0].breakBefore = crossing.isRenumbered ? .renumbered : .gap
+      if crossing.isRenumbered, let last { renumberings.note(id, before: last, after: news[0].id) }
+    }
     let start = changes.trades.count
     changes.trades += news.filter(\.isBacklog)
     changes.items.append(.tradeGap(id, start..<changes.trades.count))

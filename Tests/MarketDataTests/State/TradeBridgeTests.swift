@@ -11,8 +11,11 @@ private struct Crossing: ~Copyable {
   let origin = Timestamp(microseconds: 1_700_000_000_000_000)
   /// Ids of what was published, and -1 for a gap, in order.
   private(set) var told: [Int] = []
+  /// What was published of holes before trades, in order.
+  private(set) var marks: [TradeBreak] = []
 
-  init() {
+  init(numbersTrades: Bool = false) {
+    market.numbersTrades = numbersTrades
     market.bridgesTrades = true
     var batch = EventBatch()
     batch.append(
@@ -36,9 +39,31 @@ private struct Crossing: ~Copyable {
     note()
   }
 
+  /// The number of an id; of one that is none minus its length.
+  static func number(_ id: String) -> Int { Int(id) ?? -id.utf8.count }
+
+  /// Trades of other ids, 10 ms apart, newer than the trade that is `number` in the first numbering.
+  mutating func venue(_ ids: some Sequence<String>, after number: Int, isBacklog: Bool = false) {
+    var batch = EventBatch()
+    for (offset, id) in ids.enumerated() {
+      var trade = trade(number + (offset + 1) * 5, isBacklog: isBacklog)
+      trade.id = TradeID(Array(id.utf8).span.bytes)
+      batch.events.append(.trade(trade))
+    }
+    changes.removeAll()
+    market.apply(batch, now: origin + Microseconds.minute, into: &changes)
+    note()
+  }
+
   mutating func goOn(after numbers: some Sequence<Int>, isCounted: Bool = false) {
     changes.removeAll()
     market.bridge(after: numbers.map { trade($0, isBacklog: true) }, isCounted: isCounted, of: id, into: &changes)
+    note()
+  }
+
+  mutating func goOn(after trades: [Trade], isCounted: Bool) {
+    changes.removeAll()
+    market.bridge(after: trades, isCounted: isCounted, of: id, into: &changes)
     note()
   }
 
@@ -61,10 +86,12 @@ private struct Crossing: ~Copyable {
     for item in changes.items {
       switch item {
       case .tradeGap: told.append(-1)
-      case .trades(_, let range): told += changes.trades[range].map { Int($0.id.number ?? 0) }
+      case .trades(_, let range):
+        told += changes.trades[range].map { Self.number($0.id.text) }
       default: break
       }
     }
+    marks += changes.trades.map(\.breakBefore).filter { $0 != .none }
   }
 }
 
@@ -143,6 +170,73 @@ struct TradeBridgeTests {
     crossing.goOn(after: 1...50)
     crossing.impostor(50)
     #expect(crossing.told == [-1, 50])
+  }
+
+  @Test("newer trades with lower ids, ids that jump and ids of another form are news", arguments: [false, true])
+  func otherNumbers(isCounted: Bool) {
+    for ids in [
+      ["1", "2", "3"], ["49", "50", "51"], ["9000000000", "9000000001", "9000000002"], ["a-1", "a-2", "a-3"],
+    ] {
+      for backlog in 0...2 {
+        var crossing = Crossing()
+        crossing.goOn(after: 1...50, isCounted: isCounted)
+        if backlog > 0 { crossing.venue(ids.prefix(backlog), after: 50, isBacklog: true) }
+        crossing.venue(ids.suffix(3 - backlog), after: 50 + backlog)
+        crossing.venue(["4"], after: 53)
+        #expect(crossing.told == [-1] + ids.suffix(3 - backlog).map(Crossing.number) + [4], "\(ids) \(backlog)")
+        #expect(crossing.marks == (isCounted && ids[0] != "9000000000" ? [.renumbered] : [.gap]), "\(ids) \(backlog)")
+      }
+    }
+  }
+
+  @Test("a lower id at the time of the newest published trade is a repetition")
+  func repeatedAtTheSameTime() {
+    var crossing = Crossing()
+    // 45…49 share a millisecond, and 45 is kept no longer.
+    crossing.goOn(after: 46...49, isCounted: true)
+    crossing.venue(44...48)
+    #expect(crossing.told == [])
+    crossing.venue(50...51)
+    #expect(crossing.told == [50, 51] && crossing.marks == [])
+  }
+
+  @Test("a published trade whose time is still to come silences nothing")
+  func future() {
+    var crossing = Crossing()
+    var trades = (1...3).map { crossing.trade($0) }
+    for index in trades.indices { trades[index].time = crossing.origin + Microseconds.day }
+    crossing.goOn(after: trades, isCounted: true)
+    crossing.venue(1...5)
+    #expect(crossing.told == [-1, 1, 2, 3, 4, 5])
+  }
+
+  @Test("ids that begin anew while the gateway runs are told once, and end nothing", arguments: [false, true])
+  func live(isCounted: Bool) {
+    var crossing = Crossing(numbersTrades: isCounted)
+    crossing.begin()
+    crossing.venue(100...120)
+    // Late, and repeated.
+    crossing.venue(110...115)
+    #expect(crossing.marks == [])
+    crossing.venue(["1", "2", "3"], after: 120)
+    crossing.venue(["4"], after: 130)
+    #expect(crossing.told.suffix(4).elementsEqual([1, 2, 3, 4]))
+    #expect(crossing.marks == (isCounted ? [.renumbered] : []))
+    #expect(crossing.market.takeRenumberings().map { "\($0.before) \($0.after)" } == (isCounted ? ["120 1"] : []))
+    crossing.venue(["x"], after: 140)
+    #expect(crossing.marks.count == (isCounted ? 2 : 0))
+  }
+
+  @Test("ids that begin anew among trades from before a subscription are told with the first live one")
+  func amongBacklog() {
+    var crossing = Crossing(numbersTrades: true)
+    crossing.begin()
+    crossing.venue(100...120)
+    crossing.venue(["1", "2"], after: 120, isBacklog: true)
+    #expect(crossing.marks == [])
+    crossing.venue(["3", "4"], after: 130)
+    #expect(crossing.told.suffix(3).elementsEqual([-1, 3, 4]))
+    #expect(crossing.marks == [.renumbered])
   }
 
   @Test("however a run ends and the venue begins: each trade once and in order, or a gap", arguments: testSeeds(300))
