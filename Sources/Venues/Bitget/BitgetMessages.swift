@@ -187,7 +187,7 @@ extension Bitget {
     var kept = first
     for index in first..<batch.events.count {
       guard case .trade(let trade) = batch.events[index] else { continue }
-      if let number = trade.id.number, !seenTrades[place].insert(number) { continue }
+      if let number = trade.id.number, !seenTrades[place].insert(number, at: trade.time) { continue }
       batch.events[kept] = .trade(trade)
       kept += 1
     }

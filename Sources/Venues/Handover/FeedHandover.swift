@@ -56,7 +56,8 @@ package final class FeedHandover {
     // A venue may begin a subscription with the newest trade, however old it is.
     for state in active.market.instruments {
       guard let last = state.lastTrade else { continue }
-      overlap.willPublish(TradeKey(instrument: state.instrument.id.rawValue, id: last.id), now: .distantPast)
+      overlap.willPublish(
+        TradeKey(instrument: state.instrument.id.rawValue, id: last.id), at: last.time, now: .distantPast)
     }
   }
 

@@ -95,8 +95,8 @@ extension FeedPipeline {
   private func keeps(_ trade: Trade, _ now: Timestamp) -> Bool {
     guard let overlap, !trade.isBacklog else { return true }
     let key = TradeKey(instrument: trade.instrument.rawValue, id: trade.id)
-    guard overlap.endsAt == nil else { return !overlap.isKnown(key) }
-    overlap.willPublish(key, now: now)
+    guard overlap.endsAt == nil else { return !overlap.isKnown(key, at: trade.time) }
+    overlap.willPublish(key, at: trade.time, now: now)
     return true
   }
 

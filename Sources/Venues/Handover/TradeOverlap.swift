@@ -12,22 +12,31 @@ struct TradeKey: Hashable {
 struct RecentTrades {
   /// More than half a minute of the busiest venue.
   static let limit = 65_536
+  /// How far apart two connections may date the same trade, µs. A trade under the same name at another time is another
+  /// one: a venue that begins its numbers anew uses names again.
+  static let tolerance = Market.clockTolerance
 
-  private var keys: Set<TradeKey> = []
+  /// When each was executed.
+  private var keys: [TradeKey: Timestamp] = [:]
   private var order: [TradeKey] = []
   private var oldest = 0
 
   var count: Int { keys.count }
 
-  func contains(_ key: TradeKey) -> Bool { keys.contains(key) }
+  func contains(_ key: TradeKey, at time: Timestamp) -> Bool {
+    guard let known = keys[key] else { return false }
+    // `time` may be any that a venue sends: a plain difference could be out of range.
+    let (distance, isFar) = time.microseconds.subtractingReportingOverflow(known.microseconds)
+    return !isFar && distance.magnitude <= UInt64(Self.tolerance)
+  }
 
   /// A trade that the venue gave no name cannot be told again and is not kept.
-  mutating func insert(_ key: TradeKey) {
-    guard !key.id.isEmpty, keys.insert(key).inserted else { return }
+  mutating func insert(_ key: TradeKey, at time: Timestamp) {
+    guard !key.id.isEmpty, keys.updateValue(time, forKey: key) == nil else { return }
     if order.count < Self.limit {
       order.append(key)
     } else {
-      keys.remove(order[oldest])
+      keys[order[oldest]] = nil
       order[oldest] = key
       oldest = (oldest + 1) % Self.limit
     }
@@ -64,22 +73,22 @@ final class TradeOverlap {
   private(set) var endsAt: Timestamp?
   private(set) var droppedTwice = 0
 
-  /// The old connection's trade is about to be published.
-  func willPublish(_ key: TradeKey, now: Timestamp) {
-    published.insert(key)
+  /// The old connection's trade of `time` is about to be published.
+  func willPublish(_ key: TradeKey, at time: Timestamp, now: Timestamp) {
+    published.insert(key, at: time)
     guard isComparing, !ignored.contains(key.instrument), !key.id.isEmpty, missing.count < RecentTrades.limit,
-      !received.contains(key)
+      !received.contains(key, at: time)
     else { return }
     missing[key] = now
   }
 
   /// The new connection got a trade.
   func hold(_ trade: Held) {
-    received.insert(trade.key)
+    received.insert(trade.key, at: trade.trade.time)
     missing[trade.key] = nil
-    guard !published.contains(trade.key) else { return }
+    guard !isPublished(trade) else { return }
     if held.count >= pruneAt {
-      held.removeAll { published.contains($0.key) }
+      held.removeAll(where: isPublished)
       if held.count >= RecentTrades.limit { held.removeFirst(held.count / 2) }
       pruneAt = max(1_024, held.count * 2)
     }
@@ -98,7 +107,7 @@ final class TradeOverlap {
   /// The change: the trades to be published now, in the order they came. What came before them is known by its name
   /// for `tail` longer.
   func change(now: Timestamp) -> [Held] {
-    let rest = held.filter { !published.contains($0.key) }
+    let rest = held.filter { !isPublished($0) }
     held = []
     missing = [:]
     isComparing = false
@@ -107,9 +116,11 @@ final class TradeOverlap {
     return rest
   }
 
+  private func isPublished(_ held: Held) -> Bool { published.contains(held.key, at: held.trade.time) }
+
   /// Whether a trade of the new connection has been published from the old one.
-  func isKnown(_ key: TradeKey) -> Bool {
-    guard published.contains(key) else { return false }
+  func isKnown(_ key: TradeKey, at time: Timestamp) -> Bool {
+    guard published.contains(key, at: time) else { return false }
     droppedTwice += 1
     return true
   }

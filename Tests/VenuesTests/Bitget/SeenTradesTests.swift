@@ -1,3 +1,4 @@
+import MarketData
 import TestSupport
 import Testing
 
@@ -5,17 +6,18 @@ import Testing
 
 @Suite("Trades that have been seen")
 struct SeenTradesTests {
-  @Test("every number once, in any order, as long as it is among the newest")
+  @Test("every trade once, in any order, as long as it is among the newest; a number used again is another trade")
   func model() {
     for seed in testSeeds(20) {
       var random = SeededGenerator(seed: seed)
       var seen = SeenTrades()
-      var model: [UInt64] = []
+      var model: [[Int64]] = []
       for _ in 0..<4_000 {
         let number = UInt64.random(in: 1...2_000, using: &random)
-        let isNew = !model.suffix(SeenTrades.limit).contains(number)
-        #expect(seen.insert(number) == isNew, "TIDEGATE_SEED=\(seed)")
-        if isNew { model.append(number) }
+        let time = Int64.random(in: 1...3, using: &random)
+        let isNew = !model.suffix(SeenTrades.limit).contains([Int64(number), time])
+        #expect(seen.insert(number, at: Timestamp(microseconds: time)) == isNew, "TIDEGATE_SEED=\(seed)")
+        if isNew { model.append([Int64(number), time]) }
       }
     }
   }

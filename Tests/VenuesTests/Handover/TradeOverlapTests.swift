@@ -12,37 +12,37 @@ struct TradeOverlapTests {
     TradeKey(instrument: instrument, id: TradeID(number))
   }
 
-  private func held(_ number: UInt64, _ instrument: Int32 = 0) -> TradeOverlap.Held {
+  private func held(_ number: UInt64, _ instrument: Int32 = 0, time: Timestamp? = nil) -> TradeOverlap.Held {
     let trade = Trade(
-      instrument: InstrumentID(Int(instrument)), id: TradeID(number), price: 1, size: 1, side: .buy, time: now)
+      instrument: InstrumentID(Int(instrument)), id: TradeID(number), price: 1, size: 1, side: .buy, time: time ?? now)
     return .init(key: key(number, instrument), trade: trade, priceScale: 0, sizeScale: 0)
   }
 
   @Test("at the change only what the old connection did not bring is published, in its order; afterwards nothing twice")
   func once() {
     let overlap = TradeOverlap()
-    for number: UInt64 in 1...5 { overlap.willPublish(key(number), now: now) }
+    for number: UInt64 in 1...5 { overlap.willPublish(key(number), at: now, now: now) }
     for number: UInt64 in 3...8 { overlap.hold(held(number)) }
-    overlap.willPublish(key(6), now: now)
+    overlap.willPublish(key(6), at: now, now: now)
     // The same number in another market is another trade.
     overlap.hold(held(4, 1))
     let rest = overlap.change(now: now)
     #expect(rest.map(\.key) == [key(7), key(8), key(4, 1)])
-    #expect(overlap.isKnown(key(5)) && overlap.isKnown(key(6)) && !overlap.isKnown(key(9)))
+    #expect(overlap.isKnown(key(5), at: now) && overlap.isKnown(key(6), at: now) && !overlap.isKnown(key(9), at: now))
     #expect(overlap.endsAt == now + TradeOverlap.tail && overlap.droppedTwice == 2)
   }
 
   @Test("what the new connection lacks shows once everything is to come there, and no more when it has come")
   func missing() {
     let overlap = TradeOverlap()
-    overlap.willPublish(key(1), now: now)
+    overlap.willPublish(key(1), at: now, now: now)
     #expect(overlap.missingSince == nil)
     overlap.compare()
     overlap.hold(held(2))
-    overlap.willPublish(key(2), now: now + 1)
+    overlap.willPublish(key(2), at: now, now: now + 1)
     #expect(overlap.missingSince == nil)
-    overlap.willPublish(key(3), now: now + 2)
-    overlap.willPublish(key(4), now: now + 3)
+    overlap.willPublish(key(3), at: now, now: now + 2)
+    overlap.willPublish(key(4), at: now, now: now + 3)
     #expect(overlap.missingSince == now + 2)
     overlap.hold(held(3))
     #expect(overlap.missingSince == now + 3)
@@ -50,18 +50,30 @@ struct TradeOverlapTests {
     #expect(overlap.missingSince == nil)
   }
 
+  @Test("a name that the venue uses again for a later trade is another trade, and the same trade may be dated apart")
+  func usedAgain() {
+    let overlap = TradeOverlap()
+    overlap.willPublish(key(1), at: now, now: now)
+    overlap.willPublish(key(2), at: now, now: now)
+    overlap.hold(held(1, time: now + 10 * Microseconds.second))
+    overlap.hold(held(2, time: now + 4 * Microseconds.second))
+    #expect(overlap.change(now: now).map(\.key) == [key(1)])
+    #expect(overlap.isKnown(key(1), at: now) && !overlap.isKnown(key(1), at: .distantFuture))
+    #expect(!overlap.isKnown(key(1), at: Timestamp(microseconds: .min)))
+  }
+
   @Test("trades without a name are neither kept nor left out, and the memory is bounded")
   func bounds() {
     let overlap = TradeOverlap()
     let nameless = TradeKey(instrument: 0, id: TradeID([UInt8]().span.bytes))
     overlap.compare()
-    overlap.willPublish(nameless, now: now)
-    #expect(overlap.missingSince == nil && !overlap.isKnown(nameless))
+    overlap.willPublish(nameless, at: now, now: now)
+    #expect(overlap.missingSince == nil && !overlap.isKnown(nameless, at: now))
     var recent = RecentTrades()
-    for number in 0..<UInt64(RecentTrades.limit + 1_000) { recent.insert(key(number)) }
+    for number in 0..<UInt64(RecentTrades.limit + 1_000) { recent.insert(key(number), at: now) }
     #expect(recent.count == RecentTrades.limit)
-    #expect(!recent.contains(key(999)) && recent.contains(key(1_000)))
-    recent.insert(key(2_000))
+    #expect(!recent.contains(key(999), at: now) && recent.contains(key(1_000), at: now))
+    recent.insert(key(2_000), at: now)
     #expect(recent.count == RecentTrades.limit)
   }
 }
