@@ -95,7 +95,13 @@ export class CandleSeries {
   merge(candles: Candle[]): this;
 }
 
-export interface Trade { id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds }
+export interface Trade {
+  id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds;
+  /** Trades between this one and the one before it may be missing. */
+  gap?: boolean;
+  /** The exchange began its numbers anew with this trade: ids before and after it cannot be compared. */
+  renumbered?: boolean;
+}
 /** The fields about the venues of a composite market (`composite:BTC-USD`). */
 export interface Composite {
   /**

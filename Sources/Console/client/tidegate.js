@@ -1103,6 +1103,8 @@ export class Tidegate {
     stream.value = stream.merge(stream.value, message.data);
     stream.seq = seq;
     stream.isSynced = true;
+    // The exchange's trades before this one may be missing, although the gateway's messages are all there.
+    if (stream.channel === "trades" && message.data.trades.some((trade) => trade.gap === true)) this.#missed(stream, "trades may be missing");
     this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
   }
 

@@ -27,11 +27,14 @@ export class TradeList {
     const shown = this.#trades.slice(-ROWS).reverse();
     while (this.#rows.length < shown.length) {
       const cells = [el("td"), el("td"), el("td")];
-      this.body.append(el("tr", ...cells));
-      this.#rows.push(cells);
+      const row = el("tr", ...cells);
+      this.body.append(row);
+      this.#rows.push([...cells, row]);
     }
     shown.forEach((trade, place) => {
-      const [price, size, time] = this.#rows[place];
+      const [price, size, time, row] = this.#rows[place];
+      row.classList.toggle("gap", trade.gap === true);
+      row.title = trade.gap ? "Trades before this one may be missing" : "";
       setText(price, `${trade.side === "buy" ? ARROWS.up : trade.side === "sell" ? ARROWS.down : " "} ${grouped(Decimal.trimmed(trade.price, 2))}`);
       setText(size, grouped(trade.size));
       setText(time, clock(trade.time));

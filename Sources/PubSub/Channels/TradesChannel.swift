@@ -38,6 +38,11 @@ enum TradesChannel {
     case .sell: out.append("\",\"side\":\"sell\",\"time\":")
     }
     out.append(integer: trade.time.microseconds)
+    switch trade.breakBefore {
+    case .none: break
+    case .gap: out.append(",\"gap\":true")
+    case .renumbered: out.append(",\"gap\":true,\"renumbered\":true")
+    }
     out.append(UInt8(ascii: "}"))
   }
 }
@@ -61,13 +66,6 @@ struct RecentTrades {
       ring[start] = trade
       start = (start + 1) % TradesChannel.recent
     }
-  }
-
-  /// Removes all trades, but keeps their number.
-  mutating func removeAll() {
-    ring.removeAll(keepingCapacity: true)
-    start = 0
-    appended &+= 1
   }
 
   /// The last `limit` trades, oldest first. O(limit), allocates.

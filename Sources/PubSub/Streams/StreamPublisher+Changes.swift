@@ -80,12 +80,12 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Trades before the next ones may be missing: a snapshot without earlier trades shows that.
+  /// Trades may be missing from here on: every stream begins again with a snapshot, in which the trades from before this
+  /// place stay. The first trade after it says so itself.
   private func begin(
     _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
   ) {
     for stream in instrument.trades { flush(stream, now: now, into: &out) }
-    instrument.recentTrades.removeAll()
     for trade in trades { instrument.recentTrades.append(trade) }
     for stream in instrument.trades { republish(stream, now: now, into: &out) }
   }

@@ -201,15 +201,17 @@ struct ClientStream: Sendable {
     hasSnapshot = hasSnapshot || message.isSnapshot
     guard message.isSnapshot, let known = recent else {
       recent = Array(((recent ?? []) + trades).suffix(Self.recentLimit))
-      return .events(.trades(trades), isGap: !links, missing: nil)
+      let isMarked = !message.isSnapshot && trades.contains(where: \.followsGap)
+      return .events(.trades(trades), isGap: !links || isMarked, missing: nil)
     }
-    // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it.
+    // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it, unless a later
+    // one says so. An id alone does not name a trade: an exchange may begin its numbers anew.
     var new = trades
     var isGap = known.isEmpty && trades.count >= Self.recentLimit
     if let last = known.last {
-      let index = last.id.isEmpty ? nil : trades.lastIndex { $0.id == last.id }
-      isGap = index == nil
+      let index = last.id.isEmpty ? nil : trades.lastIndex { $0.id == last.id && $0.time == last.time }
       if let index { new = Array(trades[(index + 1)...]) }
+      isGap = index == nil || new.contains(where: \.followsGap)
     }
     recent = Array((isGap ? new : known + new).suffix(Self.recentLimit))
     return .events(.trades(new), isGap: isGap, missing: nil)

@@ -205,6 +205,7 @@ extension JSONScanner {
   private mutating func trade() throws -> Trade? {
     var id = ""
     var price: ExactDecimal?, size: ExactDecimal?, side: Trade.Side?, time: Date?
+    var followsGap = false, isRenumbered = false
     try object { key, json in
       switch key {
       case "id": id = json.peek() == .string ? try json.word() : String(try json.int64())
@@ -212,11 +213,14 @@ extension JSONScanner {
       case "size": size = try json.exact()
       case "side": side = .init(rawValue: try json.word())
       case "time": time = try json.date()
+      case "gap": followsGap = try json.bool()
+      case "renumbered": isRenumbered = try json.bool()
       default: try json.skipValue()
       }
     }
     guard let price, let size else { return nil }
-    return Trade(id: id, price: price, size: size, side: side, time: time)
+    return Trade(
+      id: id, price: price, size: size, side: side, time: time, followsGap: followsGap, isRenumbered: isRenumbered)
   }
 
   private mutating func ticker() throws -> Ticker {

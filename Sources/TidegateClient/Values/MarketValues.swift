@@ -34,6 +34,10 @@ public struct Trade: Sendable, Hashable {
   public var side: Side?
   /// When it happened.
   public var time: Date?
+  /// Whether trades between this one and the one published before it may be missing.
+  public var followsGap = false
+  /// Whether the exchange began its numbers anew with this trade: ids before and after it cannot be compared.
+  public var isRenumbered = false
 }
 
 /// The last price and the figures of the last 24 hours. Unknown values are nil.

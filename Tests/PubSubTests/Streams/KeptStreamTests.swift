@@ -89,10 +89,16 @@ struct KeptStreamTests {
     trade(next, 9...9)
     #expect(back.snapshotReasons == ["resync"])
     #expect(back.tradeIDs[1] == [9])
-    #expect(!back.texts.of("snapshot")[0].contains("\"id\":\"7\""))
+    // The trades from before stay, and the first after them is marked.
+    #expect(back.texts.of("snapshot")[0].contains("\"id\":\"7\""))
+    #expect(!back.texts.of("snapshot")[0].contains("\"gap\""))
+    #expect(back.texts.of("update").count == 1 && back.texts.of("update")[0].contains("\"gap\":true}]"))
     let late = comeBack(other, to: next)
     #expect(late.texts[0].contains("\"recovered\":false"))
     #expect(late.snapshotReasons == ["resume"])
+    let shown = late.texts.of("snapshot")[0]
+    #expect((1...7).allSatisfy { shown.contains("\"id\":\"\($0)\"") } && shown.contains("\"gap\":true}]"))
+    #expect(shown.components(separatedBy: "\"gap\"").count == 2)
     #expect(back.faults.isEmpty && late.faults.isEmpty)
   }
 

@@ -164,6 +164,25 @@ struct ClientCoreTests {
     #expect(it.receive(CoreHarness.trades("snapshot", [], seq: 31)).events.short == ["gap", "trades"])
   }
 
+  @Test("a trade that follows a gap is told as such, once, and an id used again is another trade")
+  func markedTrades() {
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
+    it.live("trades")
+    let first = #"{"id":"5","price":"2.50","size":"1","side":"buy","time":9}"#
+    let marked = #"{"id":"1","price":"2.50","size":"1","side":"buy","time":10,"gap":true,"renumbered":true}"#
+    let again = #"{"id":"5","price":"2.50","size":"1","side":"buy","time":11}"#
+    func message(_ type: String, _ trades: String..., prev: Int? = nil, seq: Int) -> String {
+      CoreHarness.message(type, "trades", #"{"trades":[\#(trades.joined(separator: ","))]}"#, prev: prev, seq: seq)
+    }
+    #expect(it.receive(message("snapshot", first, seq: 11)).events.short == ["trades 5"])
+    #expect(it.receive(message("snapshot", first, seq: 12)).events.short == ["trades"])
+    let events = it.receive(message("update", marked, prev: 12, seq: 13)).events
+    #expect(events.short == ["gap", "trades 1"])
+    #expect(it.receive(message("update", again, prev: 13, seq: 14)).events.short == ["trades 5"])
+    #expect(it.receive(message("snapshot", first, marked, again, seq: 20)).events.short == ["trades"])
+    #expect(it.receive(message("snapshot", first, marked, seq: 30)).events.short == ["gap", "trades 5 1"])
+  }
+
   @Test("one refused symbol is told, with whose fault it is, and the others go on")
   func refusedItem() {
     var it = CoreHarness(
