@@ -4,7 +4,8 @@ import Transport
 import VenueSimulator
 
 /// Simulated exchanges inside this process, on loopback ports of the system's choice, that the gateway reaches over the
-/// same TLS, WebSocket and REST as the real ones.
+/// same TLS, WebSocket and REST as the real ones. Their prices are a function of the seed and the time, so that a run
+/// goes on with the data that the one before has kept.
 final class Demo {
   private static let assets = ["BTC", "ETH", "SOL", "ZEC", "XRP", "ADA", "DOGE", "LTC"]
 
@@ -43,7 +44,7 @@ final class Demo {
     var feeds: [GatewayConfiguration.Feed] = []
     for (number, (venue, quote)) in [("kraken", "USD"), ("coinbase", "USD"), ("binance", "USDT")].enumerated() {
       let exchange = try SimulatedExchange(
-        venue: venue, seed: seed &+ UInt64(number), rate: Double(rate), faults: [],
+        venue: venue, seed: seed &+ UInt64(number), rate: Double(rate), faults: [], origin: .continued(seed: seed),
         listen: SocketAddress(host: "127.0.0.1", port: 0), tls: tls, loop: loop)
       exchanges.append(exchange)
       feeds.append(

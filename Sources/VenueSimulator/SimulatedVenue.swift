@@ -83,14 +83,14 @@ package final class SimulatedVenue {
   ///   - excerpt: a part of what the venue lists, with a flat day behind it; nil for all of it.
   package convenience init(
     venue name: String, seed: UInt64, rate: Double, faults list: [Fault], start: Timestamp,
-    excerpt: SimulatedExcerpt? = nil
+    excerpt: SimulatedExcerpt? = nil, origin: SimulatedOrigin = .own
   ) throws(SimulatorError) {
     guard rate > 0, rate <= Self.rateLimit else { throw .badRate(rate) }
     guard let kind = Self.kinds.first(where: { $0.name == name }) else { throw .unknownVenue(name) }
     let injector = FaultInjector(now: start)
     let listing = excerpt.map { $0.of(kind.listing) } ?? kind.listing
     let market = SimulatedMarket(
-      instruments: listing, seed: seed, rate: rate, start: start, hasPast: excerpt == nil)
+      instruments: listing, seed: seed, rate: rate, start: start, hasPast: excerpt == nil, origin: origin)
     try self.init(kind.make(market, injector), injector, list)
   }
 

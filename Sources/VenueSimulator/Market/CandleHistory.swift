@@ -16,15 +16,21 @@ struct CandleHistory: Sendable {
   let seam: Int64
   /// The first hour of all.
   let listed: Int64
+  /// The price, where it is a function of the time, and what that is a multiple of, in ticks.
+  private let path: PricePath?
+  private let reference: Double
 
   /// - Parameters:
   ///   - start: of the simulation; the day before it is recorded.
   ///   - price: that the first whole hour of that day opens with, in counts of 10^-`priceScale`.
   ///   - lots: of a trade on average.
   init(
-    seed: UInt64, instrument: SimulatedInstrument, start: Timestamp, price: Int64, tradesPerMinute: Double, lots: Double
+    seed: UInt64, instrument: SimulatedInstrument, start: Timestamp, price: Int64, tradesPerMinute: Double,
+    lots: Double, path: PricePath? = nil, reference: Double = 0
   ) {
     self.seed = seed
+    self.path = path
+    self.reference = reference
     tick = instrument.tick
     lot = instrument.lot
     self.price = Double(price / tick)
@@ -33,8 +39,12 @@ struct CandleHistory: Sendable {
     seam = Self.seam(start)
     var random = MarketRandom(seed: seed ^ 0x4C49_5354)
     // Between one and four years old; from a midnight on.
-    listed = (seam / 24 - 365 - Int64(random.below(1_095))) * 24
+    let first = path == nil ? seam / 24 - 365 - Int64(random.below(1_095)) : Self.listingDay + Int64(random.below(600))
+    listed = first * 24
   }
+
+  /// 2023-01-01, in days since 1970: the first listing of markets that another run goes on with.
+  private static let listingDay: Int64 = 19_358
 
   /// The first whole hour of the day before `start`.
   static func seam(_ start: Timestamp) -> Int64 {
@@ -64,13 +74,18 @@ struct CandleHistory: Sendable {
   }
 
   /// What an hour opens with, in ticks.
-  private func opening(_ hour: Int64) -> Int64 { max(2, Int64(price * (1 + walk(hour) - walk(seam)))) }
+  private func opening(_ hour: Int64) -> Int64 {
+    if let path {
+      return max(2, Int64(reference * path.level(at: Timestamp(microseconds: hour * Microseconds.hour))))
+    }
+    return max(2, Int64(price * (1 + walk(hour) - walk(seam))))
+  }
 
   /// An hour before the seam.
   func hour(_ hour: Int64) -> SimulatedDay.Minute {
     var random = MarketRandom(seed: seed ^ UInt64(bitPattern: hour) &* 0xD6E8_FEB8_6659_FD93)
     let (open, close) = (opening(hour), opening(hour + 1))
-    let wick = price * 0.002
+    let wick = (path == nil ? price : reference) * 0.002
     var bar = SimulatedDay.Minute(at: open * tick)
     bar.close = close * tick
     bar.high = (max(open, close) + Int64(wick * random.exponential())) * tick

@@ -29,6 +29,9 @@ package final class InstrumentMarket {
   /// In ticks.
   private var fair: Double
   private let anchor: Double
+  /// The price, where it is a function of the time; then what it is beside that, as a part of it.
+  private let path: PricePath?
+  private let premium: Double
   /// One basis point of the reference price, in ticks.
   private let basisPoint: Double
   /// The usual distance between levels at the top, in ticks.
@@ -43,9 +46,14 @@ package final class InstrumentMarket {
   /// Prices touched in the moment under way, with the size each had before.
   private var touched: [(side: BookSide, price: Int64, before: Int64)] = []
 
-  init(_ instrument: SimulatedInstrument, seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool) {
+  init(
+    _ instrument: SimulatedInstrument, seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool,
+    origin: SimulatedOrigin
+  ) {
     self.instrument = instrument
     var random = MarketRandom(seed: seed)
+    let path = origin.path(of: instrument.base)
+    self.path = path
     let priceUnits = Double(DecimalText.power(instrument.priceScale)) / Double(instrument.tick)
     let contract = Double(instrument.contractSize.mantissa) / Double(DecimalText.power(instrument.contractSize.scale))
     // Lots in one base unit.
@@ -60,9 +68,12 @@ package final class InstrumentMarket {
     calmRate = perSecond / 1.5
     updateID = 50_000_000_000 + Int64(random.below(1_000_000_000))
     sequence = 130_000_000_000 + Int64(random.below(1_000_000_000))
-    tradeID = 400_000_000 + Int64(random.below(100_000_000))
+    tradeID = origin.lastTradeID(start, own: 400_000_000 + Int64(random.below(100_000_000)))
 
-    var price = anchor * (1 + 0.01 * random.gaussian())
+    let deviation = random.gaussian()
+    premium = path == nil ? 0 : 0.0002 * deviation
+    let centre = anchor * (1 + premium)
+    var price = path.map { centre * $0.level(at: start) } ?? anchor * (1 + 0.01 * deviation)
     fair = price
     // The day before: a walk backwards from the present, 0.08 % a minute, with busy and quiet minutes.
     var minutes: [SimulatedDay.Minute] = []
@@ -77,7 +88,14 @@ package final class InstrumentMarket {
     }
     while minutes.count < SimulatedDay.minuteCount {
       let close = Int64(price)
-      price += basisPoint * 8 * random.gaussian() + (anchor - price) / 500
+      if let path {
+        // What a minute brought is the same whenever it is asked for.
+        let number = start.microseconds / Microseconds.minute - Int64(minutes.count) - 1
+        random = MarketRandom(seed: seed ^ UInt64(bitPattern: number) &* 0xA076_1D64_78BD_642F)
+        price = centre * path.level(at: Timestamp(microseconds: number * Microseconds.minute))
+      } else {
+        price += basisPoint * 8 * random.gaussian() + (anchor - price) / 500
+      }
       let open = max(1, Int64(price))
       var minute = SimulatedDay.Minute(at: open * tick)
       let wick = basisPoint * 4
@@ -94,7 +112,9 @@ package final class InstrumentMarket {
     day = SimulatedDay(minutes: minutes, now: start)
     history = CandleHistory(
       seed: seed, instrument: instrument, start: start, price: day.minute(CandleHistory.seam(start) * 60).open,
-      tradesPerMinute: tradesPerMinute, lots: tradeLots)
+      tradesPerMinute: tradesPerMinute, lots: tradeLots, path: path, reference: centre)
+    // Another run has other trades.
+    if path != nil { random = MarketRandom(seed: seed ^ UInt64(bitPattern: start.microseconds)) }
 
     lastEvent = start
     nextEvent = start
@@ -127,7 +147,9 @@ package final class InstrumentMarket {
     var time = start
     var trades: [SimulatedTrade] = []
     for index in 0..<Self.recentLimit {
-      time = time - Int64(1 + random.exponential() / perSecond * Double(Microseconds.second))
+      let wait = 1 + random.exponential() / perSecond * Double(Microseconds.second)
+      // Before that, an earlier run may have traded.
+      time = time - (path == nil ? Int64(wait) : min(Int64(wait), 20 * Microseconds.millisecond))
       let side: TakerSide = random.chance(0.5) ? .buy : .sell
       let off = Int64(random.exponential() * spacing)
       let price = side == .buy ? Int64(fair) + 1 + off : max(1, Int64(fair) - off)
@@ -179,7 +201,11 @@ package final class InstrumentMarket {
     let sigma = basisPoint * (isBurst ? 2.5 : 1)
     fair += sigma * seconds.squareRoot() * random.gaussian()
     if isBurst { fair += direction * sigma * 0.8 * seconds }
-    fair += (anchor - fair) * min(seconds / 3_600, 1)
+    if let path {
+      fair += (anchor * (1 + premium) * path.level(at: now) - fair) * min(seconds / 60, 1)
+    } else {
+      fair += (anchor - fair) * min(seconds / 3_600, 1)
+    }
     fair = min(max(fair, anchor * 0.85), anchor * 1.15)
   }
 

@@ -28,11 +28,12 @@ package final class SimulatedMarket {
   ///   - rate: moments a second and instrument on average; above 0.
   ///   - hasPast: whether the day before is made up too, which takes most of the time that this call takes.
   package init(
-    instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool = true
+    instruments: [SimulatedInstrument], seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool = true,
+    origin: SimulatedOrigin = .own
   ) {
     var random = MarketRandom(seed: seed)
     self.instruments = instruments.map {
-      InstrumentMarket($0, seed: random.next(), rate: rate, start: start, hasPast: hasPast)
+      InstrumentMarket($0, seed: random.next(), rate: rate, start: start, hasPast: hasPast, origin: origin)
     }
     now = start
     setMoments()

@@ -44,12 +44,13 @@ package final class SimulatedExchange: Sendable {
   /// - Throws: `SimulatorError`, or `TransportError` if the address cannot be listened on.
   package convenience init(
     venue: String, seed: UInt64, rate: Double, excerpt: SimulatedExcerpt? = nil, faults: [Fault] = [],
-    listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop,
+    origin: SimulatedOrigin = .own, listen: SocketAddress, tls: TLSServerContext?, loop: EventLoop,
     log: Logger = Logger(label: "tidegate.simulator")
   ) throws {
     try self.init(
       SimulatedVenue(
-        venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop), excerpt: excerpt),
+        venue: venue, seed: seed, rate: rate, faults: faults, start: ExchangeCore.wallClock(loop), excerpt: excerpt,
+        origin: origin),
       listen: listen, tls: tls, loop: loop, log: log)
   }
 
