@@ -39,8 +39,6 @@ struct ReplayTally {
   var lastPrices: [Int32: Decimal64] = [:]
   /// How often each book went out of sync, by instrument and cause.
   var resyncs: [Int32: [ResyncReason: Int]] = [:]
-  /// Whether anything was published.
-  var hasNews = false
   /// Records that gaps say are missing.
   var lost = 0
   /// Requests that the recording has no answer to.
@@ -61,11 +59,9 @@ struct ReplayTally {
     for index in start..<changes.items.count {
       switch changes.items[index] {
       case .trades(let id, let range):
-        hasNews = true
         lastPrices[id.rawValue] = Decimal64(
           mantissa: changes.trades[range.upperBound - 1].price, scale: market[id].instrument.priceScale)
       case .bookState(let id, .syncing(let reason?)): resyncs[id.rawValue, default: [:]][reason, default: 0] += 1
-      case .bookSnapshot, .quote, .ticker: hasNews = true
       default: break
       }
     }
@@ -138,16 +134,12 @@ package struct ReplayResult: Sendable {
   package var unreadableExamples: [String] = []
   package var wallSeconds: Double
   package var cpuSeconds: Double
-  private var hasNews: Bool
 
   package var frames: Int { (records[.text] ?? 0) + (records[.binary] ?? 0) }
   package var messagesPerSecond: Double { wallSeconds > 0 ? Double(frames) / wallSeconds : 0 }
 
-  /// Whether nothing came of it: no book is in sync at the end though books were sent, or there was nothing else
-  /// either.
-  package var isDead: Bool {
-    !symbols.contains(where: \.isLiveAtEnd) && (symbols.contains(where: \.hasBook) || !hasNews)
-  }
+  /// Whether no book is in sync at the end, whatever else came.
+  package var isDead: Bool { !symbols.contains(where: \.isLiveAtEnd) }
 
   /// Whether all of it was read, understood and is in sync.
   package var isFlawless: Bool {
@@ -165,7 +157,6 @@ package struct ReplayResult: Sendable {
     skipped = tally.skipped
     failed = tally.failed
     lostRecords = tally.lost
-    hasNews = tally.hasNews
     self.symbols = symbols
     self.wallSeconds = wallSeconds
     self.cpuSeconds = cpuSeconds

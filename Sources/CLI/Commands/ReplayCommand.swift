@@ -16,7 +16,7 @@ struct ReplayCommand: AsyncParsableCommand {
       Exit codes:
         0   replayed
         1   nothing could be replayed, or a file could not be read to its end
-        2   replayed, but no book is in sync at the end of any recording
+        2   replayed, but no book is in sync at the end of any recording; also if none has a book
         3   with --strict: something was left out, unreadable, missing or out of sync
         64  wrong usage
 
