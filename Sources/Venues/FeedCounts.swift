@@ -30,7 +30,7 @@ package struct SymbolCounts: Sendable, Equatable, CountsOfFeed {
   /// Links between consecutive book messages that held, where the venue numbers them.
   package var sequenceOK = 0
   package var gaps = 0
-  /// Book updates that their snapshot contained already.
+  /// Book updates that their snapshot contained already, and those that came again after their successors.
   package var dropped = 0
   /// Updates that joined a snapshot which was asked for apart from the stream.
   package var bridged = 0

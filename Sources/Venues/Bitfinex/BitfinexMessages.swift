@@ -32,6 +32,11 @@ extension Bitfinex {
     let isKnown = try readPayload(&reader, topic, &instruments, now: hearing.now, into: &batch)
     let (count, time) = try readTail(&reader)
     try reader.end()
+    if let count, let time {
+      let numbers = UpdateNumbers(first: count, last: count)
+      if let lastCount, count < lastCount, recent.contains(numbers, at: time) { return mark.rewind(&batch) }
+      recent.note(numbers, at: time)
+    }
     if let count, let lastCount {
       // What came is what came last.
       if count == lastCount { return mark.rewind(&batch) }
@@ -41,7 +46,7 @@ extension Bitfinex {
     if !isKnown { hearing.ignored += 1 }
     guard let topic else { return mark.rewind(&batch) }
     hearing.hear(topic)
-    while lastTrades.count <= topic.place { lastTrades.append(0) }
+    while lastTrades.count <= topic.place { lastTrades.append(NewestTrade()) }
     // The time stands behind what it is of.
     for index in mark.events..<batch.events.count {
       switch batch.events[index] {
@@ -51,7 +56,7 @@ extension Bitfinex {
       case .ticker(var ticker):
         ticker.time = time ?? ticker.time
         batch.events[index] = .ticker(ticker)
-      case .trade(let trade): lastTrades[topic.place] = max(lastTrades[topic.place], trade.id.number ?? 0)
+      case .trade(let trade): lastTrades[topic.place].note(trade)
       default: break
       }
     }
@@ -176,7 +181,7 @@ extension Bitfinex {
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
-    let known = place < lastTrades.count ? lastTrades[place] : 0
+    let known = place < lastTrades.count ? lastTrades[place] : NewestTrade()
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -185,8 +190,7 @@ extension Bitfinex {
         continue
       }
       var trade = try readTrade(&reader, place, &instruments, now: now)
-      let number = trade.id.number ?? 0
-      guard number == 0 || number > known else { continue }
+      guard known.isOlder(than: trade) else { continue }
       trade.isBacklog = true
       batch.events.append(.trade(trade))
     }

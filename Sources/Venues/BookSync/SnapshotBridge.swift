@@ -6,7 +6,8 @@ import MarketData
 /// another one is asked for, and **what is kept stays** (to throw
 ///    it away would move the first update on each time, and never end).
 /// 3. Updates that the snapshot contains are dropped; the next must join it; the rest must follow one by one.
-/// 4. A hole takes the book out of sync, and the update after the hole is the first to be kept for the new snapshot.
+/// 4. One that was applied or kept, and comes again after its successors, is dropped.
+/// 5. A hole takes the book out of sync, and the update after the hole is the first to be kept for the new snapshot.
 ///
 /// Memory: at most `messageLimit` updates with at most `levelLimit` levels are kept. Beyond that the older half is
 /// dropped: a snapshot from before what is left is then stale by rule 2 and is asked for again, so nothing else needs
@@ -39,6 +40,8 @@ struct SnapshotBridge {
   /// Where updates have times and no numbers: a snapshot must not be older, as what happened until then has not been
   /// kept.
   private var floor: Int64 = -1
+  /// Of the newest updates.
+  private var recent = AppliedNumbers()
 
   init(rule: SequenceRule) { self.rule = rule }
 
@@ -57,17 +60,24 @@ struct SnapshotBridge {
     let isRenumbered = rule.isNumbered && updates.last.map { rule.follows(numbers, $0.numbers.last) } ?? false
     if numbers.last > newest || isRenumbered { newest = numbers.last }
     guard case .live(let last, let joined) = state else {
+      if isAgain(numbers, time) { return .again }
       keep(numbers, newBids, newAsks, time)
       return .kept
     }
     if joined ? rule.isRepeat(numbers, last) : rule.isOld(numbers, last) { return .old }
     if joined ? rule.follows(numbers, last) : rule.joins(numbers, last) {
       state = .live(last: numbers.last, joined: true)
+      recent.note(numbers, at: time)
       return joined ? .followed : .joined
     }
+    if isAgain(numbers, time) { return .again }
     reset()
     keep(numbers, newBids, newAsks, time)
     return .gap
+  }
+
+  private func isAgain(_ numbers: UpdateNumbers, _ time: Timestamp) -> Bool {
+    rule.isNumbered && recent.contains(numbers, at: time)
   }
 
   /// Whether a snapshot at `id` is too old for the first update that was kept, or would leave the book older than
@@ -124,6 +134,7 @@ struct SnapshotBridge {
 
   /// As a bridge of which nothing has come yet: what has is of times that are not known, or not believed.
   mutating func beginAnew() {
+    recent.removeAll()
     newest = -1
     floor = -1
     reset()
@@ -153,6 +164,7 @@ struct SnapshotBridge {
     {
       dropFirst((updates.count + 1) / 2)
     }
+    recent.note(numbers, at: time)
     let bidStart = bids.count
     let askStart = asks.count
     bids.append(contentsOf: newBids)

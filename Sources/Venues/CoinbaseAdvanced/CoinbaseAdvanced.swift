@@ -50,6 +50,8 @@ package final class CoinbaseAdvanced: Dialect {
 
   /// `sequence_num` of the newest message; nil before the first of a connection.
   var sequence: Int64?
+  /// Of the newest messages.
+  var recent = AppliedNumbers(limit: 512)
   /// `heartbeat_counter` of the newest heartbeat.
   var heartbeat: Int64?
   /// By place, the newest venue time of a book, for a message that has none.
@@ -75,6 +77,7 @@ package final class CoinbaseAdvanced: Dialect {
 
   func forget() {
     sequence = nil
+    recent.removeAll()
     heartbeat = nil
   }
 
@@ -113,10 +116,16 @@ package final class CoinbaseAdvanced: Dialect {
 
   // MARK: The connection's numbers
 
-  /// Takes the number of a message; false if it is the last one again. A hole takes all books out of sync: which of
-  /// them it concerns is not known. So does a number that goes back, be it late or the numbering begun anew.
-  func follow(_ number: Int64?, _ hearing: inout Hearing) -> Bool {
+  /// Takes the number and time of a message; false if that message has come. A hole takes all books out of sync: which
+  /// of them it concerns is not known. So does a number that goes back with another time, whether its message is late
+  /// or the numbering begun anew.
+  func follow(_ number: Int64?, _ time: Timestamp?, _ hearing: inout Hearing) -> Bool {
     guard let number else { return true }
+    let numbers = UpdateNumbers(first: number, last: number)
+    if let time {
+      if let sequence, number < sequence, recent.contains(numbers, at: time) { return false }
+      recent.note(numbers, at: time)
+    }
     let last = sequence
     sequence = number
     guard let last else { return true }
@@ -129,7 +138,7 @@ package final class CoinbaseAdvanced: Dialect {
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
     guard !Salvage.contains(message, "\"error\"") else { return }
     if let number = Salvage.number(message, key: "\"sequence_num\"") {
-      _ = follow(number, &hearing)
+      _ = follow(number, nil, &hearing)
       if hearing.lostBefore != nil { hearing.report(.lost(place: nil, .gap)) }
     } else if let sequence {
       self.sequence = sequence &+ 1

@@ -60,7 +60,7 @@ extension CoinbaseAdvanced {
       throw FeedError.missing("events", in: "message")
     }
     // All of the text could be read: nothing fails from here on.
-    guard follow(number, &hearing) else {
+    guard follow(number, time, &hearing) else {
       batch.events.removeSubrange(start...)
       instruments.badLevels = 0
       hearing.ignored = 0

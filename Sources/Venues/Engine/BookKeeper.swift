@@ -29,6 +29,8 @@ struct BookKeeper {
     case late
     /// The whole book again, as it is.
     case same
+    /// A message that was applied, again after its successor.
+    case again
   }
 
   private(set) var stream = StreamedBook()
@@ -41,6 +43,8 @@ struct BookKeeper {
   /// Those of the newest message that moved the book's number on.
   private var newest = UpdateNumbers(first: 0, last: 0)
   private var isJoined = false
+  /// Of the messages since the last snapshot.
+  private var applied = AppliedNumbers()
   /// Whether its subscription has been ended, and the new one has not been sent.
   private var isLeft = false
   /// Snapshots in a row that were too old.
@@ -95,6 +99,7 @@ struct BookKeeper {
       isBridged = false
       isJoined = false
       newest = numbers?.numbers ?? UpdateNumbers(first: 0, last: 0)
+      applied.removeAll()
       stream.snapshotArrived(now: now)
       return .whole
     }
@@ -108,10 +113,13 @@ struct BookKeeper {
       // One that names the number again says that nothing has changed: what linked the one before may come once more.
       if numbers.last != newest.last { newest = numbers }
       isJoined = true
-      return rule.provesLinks ? .followed : .applied
+      guard rule.provesLinks else { return .applied }
+      applied.note(numbers, at: event.time)
+      return .followed
     }
     if !isJoined, rule.isOld(numbers, newest.last) { return .old }
-    return rule.isRepeat(numbers, newest.last) ? .nothing : .gap
+    if rule.isRepeat(numbers, newest.last) { return .nothing }
+    return rule.provesLinks && applied.contains(numbers, at: event.time) ? .again : .gap
   }
 
   /// Whether a message that does not say so is the whole book.
@@ -201,6 +209,7 @@ struct BookKeeper {
     stop()
     isBridged = isBridgedFirst
     newest = UpdateNumbers(first: 0, last: 0)
+    applied.removeAll()
     isJoined = false
     isLeft = false
     whole?.disconnected()

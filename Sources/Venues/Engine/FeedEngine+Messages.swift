@@ -135,7 +135,7 @@ extension FeedEngine {
             seen[place].missedTrades &+= TradeSequence.missed(
               after: lines[place].lastTrade, before: id, fills: fills)
           }
-          lines[place].lastTrade = max(lines[place].lastTrade, id)
+          numbered(trade, id, place)
         }
         hear(place)
       case .book(let event):
@@ -152,6 +152,16 @@ extension FeedEngine {
       index += 1
     }
     if hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Notes the number of a trade. One that is newer than all before it and has a lower number is the first of a new
+  /// numbering: nothing follows from what was said of the old one.
+  private func numbered(_ trade: Trade, _ id: Int64, _ place: Int) {
+    if trade.time > lines[place].tradeTime {
+      lines[place].tradeTime = trade.time
+      if id < lines[place].lastTrade { (lines[place].lastTrade, lines[place].toldTrade) = (id, id) }
+    }
+    lines[place].lastTrade = max(lines[place].lastTrade, id)
   }
 
   /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
@@ -266,7 +276,7 @@ extension FeedEngine {
     case .applied: break
     case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
     case .joined: seen[place].bridged += 1
-    case .old: seen[place].dropped += 1
+    case .old, .again: seen[place].dropped += 1
     case .nothing, .shallower, .late: break
     case .kept:
       // What is kept may have to be widened, as what is applied.

@@ -41,6 +41,8 @@ package final class FeedEngine {
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
     var lastTrade: Int64 = 0
+    /// The newest time of a trade.
+    var tradeTime = Timestamp.distantPast
     /// The newest trade by what the venue said of it before.
     var toldTrade: Int64 = 0
     /// When a live book whose updates are not numbered is renewed.

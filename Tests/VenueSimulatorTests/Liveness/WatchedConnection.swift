@@ -17,7 +17,7 @@ final class WatchedConnection {
 
   static let step = 50 * Microseconds.millisecond
 
-  let simulated: SimulatedVenue
+  private(set) var simulated: SimulatedVenue
   let pipeline: FeedPipeline
   private(set) var now: Timestamp
   private(set) var events: [Event] = []
@@ -25,6 +25,8 @@ final class WatchedConnection {
   private(set) var pongs = 0
   private(set) var health = ConnectionWatch.Health.fine
 
+  /// Sees the changes of the market before they are dropped.
+  var changed: (FeedPipeline) -> Void = { _ in }
   /// REST requests that were made.
   private(set) var requests = 0
   /// Until when every REST request is answered with 429, and how long to wait.
@@ -35,9 +37,15 @@ final class WatchedConnection {
   private var nextTick: Timestamp
   private var isPreparing = true
 
-  init(_ venue: Venue, symbols: [String], _ simulated: SimulatedVenue) {
+  /// - Parameter bridgesTrades: whether trades wait for those of an earlier run.
+  init(
+    _ venue: Venue, symbols: [String], _ simulated: SimulatedVenue, bridgesTrades: Bool = false,
+    changed: @escaping (FeedPipeline) -> Void = { _ in }
+  ) {
     self.simulated = simulated
+    self.changed = changed
     pipeline = FeedPipeline(venue: venue, configuration: FeedConfiguration(symbols: symbols))
+    pipeline.market.bridgesTrades = bridgesTrades
     now = simulated.now
     nextTick = now
     watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
@@ -137,7 +145,16 @@ final class WatchedConnection {
     settle()
   }
 
+  /// The venue has begun anew: the connection ends, and the next one is to `simulated`.
+  func move(to simulated: SimulatedVenue) {
+    self.simulated = simulated
+    now = max(now, simulated.now)
+    session = nil
+    lose("the venue begins anew")
+  }
+
   private func settle() {
+    changed(pipeline)
     pipeline.clear()
     for action in pipeline.takeActions() {
       switch action {

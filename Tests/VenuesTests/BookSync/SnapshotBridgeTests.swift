@@ -8,9 +8,31 @@ import Testing
 struct SnapshotBridgeTests {
   private func level(_ price: Int64) -> [PriceLevel] { [PriceLevel(price: price, size: 1)] }
 
-  private func receive(_ bridge: inout SnapshotBridge, _ first: Int64, _ last: Int64) -> BookKeeper.Verdict {
+  private func receive(
+    _ bridge: inout SnapshotBridge, _ first: Int64, _ last: Int64, at time: Int64? = nil
+  ) -> BookKeeper.Verdict {
     bridge.receive(
-      UpdateNumbers(first: first, last: last), bids: level(first)[...], asks: [], time: Timestamp(microseconds: first))
+      UpdateNumbers(first: first, last: last), bids: level(first)[...], asks: [],
+      time: Timestamp(microseconds: time ?? first))
+  }
+
+  @Test("an update that was applied and comes again after its successors changes nothing")
+  func again() {
+    for rule in [SequenceRule.binanceFutures, .gate] {
+      var bridge = SnapshotBridge(rule: rule)
+      func receive(_ id: Int64, at time: Int64) -> BookKeeper.Verdict {
+        bridge.receive(
+          UpdateNumbers(first: id, last: id, previous: id - 1), bids: level(id)[...], asks: [],
+          time: Timestamp(microseconds: time))
+      }
+      let isWhole = bridge.bridge(4) { _, _, _, _ in }
+      #expect(isWhole)
+      for id in Int64(5)...20 { _ = receive(id, at: id) }
+      let verdicts = [receive(18, at: 18), receive(15, at: 15), receive(20, at: 20), receive(21, at: 21)]
+      #expect(verdicts == [.again, .again, .old, .followed])
+      // The number of another message, or of one too long ago.
+      #expect(receive(19, at: 40) == .gap && !bridge.isLive)
+    }
   }
 
   @Test("beyond its bounds the older half is dropped, and a snapshot from before the rest is stale")
@@ -48,12 +70,14 @@ struct SnapshotBridgeTests {
     bridge.reset()
     #expect(bridge.isStale(5))
     #expect(!bridge.isStale(6) && !bridge.isStale(7))
-    // One that comes late says nothing of what was lost; two that follow each other do: the venue has begun its numbers
-    // anew.
-    let late = receive(&bridge, 2, 2)
+    // One that comes again is nothing. One that comes late says nothing of what was lost; two that follow each other
+    // do: the venue has begun its numbers anew.
+    let again = receive(&bridge, 2, 2)
+    #expect(again == .again && bridge.updates.isEmpty)
+    let late = receive(&bridge, 2, 2, at: 7)
     #expect(late == .kept)
     #expect(bridge.isStale(1) && bridge.isStale(2) && bridge.isStale(5))
-    let next = receive(&bridge, 3, 3)
+    let next = receive(&bridge, 3, 3, at: 8)
     #expect(next == .kept)
     #expect(!bridge.isStale(1) && bridge.isStale(0))
   }
