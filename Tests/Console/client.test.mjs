@@ -108,6 +108,23 @@ test("trades that are announced lost are told of by number, and the rest goes on
   assert.deepEqual(subscription.value.map(({ id }) => id), ["a", "b"]);
 });
 
+test("a trade that follows a hole of the exchange is told as a gap, once, and the rest goes on", async () => {
+  const world = new World();
+  const { subscription, seen } = followed(world, { channel: "trades", symbol: BTC });
+  await world.connected();
+  const trade = (id, more) => ({ id, price: "1", size: "2", side: "buy", time: 3, ...more });
+  const marked = trade("1", { gap: true, renumbered: true });
+  const gaps = () => seen.filter(({ info }) => info.type === "gap").length;
+  await world.say(snapshot(1, "trades", BTC, 10, { trades: [trade("9")] }));
+  await world.say(update(1, "trades", BTC, 10, 11, { trades: [marked] }));
+  assert.equal(gaps(), 1);
+  assert.equal(seen.at(-1).info.type, "update");
+  await world.say(update(1, "trades", BTC, 11, 12, { trades: [trade("2")] }));
+  await world.say(snapshot(1, "trades", BTC, 20, { trades: [trade("9"), marked, trade("2")] }));
+  assert.equal(gaps(), 1, "a snapshot that shows it again is no news");
+  assert.deepEqual(subscription.value.map(({ id, renumbered }) => `${id} ${renumbered ?? false}`), ["9 false", "1 true", "2 false"]);
+});
+
 test("a heartbeat that counts messages which did not arrive ends the connection", async () => {
   const world = new World();
   followed(world, { channel: "pulse", symbol: BTC });
