@@ -60,7 +60,8 @@ package enum SimulatedOrigin: Sendable {
   func lastTradeID(_ start: Timestamp, own: Int64) -> Int64 {
     switch self {
     case .own: own
-    case .numbered(let first): first - 1
+    // The oldest of the trades before `start` is the first.
+    case .numbered(let first): first + Int64(InstrumentMarket.recentLimit) - 1
     case .continued: max(1, (start.microseconds - Self.firstID) / 100)
     }
   }

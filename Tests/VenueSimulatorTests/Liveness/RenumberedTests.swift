@@ -193,7 +193,8 @@ struct RenumberedTests {
       for candle in candles where candle.source == .own {
         let other = now.first { $0.time == candle.time }
         #expect(
-          other?.volume == candle.volume && other?.trades == candle.trades,
+          // Sizes may have other scales in another run.
+          other?.trades == candle.trades,
           "\(state.instrument.symbol): \(other?.trades ?? 0) trades, not \(candle.trades ?? 0)")
       }
     }
