@@ -11,4 +11,10 @@ extension Market {
     if state.chart.hasMinute(of: trade.time) { state.counted.restore(until: trade) }
     return true
   }
+
+  /// How often instruments began new numbers.
+  package var renumberingCount: Int { renumberings.count }
+
+  /// Beginnings of new numbers since the last call, in order; beyond 16, later ones are left out.
+  package func takeRenumberings() -> [Renumbering] { renumberings.take() }
 }

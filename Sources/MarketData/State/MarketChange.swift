@@ -33,8 +33,8 @@ package enum MarketChange: Sendable {
   /// that the previous run has not published.
   case trades(InstrumentID, Range<Int>)
   /// Trades may be missing between all that were published and the next; that one says so (`Trade.breakBefore`).
-  /// `changes.trades[range]` are trades from after that place which the venue sent as its last ones: history that nobody
-  /// was sent as news.
+  /// `changes.trades[range]` are trades from after that place which the venue sent as its last ones: they are history,
+  /// and nobody was sent them as news.
   case tradeGap(InstrumentID, Range<Int>)
   case quote(Quote)
   /// The venue's 24 h figures, or the gateway's own if the venue has none.

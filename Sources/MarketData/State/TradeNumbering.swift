@@ -57,11 +57,3 @@ struct Renumberings {
     return waiting
   }
 }
-
-extension Market {
-  /// How often instruments began new numbers.
-  package var renumberingCount: Int { renumberings.count }
-
-  /// Beginnings of new numbers since the last call, in order; beyond 16, later ones are left out.
-  package func takeRenumberings() -> [Renumbering] { renumberings.take() }
-}

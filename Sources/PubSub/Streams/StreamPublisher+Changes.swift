@@ -80,8 +80,8 @@ extension StreamPublisher {
     touched.removeAll(keepingCapacity: true)
   }
 
-  /// Trades may be missing from here on: every stream begins again with a snapshot, in which the trades from before this
-  /// place stay. The first trade after it says so itself.
+  /// Trades may be missing from here on: every stream begins again with a snapshot, in which the trades from before
+  /// this place stay. The first trade after it says so itself.
   private func begin(
     _ instrument: PublishedInstrument, with trades: ArraySlice<Trade>, now: Timestamp, into out: inout [Delivery]
   ) {

@@ -204,8 +204,8 @@ struct ClientStream: Sendable {
       let isMarked = !message.isSnapshot && trades.contains(where: \.followsGap)
       return .events(.trades(trades), isGap: !links || isMarked, missing: nil)
     }
-    // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it, unless a later
-    // one says so. An id alone does not name a trade: an exchange may begin its numbers anew.
+    // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it, unless a
+    // later one says so. An id alone does not name a trade: an exchange may begin its numbers anew.
     var new = trades
     var isGap = known.isEmpty && trades.count >= Self.recentLimit
     if let last = known.last {

@@ -11,8 +11,8 @@ struct PricePath: Sendable {
     self.seed = asset.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 
-  /// The time from knot to knot, µs, and how far the price goes between them at most, as a part of it. Together they are
-  /// less than what a simulated price may be away from its reference.
+  /// The time from knot to knot, µs, and how far the price goes between them at most, as a part of it. Together they
+  /// are less than what a simulated price may be away from its reference.
   private static let octaves: [(span: Int64, part: Double)] = [
     (Microseconds.minute, 0.0005), (10 * Microseconds.minute, 0.0012), (Microseconds.hour, 0.003),
     (6 * Microseconds.hour, 0.006), (Microseconds.day, 0.012), (14 * Microseconds.day, 0.04),

@@ -1,7 +1,8 @@
 import MarketData
 
 /// The newest trades of a market, by number and time, as the venue begins a subscription with trades that it has sent
-/// before. A number at another time is another trade: the venue promises nothing of its numbers. Bounded: 8 KB a market.
+/// before. A number at another time is another trade: the venue promises nothing of its numbers. Bounded: 8 KB a
+/// market.
 struct SeenTrades {
   /// More than any first message is said to have.
   static let limit = 512
