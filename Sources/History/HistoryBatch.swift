@@ -38,6 +38,18 @@ package struct HistoryBatch: Sendable {
     }
   }
 
+  /// The venue has shown that no trade is missing between the run before and this one: the gap between them, until
+  /// `end`, is none.
+  package struct Junction: Sendable {
+    package var symbol: String
+    package var end: Timestamp
+
+    package init(symbol: String, end: Timestamp) {
+      self.symbol = symbol
+      self.end = end
+    }
+  }
+
   /// Candles of a venue, or of an import.
   package struct Delivery: Sendable {
     package var symbol: String
@@ -58,6 +70,8 @@ package struct HistoryBatch: Sendable {
   /// Written before everything that names them.
   package var instruments: [Description] = []
   package var observations: [Observation] = []
+  /// Written after the observations, before the minutes.
+  package var junctions: [Junction] = []
   package var minutes: [ClosedMinute] = []
   package var deliveries: [Delivery] = []
   /// The newest state of instruments, each at most once.
@@ -67,7 +81,7 @@ package struct HistoryBatch: Sendable {
 
   /// The number of items; each candle of a delivery counts.
   package var count: Int {
-    instruments.count + observations.count + minutes.count
+    instruments.count + observations.count + junctions.count + minutes.count
       + deliveries.reduce(deliveries.count) { $0 + $1.candles.count }
       + latest.count
   }
@@ -75,13 +89,15 @@ package struct HistoryBatch: Sendable {
   package mutating func append(_ other: HistoryBatch) {
     instruments += other.instruments
     observations += other.observations
+    junctions += other.junctions
     minutes += other.minutes
     deliveries += other.deliveries
     latest += other.latest
   }
 
   package var isEmpty: Bool {
-    instruments.isEmpty && observations.isEmpty && minutes.isEmpty && deliveries.isEmpty && latest.isEmpty
+    instruments.isEmpty && observations.isEmpty && junctions.isEmpty && minutes.isEmpty && deliveries.isEmpty
+      && latest.isEmpty
   }
 }
 
@@ -103,6 +119,19 @@ package struct LatestState: Sendable, Equatable {
     }
   }
 
+  /// A minute with trades that had not closed.
+  package struct OpenMinute: Sendable, Equatable {
+    /// Always `partial`.
+    package var candle: StoredCandle
+    /// The time of its last trade.
+    package var closeTime: Timestamp
+
+    package init(candle: StoredCandle, closeTime: Timestamp) {
+      self.candle = candle
+      self.closeTime = closeTime
+    }
+  }
+
   package var symbol: String
   package var time: Timestamp
   /// The scale of all prices here.
@@ -111,12 +140,12 @@ package struct LatestState: Sendable, Equatable {
   package var trade: LastTrade?
   /// The last published trades, oldest first; at most 50.
   package var trades: [LastTrade]
-  /// The minute that is open.
-  package var minute: StoredCandle?
+  /// The minutes that are open, with exactly the trades until the last of `trades`, oldest first; at most three.
+  package var minutes: [OpenMinute]
 
   package init(
     symbol: String, time: Timestamp, priceScale: UInt8, sizeScale: UInt8, trade: LastTrade?, trades: [LastTrade] = [],
-    minute: StoredCandle?
+    minutes: [OpenMinute]
   ) {
     self.symbol = symbol
     self.time = time
@@ -124,6 +153,6 @@ package struct LatestState: Sendable, Equatable {
     self.sizeScale = sizeScale
     self.trade = trade
     self.trades = trades
-    self.minute = minute
+    self.minutes = minutes
   }
 }

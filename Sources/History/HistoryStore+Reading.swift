@@ -17,6 +17,8 @@ package struct RestoredInstrument: Sendable {
   /// By resolution: a day of minutes, a week of quarters, 90 days of hours, all days.
   package var ranges: [Resolution: HistoryRange]
   package var latest: LatestState?
+  /// The time between the run before and this one, as far as it is known; nil if there is none.
+  package var gap: HistoryGap?
 }
 
 /// The stored candles of one instrument at one resolution.
@@ -57,7 +59,8 @@ extension HistoryStore {
         ranges[resolution] = try Self.range(id, resolution, start..<(now + Microseconds.day), db)
       }
       return RestoredInstrument(
-        symbol: symbol, ranges: ranges, latest: try LatestTable.state(id, symbol: symbol, db))
+        symbol: symbol, ranges: ranges, latest: try LatestTable.state(id, symbol: symbol, db),
+        gap: try started.flatMap { try GapTable.around($0, id, db) })
     }
   }
 

@@ -25,8 +25,9 @@ package final class HistoryStore: Sendable {
 
   private struct State {
     var ids: [String: Int64] = [:]
-    /// The row of this run.
+    /// The row of this run, and when it began.
     var run: Int64?
+    var started: Timestamp?
     /// The instrument whose old candles are deleted next.
     var pruneIndex = 0
   }
@@ -48,18 +49,22 @@ package final class HistoryStore: Sendable {
     state.withLock { state in
       state.ids = ids
       state.run = nil
+      state.started = nil
     }
   }
 
   /// The row of this run; nil before it has begun.
   var run: Int64? { state.withLock { $0.run } }
 
+  /// When this run began; nil before that.
+  var started: Timestamp? { state.withLock { $0.started } }
+
   func id(_ symbol: String) -> Int64? { state.withLock { $0.ids[symbol] } }
 
   // MARK: A run of the gateway
 
-  /// Begins a run: from the end of the last one, or the last moment at which it wrote, every instrument has a gap that
-  /// continues until the gateway observes it again.
+  /// Begins a run: from the end of the last one, or the last moment of which it wrote everything, every instrument has a
+  /// gap that continues until the gateway observes it again. It begins a second earlier, as candles close a second late.
   /// - Returns: when the last run ended; nil if there was none.
   @discardableResult
   package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {
@@ -68,10 +73,11 @@ package final class HistoryStore: Sendable {
         .map(StoredNumber.time)
       if let last {
         for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
-          try GapTable.open(id, at: min(last, now), db)
-          // The minute that was open then is better than none.
-          if let minute = try LatestTable.state(id, symbol: symbol, db)?.minute {
-            try CandleTable(resolution: .minute).putIfMissing(minute, instrument: id, db)
+          // Trades that were under way then were not seen.
+          try GapTable.open(id, at: min(last, now) - Chart.grace, db)
+          // What was known of the minutes that were open then is better than nothing.
+          for minute in try LatestTable.state(id, symbol: symbol, db)?.minutes ?? [] {
+            try CandleTable(resolution: .minute).putUnlessGrown(minute.candle, instrument: id, db)
           }
         }
       }
@@ -80,8 +86,14 @@ package final class HistoryStore: Sendable {
         sql: "INSERT INTO run (started, alive) VALUES (?, ?)", arguments: [now.rawValue, now.rawValue])
       return (db.lastInsertedRowID, last)
     }
-    state.withLock { $0.run = run }
+    state.withLock { ($0.run, $0.started) = (run, now) }
     return last
+  }
+
+  /// Whether the gateway observed all of a minute.
+  fileprivate static func isWhole(_ id: Int64, _ interval: Range<Timestamp>, _ db: Database) throws -> Bool {
+    try CoverageTable.start(id, .minute, db).map { $0 <= interval.lowerBound } ?? false
+      && !GapTable.isOpen(id, interval, at: .minute, db)
   }
 
   /// Ends the run.
@@ -107,13 +119,17 @@ package final class HistoryStore: Sendable {
   /// records that the run is alive, and deletes a few expired candles.
   ///
   /// Leaves out items of an instrument that no batch has described.
+  /// - Parameter complete: the time until which the batches have everything, at which a gap begins if the run is killed
+  ///   after this; nil: now.
   /// - Returns: how many items were left out.
   @discardableResult
-  package func write(_ batch: HistoryBatch, now: Timestamp) throws(DataFileError) -> Int {
+  package func write(
+    _ batch: HistoryBatch, now: Timestamp, complete: Timestamp? = nil
+  ) throws(DataFileError) -> Int {
     let before = state.withLock { $0 }
     let (after, ignored) = try file.write { db -> (State, Int) in
       try Rollup.prepare(now: now, db)
-      var writing = Writing(db: db, ids: before.ids, now: now)
+      var writing = Writing(db: db, ids: before.ids, now: now, started: before.started)
       try writing.write(batch)
       var after = before
       after.ids = writing.ids
@@ -121,7 +137,9 @@ package final class HistoryStore: Sendable {
       try Rollup.advance(ids, now: now, db)
       try prune(ids, &after.pruneIndex, now: now, db)
       if let run = before.run {
-        try db.cachedStatement(sql: "UPDATE run SET alive = ? WHERE id = ?").execute(arguments: [now.rawValue, run])
+        let alive = min(complete ?? now, now)
+        try db.cachedStatement(sql: "UPDATE run SET alive = ? WHERE id = ?")
+          .execute(arguments: [alive.rawValue, run])
       }
       return (after, writing.ignored)
     }
@@ -153,14 +171,17 @@ private struct Writing {
   let db: Database
   var ids: [String: Int64]
   let now: Timestamp
+  /// When this run began.
+  let started: Timestamp?
   var ignored = 0
   /// Intervals to compute again.
   private var stale: Set<Rollup.Interval> = []
 
-  init(db: Database, ids: [String: Int64], now: Timestamp) {
+  init(db: Database, ids: [String: Int64], now: Timestamp, started: Timestamp?) {
     self.db = db
     self.ids = ids
     self.now = now
+    self.started = started
   }
 
   mutating func write(_ batch: HistoryBatch) throws {
@@ -176,6 +197,12 @@ private struct Writing {
       } else {
         try GapTable.open(id, at: observation.time, db)
       }
+    }
+    for junction in batch.junctions {
+      guard let id = id(junction.symbol), let started, let gap = try GapTable.around(started, id, db) else { continue }
+      let range = gap.start..<max(gap.start, junction.end)
+      try GapTable.remove(id, in: range, db)
+      stale.formUnion(Rollup.intervals(id, touching: range, at: .minute))
     }
     for minute in batch.minutes {
       guard let id = id(minute.symbol) else { continue }
@@ -201,13 +228,7 @@ private struct Writing {
   private mutating func put(_ candle: StoredCandle, _ id: Int64) throws {
     var candle = candle
     let interval = candle.start..<(candle.start + Resolution.minute.length)
-    if candle.quality == .own {
-      let coverage = try CoverageTable.start(id, .minute, db)
-      let isWhole =
-        try coverage.map { $0 <= candle.start } ?? false
-        && !GapTable.isOpen(id, interval, at: .minute, db)
-      if !isWhole { candle.quality = .partial }
-    }
+    if candle.quality == .own, try !HistoryStore.isWhole(id, interval, db) { candle.quality = .partial }
     try CandleTable(resolution: .minute).put(candle, instrument: id, db)
     stale.formUnion(Rollup.intervals(id, touching: interval, at: .minute))
   }

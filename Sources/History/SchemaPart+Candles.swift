@@ -56,6 +56,8 @@ extension SchemaPart {
             """)
       },
       Migration("last trades") { db in try db.execute(sql: "ALTER TABLE latest ADD COLUMN last_trades BLOB") },
+      // They replace the columns from `start` to `trades`, which had room for one minute without the time of its close.
+      Migration("open minutes") { db in try db.execute(sql: "ALTER TABLE latest ADD COLUMN open_minutes BLOB") },
     ])
 
   /// The streams that a run passes to the next one; empty while a gateway runs. Whole WebSocket frames are blobs.

@@ -72,6 +72,14 @@ package struct StoredCandle: Sendable, Equatable {
     self.revision = revision
   }
 
+  /// Whether `other`, a candle of the same interval, has only a part of this one's trades: both are the gateway's own,
+  /// and those grow with every trade.
+  package func continues(_ other: StoredCandle) -> Bool {
+    guard other.quality == .partial else { return false }
+    guard let same = other.rescaled(priceScale: priceScale, sizeScale: sizeScale) else { return true }
+    return same.volume <= volume
+  }
+
   /// The same candle at other scales; nil if a number would lose digits or not fit.
   package func rescaled(priceScale newPrice: UInt8, sizeScale newSize: UInt8) -> StoredCandle? {
     if newPrice == priceScale, newSize == sizeScale { return self }

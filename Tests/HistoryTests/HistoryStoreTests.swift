@@ -122,7 +122,14 @@ struct HistoryStoreTests {
     let state = LatestState(
       symbol: zec, time: StoreWorld.time(70), priceScale: 2, sizeScale: 8,
       trade: .init(id: "a-1", price: 4_823, size: 5, isBuy: true, time: StoreWorld.time(69)),
-      minute: StoreWorld.candle(60, quality: .partial))
+      minutes: [
+        .init(
+          candle: StoreWorld.candle(0, quoteVolume: nil, trades: nil, quality: .partial), closeTime: StoreWorld.time(59)
+        ),
+        .init(
+          candle: StoreWorld.candle(60, volume: .max, quoteVolume: .max, quality: .partial, revision: 3),
+          closeTime: StoreWorld.time(69)),
+      ])
     batch.latest = [state]
     try store.write(batch, now: StoreWorld.time(70))
     let restored = try #require(try StoreWorld.store(folder).restore(zec, now: StoreWorld.time(75)))

@@ -93,7 +93,7 @@ struct StoredStreamsTests {
     batch.latest = [
       LatestState(
         symbol: StoreWorld.symbol("BTC"), time: StoreWorld.time(1), priceScale: 2, sizeScale: 8, trade: trades.last,
-        trades: trades, minute: nil)
+        trades: trades, minutes: [])
     ]
     try store.write(batch, now: StoreWorld.time(2))
     let latest = try #require(try store.restore(StoreWorld.symbol("BTC"), now: StoreWorld.time(3))?.latest)

@@ -90,11 +90,11 @@ MARKETS = ["BTC-USD", "ETH-USD", "SOL-USD", "ZEC-USD", "XRP-USD", "ADA-USD"]
 class Socket:
     """A WebSocket for text messages on asyncio, with the parts of RFC 6455 that the gateway needs."""
 
-    async def open(self, port):
+    async def open(self, port, path="/v1/stream"):
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port, limit=8 << 20)
         key = base64.b64encode(os.urandom(16)).decode()
         self.writer.write(
-            f"GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
             f"Sec-WebSocket-Protocol: tidegate.v1.json\r\n\r\n".encode())
         head = await self.reader.readuntil(b"\r\n\r\n")

@@ -6,27 +6,6 @@ import MarketData
 import Synchronization
 import Transport
 
-/// Calls on a queue about once a second, from `start` until it is cancelled or dropped.
-private final class SecondTimer: @unchecked Sendable {
-  // `@unchecked`: constant after `init`, and a dispatch source may be used from any thread (dispatch_source_create(3)).
-  private let source: any DispatchSourceTimer
-
-  init(queue: DispatchQueue) {
-    source = DispatchSource.makeTimerSource(queue: queue)
-    source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(50))
-  }
-
-  /// Call it once.
-  func start(_ body: @escaping @Sendable () -> Void) {
-    source.setEventHandler { @Sendable in body() }
-    source.activate()
-  }
-
-  func cancel() { source.cancel() }
-
-  deinit { source.cancel() }
-}
-
 /// Writes the loops' observations to the history store, and reads stored data for the loops.
 ///
 /// Loops never wait: their items wait in a mailbox of `limit`, and a separate queue writes them in one transaction a
@@ -71,11 +50,13 @@ package final class HistoryKeeper: Sendable {
     var observed: [String: Bool] = [:]
     var lost = 0
     var lostSince: Timestamp?
+    /// The time until which each loop has handed over everything.
+    var complete: [Int: Timestamp] = [:]
   }
 
   private struct Progress {
-    /// A batch that could not be written, to try again.
-    var retry: HistoryBatch?
+    /// A batch that could not be written, to try again, and the time until which it is complete.
+    var retry: (batch: HistoryBatch, complete: Timestamp?)?
     var failure: DataFileError?
     var figures = Figures()
     var hasEnded = false
@@ -99,7 +80,7 @@ package final class HistoryKeeper: Sendable {
   /// For clients, so that a restart never waits for them.
   private let clientReader = DispatchQueue(label: "tidegate.history.clients")
   private let clientReads = Atomic<Int>(0)
-  private let timer: SecondTimer
+  private let timer: StoreTimer
 
   /// Opens the data file of a folder and begins a run.
   /// - Parameters:
@@ -120,7 +101,7 @@ package final class HistoryKeeper: Sendable {
     figures.fileBytes = file.byteCount
     progress = Mutex(Progress(figures: figures))
     readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)") }
-    timer = SecondTimer(queue: queue)
+    timer = StoreTimer(queue: queue, kernel)
     for name in file.setAside {
       log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])
     }
@@ -160,7 +141,7 @@ package final class HistoryKeeper: Sendable {
     let queued = mailbox.withLock { ($0.items + $0.rows + $0.latest.count, $0.lost) }
     return progress.withLock { progress in
       var figures = progress.figures
-      figures.queued = queued.0 + (progress.retry?.count ?? 0)
+      figures.queued = queued.0 + (progress.retry?.batch.count ?? 0)
       figures.lost += queued.1
       figures.failure = progress.failure?.description
       return figures
@@ -190,6 +171,9 @@ package final class HistoryKeeper: Sendable {
       mailbox.batch.append(kept)
     }
   }
+
+  /// A loop has handed over everything until `time`. O(1).
+  func noteComplete(until time: Timestamp, loop: Int) { mailbox.withLock { $0.complete[loop] = time } }
 
   /// Whether the store knows an instrument. O(1).
   func knows(_ symbol: String) -> Bool { store.knows(symbol) }
@@ -287,18 +271,19 @@ package final class HistoryKeeper: Sendable {
     let now = now
     guard !progress.withLock({ $0.hasEnded }) else { return }
     if let retry = progress.withLock({ $0.retry }) {
-      guard write(retry, now) else { return }
+      guard write(retry.batch, now, complete: retry.complete) else { return }
       progress.withLock { $0.retry = nil }
     }
-    let batch = take(now)
-    if !write(batch, now) { progress.withLock { $0.retry = batch } }
+    let (batch, complete) = take(now)
+    if !write(batch, now, complete: complete) { progress.withLock { $0.retry = (batch, complete) } }
   }
 
   /// Writes the waiting items and returns after it; for tests.
   func flushNow() { queue.sync { flush() } }
 
-  private func take(_ now: Timestamp) -> HistoryBatch {
-    let (batch, lost, since) = mailbox.withLock { mailbox in
+  /// The waiting items, and the time until which they are complete.
+  private func take(_ now: Timestamp) -> (HistoryBatch, complete: Timestamp?) {
+    let (batch, lost, since, complete) = mailbox.withLock { mailbox in
       var batch = mailbox.batch
       batch.latest = mailbox.latest.values.sorted { $0.symbol < $1.symbol }
       if let since = mailbox.lostSince {
@@ -308,7 +293,7 @@ package final class HistoryKeeper: Sendable {
           batch.observations.append(.init(symbol: symbol, time: now, isObserved: true))
         }
       }
-      let result = (batch, mailbox.lost, mailbox.lostSince)
+      let result = (batch, mailbox.lost, mailbox.lostSince, mailbox.complete.values.min())
       mailbox.batch = HistoryBatch()
       mailbox.latest.removeAll(keepingCapacity: true)
       (mailbox.items, mailbox.rows, mailbox.lost, mailbox.lostSince) = (0, 0, 0, nil)
@@ -320,13 +305,13 @@ package final class HistoryKeeper: Sendable {
         "history lost what found no room; it is marked as a gap",
         metadata: ["items": "\(lost)", "since_s": "\(since.map { (now - $0) / Microseconds.second } ?? 0)"])
     }
-    return batch
+    return (batch, complete)
   }
 
-  private func write(_ batch: HistoryBatch, _ now: Timestamp) -> Bool {
+  private func write(_ batch: HistoryBatch, _ now: Timestamp, complete: Timestamp?) -> Bool {
     let start = kernel.monotonicMicroseconds
     do throws(DataFileError) {
-      let ignored = try store.write(batch, now: now)
+      let ignored = try store.write(batch, now: now, complete: complete)
       let spent = kernel.monotonicMicroseconds - start
       let bytes = store.file.byteCount
       let hadFailed = progress.withLock { progress in
@@ -399,7 +384,8 @@ package final class HistoryKeeper: Sendable {
       if isFirst {
         writeStreams()
         do throws(DataFileError) {
-          try store.end(now: now)
+          let now = now
+          try store.end(now: min(mailbox.withLock { $0.complete.values.min() } ?? now, now))
         } catch {
           log.error("the end of the run could not be noted in history", metadata: ["reason": "\(error.description)"])
         }

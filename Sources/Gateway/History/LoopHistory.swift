@@ -30,6 +30,8 @@ final class LoopHistory {
     /// observation, and one at the end of the minute in which it began.
     var planAt = Timestamp.distantFuture
     var plans = 0
+    /// When the run before ceased to observe it, until it is known whether trades are missing since then.
+    var pastEnd: Timestamp?
     /// Whether all its days have been requested in this run.
     var hasAskedForAll = false
   }
@@ -92,6 +94,8 @@ final class LoopHistory {
         where candle.interval == .minute && candle.isClosed && candle.source != .venue && candle.volume > 0 {
           batch.minutes.append(.init(symbol: symbol, candle: StoredCandle(candle, of: state.instrument)))
         }
+        // In the same transaction, so that no trade is in one of both only.
+        takeLatest(id, of: feed, now, isDue: true)
       default: break
       }
     }
@@ -127,8 +131,8 @@ final class LoopHistory {
     }
   }
 
-  /// Hands over the news of every instrument: whether it is observed, and its newest trade. Once a second.
-  /// O(instruments).
+  /// Hands over the news of every instrument: whether it is observed, its newest trades and its open minutes. Once a
+  /// second. O(instruments).
   func everySecond(_ now: Timestamp) {
     guard !isStopped else { return }
     for slot in feeds.keys.sorted() {
@@ -146,14 +150,7 @@ final class LoopHistory {
             entry.instruments[index].plans = 2
           }
         }
-        let count = node.publisher.tradeCount(of: state.instrument.id, market: slot)
-        if let trade = state.lastTrade, !entry.instruments[index].waits,
-          trade.time != entry.instruments[index].tradeTime || count != entry.instruments[index].tradeCount
-        {
-          (entry.instruments[index].tradeTime, entry.instruments[index].tradeCount) = (trade.time, count)
-          let trades = node.publisher.lastTrades(of: state.instrument.id, market: slot).trades
-          batch.latest.append(Self.latest(symbol, state, trade, trades, now))
-        }
+        join(&entry.instruments[index], state, of: feed, now)
         if now >= entry.instruments[index].planAt, !entry.instruments[index].waits {
           entry.instruments[index].plans -= 1
           entry.instruments[index].planAt =
@@ -172,23 +169,35 @@ final class LoopHistory {
         node.feedStatusChanged(feed)
       }
       feeds[slot] = entry
+      for index in entry.instruments.indices { takeLatest(InstrumentID(index), of: feed, now, isDue: false) }
     }
     send(now)
+    keeper.noteComplete(until: now, loop: node.loop.index)
   }
 
-  private static func latest(
-    _ symbol: String, _ state: InstrumentState, _ trade: Trade, _ trades: ArraySlice<Trade>, _ now: Timestamp
-  ) -> LatestState {
-    let instrument = state.instrument
-    let minute = state.openCandle(.minute, now: now).flatMap { candle -> StoredCandle? in
-      guard candle.volume > 0 else { return nil }
-      var stored = StoredCandle(candle, of: instrument)
-      stored.quality = .partial
-      return stored
+  /// Hands over an instrument's last trades and open minutes, if they have changed or are due anyway. O(last trades).
+  private func takeLatest(_ id: InstrumentID, of feed: any Feed, _ now: Timestamp, isDue: Bool) {
+    guard let entry = feeds[feed.slot]?.instruments[id.index], !entry.waits,
+      let trade = feed.pipeline.market[id].lastTrade
+    else { return }
+    let count = node.publisher.tradeCount(of: id, market: feed.slot)
+    guard isDue || trade.time != entry.tradeTime || count != entry.tradeCount else { return }
+    feeds[feed.slot]?.instruments[id.index].tradeTime = trade.time
+    feeds[feed.slot]?.instruments[id.index].tradeCount = count
+    let trades = node.publisher.lastTrades(of: id, market: feed.slot).trades
+    if let latest = LatestState(feed.pipeline.market, id, as: entry.symbol, trades: trades, now: now) {
+      batch.latest.append(latest)
     }
-    return LatestState(
-      symbol: symbol, time: now, priceScale: instrument.priceScale, sizeScale: instrument.sizeScale,
-      trade: .init(trade), trades: trades.map { .init($0) }, minute: minute)
+  }
+
+  /// Ends the gap between the run before and this one, if the venue has shown that no trade of it is missing.
+  private func join(_ entry: inout InstrumentEntry, _ state: InstrumentState, of feed: any Feed, _ now: Timestamp) {
+    guard let start = entry.pastEnd, let junction = state.junction else { return }
+    entry.pastEnd = nil
+    guard case .joined(let time) = junction else { return }
+    let end = state.chart.isObserved ? now : time
+    feed.pipeline.market.join(TimeSpan(from: start, to: end), of: state.instrument.id, now: now)
+    batch.junctions.append(.init(symbol: entry.symbol, end: end))
   }
 
   private func send(_ now: Timestamp) {
@@ -209,26 +218,14 @@ final class LoopHistory {
   private func restore(_ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, _ now: Timestamp) {
     let node: LoopNode = node
     keeper.read { store in
-      try store.restore(symbol, now: now).map { kept in
-        let candles = Resolution.allCases.reversed().flatMap { resolution -> [Candle] in
-          kept.ranges[resolution]?.filled(resolution, until: Self.end(of: kept, now))
-            .compactMap { $0.candle(of: instrument, resolution.interval) } ?? []
-        }
-        return (candles, kept.latest)
-      }
-    } then: { (past: ([Candle], LatestState?)?) in
+      try store.restore(symbol, now: now).map { InstrumentPast($0, of: instrument, now: now) }
+    } then: { (past: InstrumentPast?) in
       node.loop.execute { node.history?.restored(id, instrument, symbol, slot, past) }
     }
   }
 
-  /// The time until which an interval without a candle had no trade for certain.
-  private static func end(of kept: RestoredInstrument, _ now: Timestamp) -> Timestamp {
-    let gap = kept.ranges[.minute]?.gaps.last
-    return gap?.end == .distantFuture ? gap?.start ?? now : now
-  }
-
   private func restored(
-    _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, _ past: ([Candle], LatestState?)?
+    _ id: InstrumentID, _ instrument: Instrument, _ symbol: String, _ slot: Int, _ past: InstrumentPast?
   ) {
     guard var entry = feeds[slot], entry.instruments[id.index].waits else { return }
     let now = node.clock.now()
@@ -239,12 +236,15 @@ final class LoopHistory {
     }
     entry.instruments[id.index].waits = false
     entry.waiting = max(0, entry.waiting - 1)
+    if !entry.instruments[id.index].hasBegun { entry.instruments[id.index].pastEnd = past?.end }
     feeds[slot] = entry
-    if let (candles, latest) = past {
+    if let past {
       keeper.countRestored()
-      node.restore(candles, latest, of: id, slot: slot, now: now)
+      var changes = MarketChanges()
+      past.restore(node.feeds[slot].pipeline.market, id, now: now, into: &changes)
+      node.publish(changes, slot: slot, now: now)
     }
-    if !entry.instruments[id.index].hasBegun { goOn(id, instrument, symbol, slot, after: past?.1, now: now) }
+    if !entry.instruments[id.index].hasBegun { goOn(id, instrument, symbol, slot, after: past?.latest, now: now) }
     if entry.waiting == 0 { node.feedStatusChanged(node.feeds[slot]) }
   }
 
@@ -290,7 +290,7 @@ final class LoopHistory {
     if state.instrument.priceScale == page.instrument.priceScale,
       state.instrument.sizeScale == page.instrument.sizeScale
     {
-      node.restore(page.candles, nil, of: page.instrument.id, slot: slot, now: now)
+      node.restore(page.candles, of: page.instrument.id, slot: slot, now: now)
     }
     var batch = HistoryBatch()
     batch.deliveries = [
@@ -322,13 +322,11 @@ final class LoopHistory {
 }
 
 extension LoopNode {
-  /// Gives an instrument stored or requested candles, and its last trade. On the loop.
-  func restore(_ candles: [Candle], _ latest: LatestState?, of id: InstrumentID, slot: Int, now: Timestamp) {
+  /// Gives an instrument candles that were requested from its venue. On the loop.
+  func restore(_ candles: [Candle], of id: InstrumentID, slot: Int, now: Timestamp) {
     loop.assertOnLoop()
-    let market = feeds[slot].pipeline.market
     var changes = MarketChanges()
-    _ = market.restore(candles, of: id, now: now, into: &changes)
-    if let latest, let trade = latest.lastTrade(of: market[id].instrument) { _ = market.restore(lastTrade: trade) }
+    _ = feeds[slot].pipeline.market.restore(candles, of: id, now: now, into: &changes)
     publish(changes, slot: slot, now: now)
   }
 

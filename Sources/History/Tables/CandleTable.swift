@@ -32,10 +32,12 @@ struct CandleTable {
     ])
   }
 
-  /// Stores a candle if the interval has none.
-  func putIfMissing(_ candle: StoredCandle, instrument: Int64, _ db: Database) throws {
+  /// Stores the trades that an earlier run had seen of an interval, unless the interval has a better candle, or one of
+  /// the same trades and later ones.
+  func putUnlessGrown(_ candle: StoredCandle, instrument: Int64, _ db: Database) throws {
     let end = candle.start + resolution.length
-    if try candles(instrument, candle.start..<end, db).isEmpty { try put(candle, instrument: instrument, db) }
+    if let present = try candles(instrument, candle.start..<end, db).first, !candle.continues(present) { return }
+    try put(candle, instrument: instrument, db)
   }
 
   /// The candles that begin in `range`, in order of time: at most `limit`, the oldest or the newest.

@@ -63,6 +63,30 @@ enum GapTable {
     }
   }
 
+  /// Deletes every gap, or part of one, in `range`, because nothing is missing there.
+  static func remove(_ instrument: Int64, in range: Range<Timestamp>, _ db: Database) throws {
+    for gap in try gaps(instrument, in: range, db) {
+      try remove(gap.start, instrument, db)
+      if gap.start < range.lowerBound {
+        try put(HistoryGap(start: gap.start, end: range.lowerBound, filled: gap.filled), instrument, db)
+      }
+      if gap.end > range.upperBound {
+        try put(HistoryGap(start: range.upperBound, end: gap.end, filled: gap.filled), instrument, db)
+      }
+    }
+  }
+
+  /// The gap that a moment lies in, with the parts before and after it that a venue's candles have closed; nil if there
+  /// is none.
+  static func around(_ time: Timestamp, _ instrument: Int64, _ db: Database) throws -> HistoryGap? {
+    guard var gap = try gaps(instrument, in: time..<(time + 1), db).first else { return nil }
+    while let before = try gaps(instrument, in: (gap.start - 1)..<gap.start, db).first { gap.start = before.start }
+    while gap.end != .distantFuture, let after = try gaps(instrument, in: gap.end..<(gap.end + 1), db).first {
+      gap.end = after.end
+    }
+    return gap
+  }
+
   /// Whether candles of `resolution` are missing somewhere in `range`.
   static func isOpen(
     _ instrument: Int64, _ range: Range<Timestamp>, at resolution: Resolution, _ db: Database

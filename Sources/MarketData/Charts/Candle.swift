@@ -70,6 +70,7 @@ package enum CandleSource: UInt8, Sendable {
 ///   after trades. Every chart shows the close of a candle; the charts whose buckets are as long as its interval or
 ///   longer, and `1h` for a minute, then count its time as observed. `1m` candles of the last day also fill candles and
 ///   24 h statistics. Where the gateway watched a whole minute itself, its own figures stay.
+///   `Market.restore(open:)` takes the minutes that an earlier run left open, and the trades of this run complete them.
 ///
 /// Prices are counts of 10^-`priceScale` and sizes of 10^-`sizeScale` of the instrument **at the moment the candle was
 /// made**. Both scales may widen later (`MarketChange.instrument`), so a store keeps them beside the numbers.

@@ -6,19 +6,19 @@ package struct Chart: ~Copyable {
   /// How long after its end a candle closes, µs.
   package static let grace = Microseconds.second
 
-  package private(set) var lines = RangeLines()
-  private(set) var minutes = MinuteRing()
+  package internal(set) var lines = RangeLines()
+  var minutes = MinuteRing()
   /// By range, because a restored candle covers lines with long buckets, but not those with shorter ones.
-  private(set) var coverage = ChartRange.allCases.map { _ in Coverage() }
+  var coverage = ChartRange.allCases.map { _ in Coverage() }
   /// Minutes before this one are closed; `MinuteRing.none` before anything is known.
-  private var closedBefore = MinuteRing.none
+  private(set) var closedBefore = MinuteRing.none
   /// Closed minutes that changed since their candle was last issued: bit n of `lateBits` for minute n modulo its bits.
   private var lateBits = [UInt64](repeating: 0, count: 23)
   private var lateMinutes = Chart.noMinutes
   /// Grows with everything that may change a candle, except time.
-  package private(set) var revision: UInt64 = 0
+  package internal(set) var revision: UInt64 = 0
   /// Grows whenever the observation of the market begins or ends.
-  package private(set) var coverageRevision: UInt32 = 0
+  package internal(set) var coverageRevision: UInt32 = 0
   private var folds = CandleInterval.allCases.map { _ in Fold() }
 
   private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
@@ -301,7 +301,7 @@ package struct Chart: ~Copyable {
   private static func closed(at now: Timestamp) -> Int64 { MinuteRing.number(of: now - grace) }
 
   /// From here on every closed minute is older than the newest of the ring.
-  private mutating func startMinutes(at now: Timestamp) {
+  mutating func startMinutes(at now: Timestamp) {
     closedBefore = Self.closed(at: now)
     minutes.begin(at: now)
   }
@@ -317,7 +317,7 @@ package struct Chart: ~Copyable {
   /// The oldest minute from which on no minute has been dropped.
   private var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
 
-  private mutating func markLate(_ minute: Int64) -> Bool {
+  mutating func markLate(_ minute: Int64) -> Bool {
     guard minute < closedBefore else { return false }
     let bit = floorRemainder(minute, Int64(lateBits.count * 64))
     if lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) == 0 {
@@ -348,7 +348,7 @@ package struct Chart: ~Copyable {
   }
 
   /// - Parameter before: the previous price, if known.
-  private func candle(
+  func candle(
     _ interval: CandleInterval, _ start: Int64, _ sums: CandleSums, before: Int64?, of id: InstrumentID, now: Timestamp
   ) -> Candle? {
     let time = Timestamp(microseconds: start * Microseconds.minute)

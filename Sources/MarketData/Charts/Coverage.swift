@@ -77,6 +77,9 @@ struct Coverage: Sendable {
     return low > 0 && spans[low - 1].to >= span.to
   }
 
+  /// The end of the last observed span; `distantFuture` while the instrument is observed, nil if it never was.
+  var end: Timestamp? { spans.last?.to }
+
   /// The first moment of the window that was observed; nil if none was.
   func start(in window: TimeSpan) -> Timestamp? {
     guard let first = spans.first(where: { $0.to > window.from }), first.from <= window.to else { return nil }

@@ -78,7 +78,9 @@ struct Minute {
   mutating func raiseRev() { if rev < Self.revLimit { packed &+= 1 << 20 } }
 
   /// Takes over the figures of a candle of one minute; keeps its own revision if that is higher.
-  mutating func replace(by candle: Candle) {
+  /// - Parameter closeOffset: the time of its last trade within the minute, ms. Without it, no later trade of the minute
+  ///   changes the close; the time of its first trade is always unknown, so none changes the open.
+  mutating func replace(by candle: Candle, closeOffset: UInt16 = 59_999) {
     let oldRev = rev
     self = Minute()
     open = candle.open
@@ -87,8 +89,7 @@ struct Minute {
     close = candle.close
     volume = UInt64(clamping: candle.volume)
     quoteVolume = min(max(candle.quoteVolume ?? 0, 0), Self.quoteLimit)
-    // The times of its first and last trade are unknown, so no trade of the minute is treated as before or after them.
-    lastTime = 59_999
+    lastTime = closeOffset
     packed = UInt32(clamping: min(max(candle.trades ?? 0, 0), Int64(Self.tradeLimit)))
     packed |= min(max(candle.rev, oldRev), Self.revLimit) << 20
     packed |= Flags.price

@@ -146,7 +146,8 @@ package struct MinuteRing: ~Copyable {
 
   /// Replaces a minute by the figures of a candle of one minute; no effect on minutes before the ring. O(1), without
   /// highs and lows, which `finishRestoring` must then compute.
-  mutating func restore(_ candle: Candle) {
+  /// - Parameter closeOffset: the time of the last trade within the minute, ms, if later trades of it may follow.
+  mutating func restore(_ candle: Candle, closeOffset: UInt16 = 59_999) {
     let number = Self.number(of: candle.time)
     if head == Self.none || number > head { roll(to: number) }
     guard head - number < count else { return }
@@ -154,7 +155,7 @@ package struct MinuteRing: ~Copyable {
     let slot = slot(number)
     let isInWindow = head - number < window
     if isInWindow { withdraw(slot) }
-    minutes[slot].replace(by: candle)
+    minutes[slot].replace(by: candle, closeOffset: closeOffset)
     if isInWindow { count(slot) }
     lateRevision &+= 1
   }

@@ -55,6 +55,9 @@ package final class InstrumentState {
   var counted = CountedTrades()
   /// The venue's numbers of trades, where it numbers them.
   var numbering = TradeNumbering()
+  /// How the trades of an earlier run and those of this one have joined; nil while that is not known, or without an
+  /// earlier run.
+  package internal(set) var junction: TradeJunction?
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
   /// The kinds that are in the market's deadline heap.

@@ -73,11 +73,11 @@ package final class Market {
   let configuration: Configuration
   var deadlines = DeadlineHeap()
   /// The next time at which windows roll; `distantFuture` before the first price.
-  private var nextRoll = Timestamp.distantFuture
+  private(set) var nextRoll = Timestamp.distantFuture
   /// The next time at which candles close; `distantFuture` before the first price.
   private var nextClose = Timestamp.distantFuture
   /// The time of the last events. A lost connection has observed nothing since then.
-  private var lastHeard = Timestamp.distantPast
+  private(set) var lastHeard = Timestamp.distantPast
 
   /// Consecutive trades of one instrument in a batch, while they are collected.
   private struct Run {
@@ -235,8 +235,7 @@ package final class Market {
       clockWarnings += 1
       state.clockWarnings += 1
     }
-    // Has the precision of charts, so that the last trade and the last price of a line always match.
-    let time = Timestamp(milliseconds: floorDivide(bounded.rawValue, Microseconds.millisecond))
+    let time = Self.chartTime(bounded)
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog { observe(state, now: now) }
     // A time that is still to come would make all that follows known.
@@ -250,7 +249,9 @@ package final class Market {
     state.revision.raise(.figures)
     let oldChanges = state.chart.lines.changes
     state.counted.note(trade, at: known)
-    if trade.isBacklog, state.chart.hasWholeMinute(of: time) {
+    if state.bridge != nil {
+      // A held trade is counted when it is known to be new: the stored past has the others.
+    } else if trade.isBacklog, state.chart.hasWholeMinute(of: time) {
       // A restored candle has it.
     } else if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
       scheduleReissue(state, now: now)
@@ -288,10 +289,11 @@ package final class Market {
     guard let done = run else { return }
     run = nil
     let state = instruments[done.id.index]
+    let oldChanges = state.chart.lines.changes
     if state.bridge != nil { cross(state, into: &changes) }
     if let pulse = done.pulse { changes.items.append(.pulse(pulse)) }
     schedulePulse(state)
-    if done.movesLine { changes.items.append(.sparkline(done.id)) }
+    if done.movesLine || state.chart.lines.changes != oldChanges { changes.items.append(.sparkline(done.id)) }
     noteStatistics(state, now: now, into: &changes)
   }
 
@@ -314,14 +316,14 @@ package final class Market {
     deadlines.insert(.init(time: state.pulse.deadline, instrument: state.instrument.id, kind: .pulse))
   }
 
-  private func scheduleReissue(_ state: InstrumentState, now: Timestamp) {
+  func scheduleReissue(_ state: InstrumentState, now: Timestamp) {
     guard !state.isReissueScheduled else { return }
     state.isReissueScheduled = true
     let due = now + Self.reissueInterval
     deadlines.insert(.init(time: due, instrument: state.instrument.id, kind: .reissue))
   }
 
-  private func startClock(now: Timestamp) {
+  func startClock(now: Timestamp) {
     nextRoll = nextMinute(after: now)
     nextClose = nextMinute(after: now - Chart.grace) + Chart.grace
   }

@@ -158,6 +158,7 @@ extension Market {
   package func beginWithoutPast(of id: InstrumentID, into changes: inout MarketChanges) {
     guard id.index >= 0, id.index < instruments.count, let held = instruments[id.index].bridge?.held else { return }
     instruments[id.index].bridge = nil
+    count(held, in: instruments[id.index])
     append(held.filter { !$0.isBacklog }, of: id, into: &changes)
   }
 
@@ -168,6 +169,8 @@ extension Market {
     state.bridge = nil
     let id = state.instrument.id
     var news = crossing.news.map { held[$0] }
+    state.junction = crossing.hasGap ? .gap : .joined(at: lastHeard)
+    count(news, in: state)
     guard crossing.hasGap else { return append(news, of: id, into: &changes) }
     if !news.isEmpty {
       news[0].breakBefore = crossing.isRenumbered ? .renumbered : .gap
