@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The file has a write-ahead log, one writer and a few readers. GRDB runs the writer on a serial queue of its own, so
 /// no event loop ever waits for a disk: loops hand their data to a bounded mailbox, and only threads that may wait call
-/// `write` and `read`. Several processes may have the file open at a time, as during a take-over.
+/// `write` and `read`. One gateway at a time has the file (`Access.gateway`); commands may use it beside that.
 ///
 /// A type that stores data in the file names its tables in a `SchemaPart`. A damaged file is renamed and replaced by an
 /// empty one, at the start and at any later time.
@@ -16,7 +16,23 @@ package final class DataFile: Sendable {
   /// `application_id` of the file's header: "Tide".
   static let applicationID: Int32 = 0x5469_6465
 
+  /// How a process uses the file.
+  package enum Access: Sendable {
+    /// As the gateway whose file it is, alone, until `close`. Waits up to 5 s for a gateway that is ending.
+    case gateway
+    /// Beside a gateway that may run. Its version's tables then stay as they are.
+    case command
+    /// Without a look at others, for tests and programs that use no gateway's file.
+    case unguarded
+  }
+
+  /// How long a gateway waits for another one that has the file, s: that one may be ending.
+  private static let patience = 5.0
+
   package let path: String
+  /// The gateway that has the file, if this process uses it beside that one.
+  package let owner: DataFileOwner?
+  private let lock: DataFileLock?
   let parts: [SchemaPart]
   private let state: Mutex<State>
 
@@ -32,7 +48,10 @@ package final class DataFile: Sendable {
   /// migration.
   /// - Parameter stamp: the end of a damaged file's new name, such as the time: `20261122T191500Z`. Nil: a damaged file
   ///   is not renamed.
-  package init(path: String, parts: [SchemaPart], stamp: String?) throws(DataFileError) {
+  /// - Throws: `.owned` if another gateway has the file, or has it in an older form than this version's.
+  package init(
+    path: String, parts: [SchemaPart], stamp: String?, access: Access = .unguarded
+  ) throws(DataFileError) {
     precondition(Set(parts.map(\.name)).count == parts.count, "two parts of the schema have one name")
     self.path = path
     self.parts = parts
@@ -44,6 +63,21 @@ package final class DataFile: Sendable {
     } catch {
       throw .inaccessible(path: path, reason: Self.words(error))
     }
+    var (lock, owner): (DataFileLock?, DataFileOwner?) = (nil, nil)
+    switch access {
+    case .gateway: lock = try DataFileLock.take(path, creates: true, seconds: Self.patience)
+    case .command:
+      do throws(DataFileError) {
+        // Released at the end of `init`, when the file has its newest form.
+        lock = try DataFileLock.take(path, creates: false, seconds: 0)
+      } catch {
+        guard case .owned(_, let gateway) = error else { throw error }
+        owner = gateway
+        try Self.checkForm(path, parts, gateway)
+      }
+    case .unguarded: break
+    }
+    self.owner = owner
     var setAside: [String] = []
     let pool: DatabasePool
     do throws(DataFileError) {
@@ -54,6 +88,28 @@ package final class DataFile: Sendable {
       pool = try Self.open(path, parts)
     }
     self.state = Mutex(State(pool: pool, setAside: setAside))
+    if case .command = access {
+      lock?.release()
+      lock = nil
+    }
+    self.lock = lock
+  }
+
+  /// Throws `.owned` if the file is not in this version's form: only its gateway may change that.
+  private static func checkForm(
+    _ path: String, _ parts: [SchemaPart], _ owner: DataFileOwner
+  ) throws(DataFileError) {
+    do {
+      let file = try DatabaseQueue(path: path, configuration: readOnly())
+      let isCurrent = try file.read { db in
+        _ = try isEmpty(db, migrator(parts), path)
+        return try migrator(parts).hasCompletedMigrations(db)
+      }
+      try file.close()
+      guard isCurrent else { throw DataFileError.owned(path: path, by: owner) }
+    } catch {
+      throw failure(error, path)
+    }
   }
 
   /// The files that were set aside because they were damaged, newest last.
@@ -117,11 +173,13 @@ package final class DataFile: Sendable {
     return true
   }
 
-  /// Writes everything into the file itself and closes it. Nothing may be read or written afterwards.
+  /// Writes everything into the file itself, closes it and leaves it to the next gateway. Nothing may be read or
+  /// written afterwards.
   package func close() {
     let pool = state.withLock { $0.pool }
     _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     try? pool.close()
+    lock?.release()
   }
 
   private func run<Value>(_ body: (DatabasePool) throws -> Value) throws(DataFileError) -> Value {
@@ -226,15 +284,19 @@ package final class DataFile: Sendable {
   package static func check(path: String, parts: [SchemaPart]) throws(DataFileError) {
     guard FileManager.default.fileExists(atPath: path) else { return }
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      configuration.busyMode = .timeout(5)
-      let file = try DatabaseQueue(path: path, configuration: configuration)
+      let file = try DatabaseQueue(path: path, configuration: readOnly())
       _ = try file.read { try isEmpty($0, migrator(parts), path) }
       try file.close()
     } catch {
       throw failure(error, path)
     }
+  }
+
+  private static func readOnly() -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    return configuration
   }
 
   private static func configuration() -> Configuration {

@@ -10,6 +10,8 @@ package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible 
   case full(path: String)
   /// Another process kept the file locked for five seconds.
   case busy(path: String)
+  /// Another gateway has the file, or a gateway of another version, whose tables this program must not change.
+  case owned(path: String, by: DataFileOwner)
   /// The system refuses access to the file or its directory, or reports an error.
   case inaccessible(path: String, reason: String)
   /// Anything else, in the words of the library that reported it.
@@ -25,6 +27,8 @@ package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible 
     case .damaged(let path, let reason): "\(path) is damaged: \(reason)"
     case .full(let path): "no space is left for \(path)"
     case .busy(let path): "another process keeps \(path) locked"
+    case .owned(let path, let owner):
+      "\(path) belongs to a running gateway (\(owner)); end that one, or name another data.directory"
     case .inaccessible(let path, let reason): "\(path) cannot be used: \(reason)"
     case .failed(let path, let reason): "\(path): \(reason)"
     }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MarketData
 import Testing
 
 @testable import History
@@ -195,5 +196,75 @@ struct DataFileTests {
     try addNote("one", to: one)
     try addNote("other", to: other)
     #expect(try notes(in: one) == ["one", "other"])
+  }
+
+  @Test("one gateway at a time has a file; the next one is told which process has it, and since when")
+  func gateways() throws {
+    let before = Date().timeIntervalSince1970
+    let first = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .gateway)
+    do throws(DataFileError) {
+      _ = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .gateway)
+      Issue.record("two gateways have one file")
+    } catch {
+      guard case .owned(folder.file, let owner) = error else { throw error }
+      #expect(owner.process == getpid())
+      let since = try #require(owner.since).microseconds / 1_000_000
+      #expect((Int64(before)...Int64(Date().timeIntervalSince1970)).contains(since))
+      #expect(error.description.contains("process \(getpid()), since 20"))
+    }
+    first.close()
+    let second = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .gateway)
+    #expect(second.owner == nil)
+    second.close()
+  }
+
+  @Test("a lock ends with its process, and no child of it has the lock")
+  func killed() throws {
+    let lock = DataFileLock.path(of: folder.file)
+    let other = Process()
+    other.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+    other.arguments = ["-n", "-F", lock, "/bin/sleep", "60"]
+    try other.run()
+    defer { other.terminate() }
+    while let mine = try? DataFileLock.take(folder.file, creates: true, seconds: 0) {
+      mine.release()
+      usleep(1_000)
+    }
+    #expect(throws: DataFileError.owned(path: folder.file, by: DataFileOwner())) {
+      try DataFileLock.take(folder.file, creates: true, seconds: 0)
+    }
+    kill(other.processIdentifier, SIGKILL)
+    let taken = try DataFileLock.take(folder.file, creates: true, seconds: 10)
+    // A child of the owner lives on.
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    child.arguments = ["60"]
+    try child.run()
+    defer { child.terminate() }
+    taken?.release()
+    _ = try #require(try DataFileLock.take(folder.file, creates: true, seconds: 0))
+  }
+
+  @Test("a command works beside a gateway and can name it, but leaves the tables as that gateway knows them")
+  func commands() throws {
+    let alone = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .command)
+    #expect(alone.owner == nil)
+    #expect(!FileManager.default.fileExists(atPath: DataFileLock.path(of: folder.file)))
+    alone.close()
+    let gateway = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .gateway)
+    let beside = try DataFile(path: folder.file, parts: [Self.notes], stamp: nil, access: .command)
+    #expect(beside.owner?.process == getpid())
+    _ = try beside.write { try $0.execute(sql: "INSERT INTO note (text) VALUES ('beside')") }
+    let newer = SchemaPart(
+      "notes", Self.notes.migrations + [.init("more") { try $0.execute(sql: "CREATE TABLE more (a)") }])
+    do throws(DataFileError) {
+      _ = try DataFile(path: folder.file, parts: [newer], stamp: nil, access: .command)
+      Issue.record("a command changed the tables of a running gateway")
+    } catch {
+      guard case .owned(_, let owner) = error else { throw error }
+      #expect(owner.process == getpid())
+    }
+    gateway.close()
+    _ = try DataFile(path: folder.file, parts: [newer], stamp: nil, access: .command)
   }
 }

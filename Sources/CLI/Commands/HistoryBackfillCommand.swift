@@ -64,7 +64,7 @@ extension HistoryCommand {
     }
 
     func run() async throws {
-      let store = try file.open()
+      let store = try file.open(writes: true)
       defer { store.file.close() }
       let loop = try EventLoop(index: 0, label: "tidegate.backfill")
       defer { loop.shutdown {} }

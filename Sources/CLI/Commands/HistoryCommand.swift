@@ -28,7 +28,8 @@ struct HistoryCommand: ParsableCommand {
     @Flag(help: "Use the history of simulated prices, which serve --demo stores.")
     var simulated = false
 
-    func open() throws -> HistoryStore {
+    /// - Parameter writes: whether the command stores candles. It then names a gateway that has the file.
+    func open(writes: Bool = false) throws -> HistoryStore {
       let loaded = try loadConfiguration(file: config, flags: [], needsData: false)
       guard let directory = data ?? loaded.configuration.data.directory else {
         throw CommandFailure("there is no history: data.directory is none; give --data FOLDER")
@@ -38,7 +39,10 @@ struct HistoryCommand: ParsableCommand {
         throw CommandFailure("there is no history yet: \(path) does not exist")
       }
       do throws(DataFileError) {
-        let file = try DataFile(path: path, parts: SchemaPart.all, stamp: nil)
+        let file = try DataFile(path: path, parts: SchemaPart.all, stamp: nil, access: .command)
+        if writes, let owner = file.owner {
+          printError("a gateway has \(path) (\(owner)); candles are stored beside its own")
+        }
         return try HistoryStore(file: file, retention: loaded.configuration.data.retention)
       } catch {
         throw CommandFailure(error.description)
@@ -117,7 +121,7 @@ struct HistoryCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("CSV or NDJSON; - for standard input.", valueName: "file")) var source: String
 
     func run() throws {
-      let store = try file.open()
+      let store = try file.open(writes: true)
       var importer = HistoryImport(
         store: store, now: Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)))
       guard let input = source == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: source) else {

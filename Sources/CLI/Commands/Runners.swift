@@ -166,8 +166,9 @@ private func reloading(
   }
 }
 
-/// Opens the data file. If it cannot be used because of the machine, only history suffers. A file of another version or
-/// program ends the command, so that the operator notices it now and not weeks later.
+/// Opens the data file. If it cannot be used because of the machine, only history suffers. A file of another version,
+/// of another program or of another running gateway ends the command, so that the operator notices it now and not weeks
+/// later.
 private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) throws -> HistoryKeeper? {
   // Replayed prices are not present prices.
   guard let directory = configuration.data.directory, configuration.replay.isEmpty else { return nil }
@@ -176,7 +177,7 @@ private func openHistory(_ configuration: GatewayConfiguration, _ log: Logger) t
       directory: directory, isSimulated: configuration.demo, retention: configuration.data.retention, log: log)
   } catch {
     switch error {
-    case .newer, .foreign: throw CommandFailure(error.description)
+    case .newer, .foreign, .owned: throw CommandFailure(error.description)
     case .damaged, .full, .busy, .inaccessible, .failed:
       log.error("history is not kept in this run", metadata: ["reason": "\(error.description)"])
       return nil

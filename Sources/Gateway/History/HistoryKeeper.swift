@@ -91,7 +91,7 @@ package final class HistoryKeeper: Sendable {
   ) throws(DataFileError) {
     let now = Timestamp(microseconds: kernel.wallMicroseconds())
     let path = Self.path(directory, isSimulated)
-    let file = try DataFile(path: path, parts: SchemaPart.all, stamp: Self.stamp(now))
+    let file = try DataFile(path: path, parts: SchemaPart.all, stamp: Self.stamp(now), access: .gateway)
     store = try HistoryStore(file: file, retention: retention)
     let last = try store.begin(now: now)
     self.kernel = kernel
