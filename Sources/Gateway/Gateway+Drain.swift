@@ -80,7 +80,8 @@ extension Gateway {
 
   /// Gives everything that only one process may have to the next one: leaves both ports to it, ends the feeds, writes
   /// streams, sessions and all other state into the data file, and closes that. Clients stay and get heartbeats, which
-  /// say that their data is not live; `drain` or `stop` ends them. `completion` is called when all of it is done.
+  /// say that their data is not live; `drain` or `stop` ends them. Requests that have come are answered first, while
+  /// the data is live, and their connections closed. `completion` is called when all of it is done.
   package func handOver(_ completion: @escaping @Sendable () -> Void) {
     for listener in [publicListener, internalListener] {
       listener.leaveSocket { _ in }
@@ -89,8 +90,10 @@ extension Gateway {
     let countdown = CompletionLatch(nodes.count) { [self] in closeStore(completion) }
     for node in nodes {
       node.loop.execute {
-        node.freeze()
-        countdown.arrive()
+        node.endRequests {
+          node.freeze()
+          countdown.arrive()
+        }
       }
     }
   }

@@ -32,6 +32,9 @@ package final class Gateway: Sendable {
   /// The TLS context of connections to venues.
   let feedTLS: TLSClientContext
   let ending = GatewayEnd()
+  let opening = GatewayOpening()
+  /// Whether the clients' port has the socket of an earlier process.
+  private let continues: Bool
   /// The end of everything that writes to the data file.
   let storeEnd = GatewayEnd()
   private let startedAt: Int64
@@ -148,9 +151,11 @@ package final class Gateway: Sendable {
     let publicAPI = nodes.map { PublicAPI(node: $0) }
     let admission = settings.admission
     let ports = KeptPorts(sockets, kernel)
+    let keptPort = ports.take(.clients, configuration.listen)
+    continues = keptPort != nil
     let publicListener = try Listener(
       address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
-      kept: ports.take(.clients, configuration.listen),
+      kept: keptPort, waits: keptPort != nil,
       gate: { peer in
         guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
         if let room = permit.room {
@@ -220,6 +225,7 @@ package final class Gateway: Sendable {
         node.feeds.add(replay: replayer.bound.value, origin: replayer.origin, speed: speed, number: number)
       }
     }
+    if continues { openWhenPrepared() } else { _ = opening.arrive() }
   }
 
   /// Starts a feed on the next loop.

@@ -26,11 +26,30 @@ extension LoopNode {
   /// How long a drain waits for the first request of a connection, µs. This process accepted it, so no other can
   /// answer it.
   private static let answerTime: Int64 = 1_000_000
+  /// How long a hand-over waits for requests, µs: a few round trips.
+  private static let handOverAnswerTime: Int64 = 250_000
   /// How long clients that have not answered the close frame have to read it, µs.
   private static let lastTime: Int64 = 900_000
 
   /// Whether a new request for a stream is refused.
   var isShut: Bool { isDraining && !ending.takesLatecomers }
+
+  /// Answers the HTTP requests that have come or are on their way, ends their connections, and calls `body`, after
+  /// `handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the loop.
+  func endRequests(then body: @escaping () -> Void) {
+    loop.assertOnLoop()
+    endRequests(until: loop.moment + Self.handOverAnswerTime, then: body)
+  }
+
+  private func endRequests(until deadline: Int64, then body: @escaping () -> Void) {
+    for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
+    guard loop.moment < deadline, clients.httpSessions.sessions.contains(where: \.owesAnswer) else {
+      // A connection that has requested nothing until now would be answered from data that stands still.
+      for session in clients.httpSessions.sessions { session.closeForDrain() }
+      return body()
+    }
+    loop.schedule(after: Self.lookInterval) { [self] in endRequests(until: deadline, then: body) }
+  }
 
   /// Ends the feeds, and hands streams and sessions over to the next process. Clients learn that their data no longer
   /// changes, and from then on receive only heartbeats. On the loop. O(feeds + streams + clients).

@@ -23,10 +23,12 @@ package final class Listener: Sendable {
   ///   (`SO_REUSEPORT`, socket(7)); the kernel spreads new connections over all of them.
   /// - Parameter kept: a socket of an earlier process that already listens on the address; the listener owns it from
   ///   now on.
+  /// - Parameter waits: whether connections wait in the kernel until `begin`.
   /// - Throws: `.system` with the call that failed, as `bind` for an address in use.
   package init(
     address: SocketAddress, loops: [EventLoop], tls: TLSServerContext? = nil, limits: Connection.Limits = .init(),
-    sharesPort: Bool = false, kept: Int32? = nil, gate: Gate? = nil, arrived: (@Sendable (Connection) -> Void)? = nil,
+    sharesPort: Bool = false, kept: Int32? = nil, waits: Bool = false, gate: Gate? = nil,
+    arrived: (@Sendable (Connection) -> Void)? = nil,
     accept: @escaping @Sendable (Connection) -> (any ConnectionHandler)?
   ) throws(TransportError) {
     precondition(!loops.isEmpty, "a listener needs a loop")
@@ -46,7 +48,13 @@ package final class Listener: Sendable {
     let acceptor = Acceptor(
       descriptor: descriptor, loops: loops, tls: tls, limits: limits, gate: gate, arrived: arrived, accept: accept)
     self.acceptor = acceptor
-    loops[0].execute { acceptor.start() }
+    if !waits { begin() }
+  }
+
+  /// Begins to accept. Callable from any thread; a second call has no effect.
+  package func begin() {
+    let acceptor = acceptor
+    acceptor.loops[0].execute { acceptor.start() }
   }
 
   /// Binds and listens; a descriptor that cannot is closed.
@@ -123,6 +131,8 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   private let accept: @Sendable (Connection) -> (any ConnectionHandler)?
   private var nextLoop = 0
   private var isOpen = true
+  /// Whether connections are accepted.
+  private var hasBegun = false
   /// Whether another process continues with the same socket.
   private var isLeft = false
   /// Closes when no connection waits to be accepted, or when this many more have been accepted: then the queue holds
@@ -162,8 +172,11 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   deinit { loopEndsUnwatched() }
 
   func start() {
-    guard isOpen else { return }
-    do { try loops[0].watch(self) } catch {
+    guard isOpen, !hasBegun else { return }
+    do {
+      try loops[0].watch(self)
+      hasBegun = true
+    } catch {
       // The kernel has no memory for watches. Nothing has been accepted yet, so this can wait.
       loops[0].schedule(after: Self.retryDelay) { [self] in start() }
     }
@@ -180,9 +193,10 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     guard isOpen, acceptsLeft == nil else { return }
     if isLeft {
       // The socket stays open elsewhere, so the kernel would continue to report its events here.
-      loops[0].unwatch(self)
+      if hasBegun { loops[0].unwatch(self) }
       return loopEndsUnwatched()
     }
+    start()
     acceptsLeft = Int(Listener.backlog)
     ready(.readable)
   }

@@ -202,6 +202,18 @@ resume_check() {
   TMPDIR="$work" python3 -B Tests/Peers/resume.py --short --keep-ports --rate 5 --binary "$binary"
 }
 
+# A gateway that ends within minutes, and candles of all trades.
+restart_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  TMPDIR="$work" python3 -B Tests/Peers/restart.py --short --binary "$binary"
+}
+
+# Upgrades, reloads and restarts under pollers.
+polling_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  TMPDIR="$work" python3 -B Tests/Peers/polling.py --short --binary "$binary"
+}
+
 # A gateway that another process replaces under its clients, and one whose alerts fire meanwhile.
 upgrade_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
@@ -252,6 +264,8 @@ peer "SIGHUP: certificates are read again" signal_check reload
 peer "SIGKILL: history loses no closed minute, marks its gaps and closes them" kill_check 8
 peer "SIGKILL: each crossing fires once, and each firing is delivered" alert_kill_check 12
 peer "Restarts: clients go on, miss no trade unsaid, and are not refused" resume_check
+peer "Restarts: a minute keeps the trades of both runs, each once" restart_check
+peer "Upgrades, reloads, restarts: no poller gets a 5xx or is refused" polling_check
 peer "SIGUSR2: upgrades that no client notices but by a reconnect" upgrade_check
 peer "SIGUSR2: each crossing fires once across upgrades, and each firing is delivered" alert_upgrade_check 4
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check

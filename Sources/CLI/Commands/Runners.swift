@@ -142,8 +142,10 @@ func serve(
   }
   fflush(nil)
 
-  origin?.serving()
-  manager?.ready("clients on \(gateway.address.description)")
+  gateway.whenOpen {
+    origin?.serving()
+    manager?.ready("clients on \(gateway.address.description)")
+  }
   let watchdog = Task { await manager?.watch(gateway) }
   defer { watchdog.cancel() }
   let isFailure = await waitForEnd(of: gateway, signals, end, upgrades, manager: manager, log: log)
