@@ -52,10 +52,7 @@ package final class Listener: Sendable {
   }
 
   /// Begins to accept. Callable from any thread; a second call has no effect.
-  package func begin() {
-    let acceptor = acceptor
-    acceptor.loops[0].execute { acceptor.start() }
-  }
+  package func begin() { acceptor.loops[0].execute { [acceptor] in acceptor.start() } }
 
   /// Binds and listens; a descriptor that cannot is closed.
   private static func listen(
