@@ -42,10 +42,13 @@ package struct HistoryBatch: Sendable {
   /// `end`, is none.
   package struct Junction: Sendable {
     package var symbol: String
+    /// When the gap began (`RestoredInstrument.gap`).
+    package var start: Timestamp
     package var end: Timestamp
 
-    package init(symbol: String, end: Timestamp) {
+    package init(symbol: String, start: Timestamp, end: Timestamp) {
       self.symbol = symbol
+      self.start = start
       self.end = end
     }
   }

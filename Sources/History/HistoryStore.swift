@@ -129,7 +129,7 @@ package final class HistoryStore: Sendable {
     let before = state.withLock { $0 }
     let (after, ignored) = try file.write { db -> (State, Int) in
       try Rollup.prepare(now: now, db)
-      var writing = Writing(db: db, ids: before.ids, now: now, started: before.started)
+      var writing = Writing(db: db, ids: before.ids, now: now)
       try writing.write(batch)
       var after = before
       after.ids = writing.ids
@@ -171,17 +171,14 @@ private struct Writing {
   let db: Database
   var ids: [String: Int64]
   let now: Timestamp
-  /// When this run began.
-  let started: Timestamp?
   var ignored = 0
   /// Intervals to compute again.
   private var stale: Set<Rollup.Interval> = []
 
-  init(db: Database, ids: [String: Int64], now: Timestamp, started: Timestamp?) {
+  init(db: Database, ids: [String: Int64], now: Timestamp) {
     self.db = db
     self.ids = ids
     self.now = now
-    self.started = started
   }
 
   mutating func write(_ batch: HistoryBatch) throws {
@@ -199,8 +196,8 @@ private struct Writing {
       }
     }
     for junction in batch.junctions {
-      guard let id = id(junction.symbol), let started, let gap = try GapTable.around(started, id, db) else { continue }
-      let range = gap.start..<max(gap.start, junction.end)
+      guard let id = id(junction.symbol) else { continue }
+      let range = junction.start..<max(junction.start, junction.end)
       try GapTable.remove(id, in: range, db)
       stale.formUnion(Rollup.intervals(id, touching: range, at: .minute))
     }

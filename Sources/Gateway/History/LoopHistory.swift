@@ -195,9 +195,10 @@ final class LoopHistory {
     guard let start = entry.pastEnd, let junction = state.junction else { return }
     entry.pastEnd = nil
     guard case .joined(let time) = junction else { return }
-    let end = state.chart.isObserved ? now : time
+    // Without observation, trades that were under way then may still be missing.
+    let end = state.chart.isObserved ? now : time - Chart.grace
     feed.pipeline.market.join(TimeSpan(from: start, to: end), of: state.instrument.id, now: now)
-    batch.junctions.append(.init(symbol: entry.symbol, end: end))
+    batch.junctions.append(.init(symbol: entry.symbol, start: start, end: end))
   }
 
   private func send(_ now: Timestamp) {

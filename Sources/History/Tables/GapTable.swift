@@ -76,15 +76,9 @@ enum GapTable {
     }
   }
 
-  /// The gap that a moment lies in, with the parts before and after it that a venue's candles have closed; nil if there
-  /// is none.
+  /// The gap that a moment lies in; nil if there is none. A gap that adjoins it is another one.
   static func around(_ time: Timestamp, _ instrument: Int64, _ db: Database) throws -> HistoryGap? {
-    guard var gap = try gaps(instrument, in: time..<(time + 1), db).first else { return nil }
-    while let before = try gaps(instrument, in: (gap.start - 1)..<gap.start, db).first { gap.start = before.start }
-    while gap.end != .distantFuture, let after = try gaps(instrument, in: gap.end..<(gap.end + 1), db).first {
-      gap.end = after.end
-    }
-    return gap
+    try gaps(instrument, in: time..<(time + 1), db).first
   }
 
   /// Whether candles of `resolution` are missing somewhere in `range`.

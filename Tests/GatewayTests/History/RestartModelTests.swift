@@ -195,9 +195,10 @@ private final class RestartWorld {
     }
     if let start = pastEnd, let junction = state.junction {
       pastEnd = nil
-      if case .joined = junction {
-        market.join(TimeSpan(from: start, to: now), of: id, now: now)
-        batch.junctions.append(.init(symbol: Self.symbol, end: now))
+      if case .joined(let time) = junction {
+        let end = isObserved ? now : time - Chart.grace
+        market.join(TimeSpan(from: start, to: end), of: id, now: now)
+        batch.junctions.append(.init(symbol: Self.symbol, start: start, end: end))
       }
     }
     takeLatest()
