@@ -21,6 +21,8 @@ extension Market {
     state.revision.raise(.figures)
     for trade in trades {
       let time = Self.chartTime(min(trade.time, now + Self.clockTolerance))
+      // A restored candle has it.
+      if trade.isBacklog, state.chart.hasWholeMinute(of: time) { continue }
       if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
         scheduleReissue(state, now: now)
       }
