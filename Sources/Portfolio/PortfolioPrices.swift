@@ -4,8 +4,8 @@ import MarketData
 /// The prices for portfolios at one moment: the values of assets in currencies, and the marks of positions. Each is
 /// computed once for all portfolios.
 ///
-/// It first uses live markets, with the paths of `ConversionTable`. If they do not connect the two assets, it also uses
-/// markets that are not live, and marks the price as stale.
+/// It first uses live markets, with the paths of `ConversionTable`, at the prices that tickers and charts show. If they
+/// do not connect the two assets, it also uses markets that are not live, and marks the price as stale.
 package struct PortfolioPrices {
   /// A market's values at the moment.
   package struct Market: Sendable {
@@ -53,7 +53,7 @@ package struct PortfolioPrices {
   /// O(n log n).
   package init(_ markets: [Market]) {
     self.markets = markets
-    live = ConversionTable(markets.lazy.map(\.market))
+    live = ConversionTable(markets.lazy.map(\.market), prices: .last)
     for (index, market) in markets.enumerated() { indices[market.market.instrument.symbol] = index }
   }
 
@@ -75,7 +75,7 @@ package struct PortfolioPrices {
           var market = item.market
           market.isLive = true
           return market
-        })
+        }, prices: .last)
     all = table
     return table.convert(pair.base, to: pair.quote).map { Self.rate($0, .stale) } ?? .none
   }

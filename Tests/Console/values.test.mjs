@@ -72,10 +72,17 @@ for (const seed of seeds(20)) {
   });
 }
 
-test("trend and change are of the same two points", () => {
-  const line = Sparkline.from({ from: 0, step_s: 60, points: ["100", "90", "99.56"] });
-  assert.equal(line.trend, "down");
-  assert.equal(line.changePercent, "-0.44");
+test("trend and change are the gateway's, and of the same two prices", () => {
+  const line = Sparkline.from({ from: 0, step_s: 60, points: ["100", "90", "99.56"], open: "99", trend: "up", change: "0.56", change_pct: "0.57" });
+  assert.deepEqual([line.open, line.trend, line.change, line.changePercent], ["99", "up", "0.56", "0.57"]);
+  line.apply({ index: 2, price: "98", from: 0, open: "99", trend: "down", change: "-1", change_pct: "-1.01" });
+  assert.deepEqual([line.last, line.trend, line.changePercent], ["98", "down", "-1.01"]);
+  assert.throws(() => line.apply({ index: 2, price: "98", from: 0, open: "much" }));
+});
+
+test("the line of an older gateway changes from its first point", () => {
+  const line = Sparkline.from({ from: 0, step_s: 60, points: ["100", "90", "99.56"], trend: "down" });
+  assert.deepEqual([line.open, line.trend, line.change, line.changePercent], ["100", "down", "-0.44", "-0.44"]);
 });
 
 for (const seed of seeds(20)) {

@@ -91,8 +91,10 @@ struct NaiveChart {
 
   func length(_ range: ChartRange) -> Int64 { range == .all ? allLength : range.bucketLength }
 
-  /// Points, and the start of the first.
-  func line(_ range: ChartRange, points n: Int, now: Int64) -> (from: Int64, step: Int64, points: [Int64]) {
+  /// Points, the start of the first, and the price at it.
+  func line(
+    _ range: ChartRange, points n: Int, now: Int64
+  ) -> (from: Int64, step: Int64, points: [Int64], open: Int64?) {
     let length = length(range)
     let count = Int64(range.bucketCount)
     let last = Self.floor(max(head, now), length)
@@ -117,6 +119,7 @@ struct NaiveChart {
     var from = Self.floor(lastSlice * buckets * length, points)
     var next = 0
     var price: Int64?
+    let before = entries.last { Self.floor(Self.floor($0.time, length) * points, buckets) < firstSlice }
     for slice in firstSlice...lastSlice {
       while next < entries.count, Self.floor(Self.floor(entries[next].time, length) * points, buckets) <= slice {
         price = entries[next].price
@@ -126,7 +129,7 @@ struct NaiveChart {
       if line.isEmpty { from = Self.floor(slice * buckets * length, points) }
       line.append(price)
     }
-    return (from, length * buckets / points, line)
+    return (from, length * buckets / points, line, line.isEmpty ? nil : (before ?? entries.first)?.price)
   }
 
   // MARK: Figures

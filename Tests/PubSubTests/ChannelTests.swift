@@ -157,13 +157,13 @@ struct ChannelTests {
       world, "{\"channel\":\"sparkline\",\"symbols\":[\"kraken:BTC-USD\"],\"points\":96,\"interval_ms\":0}")
     #expect(
       texts.last
-        == #"{"type":"snapshot","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"range":"24h","from":1789999200000000,"step_s":900,"points":["64120.0"],"trend":"flat","change":"0.0","change_pct":"0.00","covered_from":1790000004000000,"gaps":[]}}"#
+        == #"{"type":"snapshot","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"seq":1,"reason":"subscribe","time":1790000004000000,"data":{"range":"24h","from":1789999200000000,"step_s":900,"points":["64120.0"],"open":"64120.0","trend":"flat","change":"0.0","change_pct":"0.00","covered_from":1790000004000000,"gaps":[]}}"#
     )
     world.trade(price: 641_235)
     world.settle()
     #expect(
       client.texts.last
-        == #"{"type":"update","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"prev":1,"seq":2,"time":1790000004000000,"data":{"index":0,"price":"64123.5","from":1789999200000000}}"#
+        == #"{"type":"update","channel":"sparkline","symbol":"kraken:BTC-USD","stream":1,"prev":1,"seq":2,"time":1790000004000000,"data":{"index":0,"price":"64123.5","from":1789999200000000,"open":"64120.0","trend":"up","change":"3.5","change_pct":"0.01"}}"#
     )
   }
 

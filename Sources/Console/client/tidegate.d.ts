@@ -66,7 +66,9 @@ export class Sparkline {
   readonly gaps: { from: Microseconds; to: Microseconds }[];
   readonly first?: DecimalText;
   readonly last?: DecimalText;
-  /** Last − first, exact; null without points. */
+  /** The price at the beginning of the range: for `24h`, the ticker's price of 24 h ago. */
+  readonly open?: DecimalText;
+  /** Last − open, exact: for `24h`, the ticker's change of 24 h. Null while it is unknown. */
   readonly change: DecimalText | null;
   readonly changePercent: DecimalText | null;
   readonly trend: "up" | "down" | "flat";
@@ -163,7 +165,9 @@ export interface Firing {
 export interface Alert {
   id: string; name?: string;
   state: "scheduled" | "running" | "paused" | "alerting" | "disabled" | (string & {});
-  rule: Record<string, unknown>; revision?: number; firings?: number; acknowledged?: number; next?: Microseconds; firing?: Omit<Firing, "alert">;
+  rule: Record<string, unknown>; revision?: number; firings?: number; acknowledged?: number; next?: Microseconds;
+  /** From when on it watches, if it does not know yet which prices to compare with. */
+  watching_from?: Microseconds; firing?: Omit<Firing, "alert">;
 }
 /** The rules of an owner; the `data` of an update has the new `firings`. */
 export class AlertList {

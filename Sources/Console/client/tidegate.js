@@ -212,6 +212,10 @@ export class Sparkline {
   points = [];
   coveredFrom = undefined;
   gaps = [];
+  open = undefined;
+  change = null;
+  changePercent = null;
+  trend = "flat";
 
   static from(data) {
     const line = new Sparkline();
@@ -225,7 +229,7 @@ export class Sparkline {
       need(isObject(gap), "a gap of a sparkline");
       return { from: count(gap.from, "from of a gap"), to: count(gap.to, "to of a gap") };
     });
-    return line;
+    return line.#take(data);
   }
 
   apply(data) {
@@ -244,17 +248,25 @@ export class Sparkline {
     points.length = Math.min(points.length, index + 1);
     points[index] = data.price;
     this.points = points;
+    return this.#take(data);
+  }
+
+  /** A message without the change is of an older gateway: then it is from the first point. */
+  #take({ open, change, change_pct: percent, trend }) {
+    for (const [name, value] of Object.entries({ open, change, change_pct: percent })) {
+      need(value === undefined || Decimal.isValid(value), `${name} of a sparkline`);
+    }
+    const isKnown = open !== undefined || change !== undefined || percent !== undefined;
+    this.open = isKnown ? open : this.first;
+    this.change = isKnown ? change ?? null : this.points.length ? Decimal.subtract(this.last, this.first) : null;
+    this.changePercent = isKnown ? percent ?? null : this.change === null ? null : Decimal.percent(this.change, this.first);
+    const sign = this.change === null ? 0 : Decimal.compare(this.change, "0");
+    this.trend = isKnown && ["up", "down", "flat"].includes(trend) ? trend : sign > 0 ? "up" : sign < 0 ? "down" : "flat";
     return this;
   }
 
   get first() { return this.points[0]; }
   get last() { return this.points.at(-1); }
-  get change() { return this.points.length ? Decimal.subtract(this.last, this.first) : null; }
-  get changePercent() { return this.points.length ? Decimal.percent(this.change, this.first) : null; }
-  get trend() {
-    const sign = this.points.length ? Decimal.compare(this.last, this.first) : 0;
-    return sign > 0 ? "up" : sign < 0 ? "down" : "flat";
-  }
 }
 
 export class CandleSeries {

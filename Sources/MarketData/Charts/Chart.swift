@@ -128,6 +128,12 @@ package struct Chart: ~Copyable {
     return lines.tip(range, points: points, now: now)
   }
 
+  /// Its price at the beginning; nil before any price. O(buckets without trades before it).
+  package mutating func open(_ range: ChartRange, points: Int, now: Timestamp) -> Int64? {
+    look(at: now)
+    return lines.open(range, points: points, now: now)
+  }
+
   /// Call this before a line is shown. Then a late trade of an earlier bucket raises the line's revision, as it must,
   /// because the point of that bucket has been shown.
   private mutating func look(at now: Timestamp) { lines.advance(to: now) }
@@ -276,7 +282,7 @@ package struct Chart: ~Copyable {
       {
         minutes.restore(candle)
       }
-      lines.restore(close: candle.close, end: candle.end) { runs[Int($0.rawValue)].covers(span) }
+      lines.restore(candle) { runs[Int($0.rawValue)].covers(span) }
       restored += 1
       guard candle.source != .partial else { continue }
       for range in ChartRange.allCases where max(range.bucketLength, Microseconds.minute) >= candle.interval.length {

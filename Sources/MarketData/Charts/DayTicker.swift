@@ -3,6 +3,9 @@
 /// The venue's own figure has priority, then a figure derived from the venue's other figures, then the gateway's own.
 /// Volumes and their average always belong together: with a venue's volume come the venue's average price, and the
 /// quote volume derived from both.
+///
+/// The change of 24 h in all places is the change from this ticker's `open`, or the venue's own change while its `last`
+/// is the shown price: see `show(_:of:)`.
 package struct DayTicker: Sendable {
   /// The source of the 24 h figures.
   package enum Source: String, Sendable {
@@ -41,6 +44,11 @@ package struct DayTicker: Sendable {
     coveredFrom: Timestamp?, now: Timestamp
   ) {
     var own = figures.ticker(of: instrument, lastPrice: lastPrice, quote: quote, now: now)
+    // A day that was observed and had no trade began at the price before it.
+    if own.open == nil, coveredFrom == nil {
+      own.open = lastPrice
+      own.deriveChange(instrument)
+    }
     guard var ticker = venue else {
       self.ticker = own
       source = .gateway
@@ -82,6 +90,18 @@ package struct DayTicker: Sendable {
     self.coveredFrom = filled.isEmpty ? nil : coveredFrom
   }
 
+  /// Sets `last` to the shown price. If the venue's own is another one, the change follows from `open`, and the highest
+  /// and lowest price include it.
+  package mutating func show(_ price: Int64, of instrument: Instrument) {
+    guard ticker.last != price else { return }
+    ticker.last = price
+    ticker.change = nil
+    ticker.changePercent = nil
+    ticker.high = ticker.high.map { max($0, price) }
+    ticker.low = ticker.low.map { min($0, price) }
+    ticker.deriveChange(instrument)
+  }
+
   private static func fill<T>(_ value: inout T?, _ own: T?, _ figure: Figures, _ filled: inout Figures) {
     guard value == nil, let own else { return }
     value = own
@@ -90,13 +110,44 @@ package struct DayTicker: Sendable {
 }
 
 extension InstrumentState {
-  /// The 24 h figures, the venue's and the gateway's own. O(1), amortised.
-  package func dayTicker(now: Timestamp) -> DayTicker {
-    DayTicker(
-      venue: ticker, figures: dayFigures(now: now), lastPrice: lastPrice, quote: quote, instrument: instrument,
-      coveredFrom: chart.incompleteSince(now: now), now: now)
+  /// The price that all places show, at the instrument's scale, and its time; nil before any is known. It is the price
+  /// of the newest trade, or that of the venue's ticker if the ticker is newer by more than differences of clocks and
+  /// overtaking messages can explain. O(1).
+  package var shownPrice: (price: Int64, time: Timestamp)? {
+    if let price = lastPrice {
+      let trade = lastTrade?.time ?? chart.lines.lastTradeTime ?? .distantPast
+      guard let ticker, let last = ticker.last, lastTrade != nil, ticker.time - trade > Market.clockTolerance else {
+        return (price, trade)
+      }
+      return (last, ticker.time)
+    }
+    guard let ticker, let last = ticker.last else { return nil }
+    return (last, ticker.time)
   }
 
-  /// The venue's 24 h figures, completed by the gateway. O(1), amortised.
+  /// The 24 h figures, the venue's and the gateway's own, with the shown price. O(1), amortised.
+  package func dayTicker(now: Timestamp) -> DayTicker {
+    var day = DayTicker(
+      venue: ticker, figures: dayFigures(now: now), lastPrice: lastPrice, quote: quote, instrument: instrument,
+      coveredFrom: chart.incompleteSince(now: now), now: now)
+    if let price = shownPrice?.price { day.show(price, of: instrument) }
+    return day
+  }
+
+  /// The 24 h figures, completed by the gateway. O(1), amortised.
   package func ticker(now: Timestamp) -> Ticker { dayTicker(now: now).ticker }
+
+  /// The change of 24 h to a price; nil while it is unknown. O(1), amortised.
+  package func dayChange(to price: Int64, now: Timestamp) -> PriceChange? {
+    var day = dayTicker(now: now)
+    day.show(price, of: instrument)
+    return PriceChange(day.ticker)
+  }
+
+  /// The change over a range to a price: that of 24 h for `24h`, otherwise from the price at the beginning of the line.
+  /// - Parameter open: the line's `open`.
+  package func change(over range: ChartRange, from open: Int64?, to price: Int64, now: Timestamp) -> PriceChange? {
+    if range == .day { return dayChange(to: price, now: now) }
+    return open.flatMap { PriceChange(from: $0, to: price, of: instrument) }
+  }
 }

@@ -30,11 +30,17 @@ package struct RangeLines: ~Copyable {
   /// When that was, to the millisecond.
   package var lastTradeTime: Timestamp? { lastTime == Self.never ? nil : Timestamp(microseconds: lastTime) }
 
+  /// The earliest known price; nil before any.
+  package var firstPrice: Int64? { firstTime == Self.never ? nil : oldestPrice }
+
   /// Raised whenever a line may look different: a price that moved, a bucket that began, a late close.
   package private(set) var changes: UInt32 = 0
 
   private var newestPrice: Int64 = 0
   private var lastTime = RangeLines.never
+  /// The earliest known price, and its time, µs.
+  private var oldestPrice: Int64 = 0
+  private var firstTime = RangeLines.never
   /// The newest bucket of 10 s.
   private var tipStart = RangeLines.never
   /// Whether `newestPrice` must still be written into rings whose newest bucket is open.
@@ -86,7 +92,7 @@ package struct RangeLines: ~Copyable {
     let sinceTip = time.rawValue &- tipStart
     if sinceTip >= 0, sinceTip < Self.tipLength, tipStart != Self.never {
       let time = Self.rounded(time)
-      guard time >= lastTime else { return }
+      guard time >= lastTime else { return noteFirst(price, time) }
       lastTime = time
       if price != newestPrice {
         newestPrice = price
@@ -100,6 +106,7 @@ package struct RangeLines: ~Copyable {
 
   @inline(never)
   private mutating func addOutsideTip(_ price: Int64, _ time: Int64) {
+    noteFirst(price, time)
     if tipStart == Self.never || time >= tipStart {
       // No stored price is later than the newest 10 s.
       roll(to: time)
@@ -118,6 +125,17 @@ package struct RangeLines: ~Copyable {
     }
   }
 
+  /// A late trade may be the earliest of all, and lines that begin with it change.
+  private mutating func noteFirst(_ price: Int64, _ time: Int64) {
+    guard firstTime == Self.never || time < firstTime else { return }
+    let isKnown = firstTime != Self.never
+    firstTime = time
+    oldestPrice = price
+    guard isKnown else { return }
+    changes &+= 1
+    for range in ChartRange.allCases { rings[Int(range.rawValue)].revision &+= 1 }
+  }
+
   /// Moves every ring to the bucket of `now`; nothing before the first trade. Amortised O(1).
   package mutating func advance(to now: Timestamp) {
     guard tipStart != Self.never, now.rawValue &- tipStart >= Self.tipLength else { return }
@@ -132,11 +150,12 @@ package struct RangeLines: ~Copyable {
     if tipStart == Self.never || time >= tipStart + Self.tipLength { roll(to: time) }
   }
 
-  /// Adds the close of a restored candle that ended at `end`, as the price just before that, to the ranges without own
-  /// data there. O(ranges).
-  package mutating func restore(close: Int64, end: Timestamp, unless isKnown: (ChartRange) -> Bool) {
+  /// Adds the close of a restored candle, as the price just before its end, to the ranges without own data there.
+  /// O(ranges).
+  mutating func restore(_ candle: Candle, unless isKnown: (ChartRange) -> Bool) {
     flush()
-    let time = Self.rounded(end) - Microseconds.millisecond
+    noteFirst(candle.open, Self.rounded(candle.time))
+    let (close, time) = (candle.close, Self.rounded(candle.end) - Microseconds.millisecond)
     if tipStart == Self.never || time >= tipStart + Self.tipLength { roll(to: time) }
     for range in ChartRange.allCases {
       if lastTime != Self.never, isKnown(range) { continue }
@@ -155,6 +174,7 @@ package struct RangeLines: ~Copyable {
   package mutating func removeAll() {
     changes &+= 1
     lastTime = Self.never
+    firstTime = Self.never
     tipStart = Self.never
     isTipPending = false
     for range in ChartRange.allCases {
@@ -177,6 +197,7 @@ package struct RangeLines: ~Copyable {
       return value
     }
     if lastTime != Self.never { newestPrice = wider(newestPrice) }
+    if firstTime != Self.never { oldestPrice = wider(oldestPrice) }
     for range in ChartRange.allCases {
       let ring = rings + Int(range.rawValue)
       ring.pointee.revision &+= 1

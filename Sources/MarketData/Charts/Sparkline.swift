@@ -19,11 +19,11 @@ package struct Sparkline: Sendable, Equatable {
   /// When the market was not observed after `coveredFrom`, for a bucket of the range or longer, in order of time.
   package var gaps: [TimeSpan]
 
-  /// From the first to the last point, at the price scale; the trend is its sign. Nil without points.
-  package var change: Int64? {
-    guard let first = points.first, let last = points.last else { return nil }
-    return last &- first
-  }
+  /// The price at the start of the first point's slice: the last one before it, or the first known price. Nil without
+  /// points.
+  package var open: Int64?
+  /// The change over the range to the last point; nil while it is unknown.
+  package var change: PriceChange?
 }
 
 /// The newest point of a sparkline: what an update needs.
@@ -53,6 +53,7 @@ extension RangeLines {
     line.points.reserveCapacity(Int(slices.last - slices.first + 1))
     var number = slices.firstBucket(slices.first)
     var price = lastPrice(before: number, range)
+    line.open = price ?? firstPrice
     number = max(number, ring.low)
     for slice in slices.first...slices.last {
       let next = slices.firstBucket(slice + 1)
@@ -79,6 +80,14 @@ extension RangeLines {
     return SparklineTip(
       from: slices.start(first), step: slices.step, index: Int(slices.last - first), price: price,
       revision: ring.revision)
+  }
+
+  /// The `open` of that line; nil before any price. O(buckets without trades before the line).
+  mutating func open(_ range: ChartRange, points n: Int, now: Timestamp) -> Int64? {
+    let ring = ring(range)
+    guard !ring.isEmpty else { return nil }
+    let slices = Slices(n, of: ring, range, now: now)
+    return lastPrice(before: slices.firstBucket(slices.first), range) ?? firstPrice
   }
 
   /// The start of the first slice of a line of `n` points.

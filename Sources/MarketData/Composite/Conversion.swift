@@ -16,8 +16,7 @@ package struct Conversion: Sendable, Equatable {
 /// The markets for conversions, with their values at one moment.
 ///
 /// It chooses the cheapest path of at most three markets. A market costs its spread, or 1 % if a side is empty, plus
-/// 0.05 % for the step. Of equal costs, the path with fewer markets is chosen, then the order of symbols decides. A
-/// price is the middle of bid and ask, or that of the last trade if a side is empty.
+/// 0.05 % for the step. Of equal costs, the path with fewer markets is chosen, then the order of symbols decides.
 package struct ConversionTable: Sendable {
   /// The most markets on a path.
   package static let longest = 3
@@ -45,8 +44,16 @@ package struct ConversionTable: Sendable {
   private var assets: [String: Int] = [:]
   private var markets: [Market] = []
 
+  /// The price of a market.
+  package enum PriceKind: Sendable {
+    /// The middle of bid and ask; of the last trade if a side is empty.
+    case middle
+    /// The price that all places show beside the change of 24 h; the middle before the first.
+    case last
+  }
+
   /// Uses those of `markets` that are spot, live and have a price. O(n log n).
-  package init(_ markets: some Sequence<VenueMarket>) {
+  package init(_ markets: some Sequence<VenueMarket>, prices: PriceKind = .middle) {
     for market in markets.sorted(by: { $0.instrument.symbol < $1.instrument.symbol })
     where market.isLive && market.instrument.kind == .spot && market.instrument.base != market.instrument.quote {
       var cost = Self.oneSidedCost
@@ -61,6 +68,10 @@ package struct ConversionTable: Sendable {
         twicePrice = 2 * Int128(last)
       } else {
         continue
+      }
+      if prices == .last, let last = market.last, last > 0 {
+        twicePrice = 2 * Int128(last)
+        time = market.lastTime
       }
       self.markets.append(
         Market(

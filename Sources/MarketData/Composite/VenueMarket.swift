@@ -10,9 +10,9 @@ package struct VenueMarket: Sendable {
   package var reason: String
   /// The best bid and ask at the instrument's scales; a side without orders has size 0.
   package var quote: Quote?
-  /// The price of the last trade; nil before the first.
+  /// The price that all places show: that of the last trade, or of the venue's ticker; nil before any.
   package var last: Int64?
-  /// The time of that trade.
+  /// The time of that price.
   package var lastTime: Timestamp
   /// The volume of 24 h, in base units.
   package var volume: Decimal64?
@@ -46,15 +46,10 @@ extension InstrumentState {
   ///   - hasFigures: whether to include the 24 h figures.
   package func venueMarket(isLive: Bool, reason: String, hasFigures: Bool, now: Timestamp) -> VenueMarket {
     let figures = hasFigures && (lastPrice != nil || ticker != nil) ? dayTicker(now: now).ticker : nil
-    var market = VenueMarket(
-      instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: lastTrade?.price ?? lastPrice,
-      lastTime: lastTrade?.time ?? chart.lines.lastTradeTime ?? .distantPast, volume: figures?.volume,
-      quoteVolume: figures?.quoteVolume, open: figures?.open)
-    // A quote from a book disappears with the book, and a venue's ticker may have a price before the first trade.
-    if market.last == nil, let last = ticker?.last {
-      market.last = last
-      market.lastTime = ticker?.time ?? .distantPast
-    }
-    return market
+    let shown = shownPrice
+    return VenueMarket(
+      instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: shown?.price,
+      lastTime: shown?.time ?? .distantPast, volume: figures?.volume, quoteVolume: figures?.quoteVolume,
+      open: figures?.open)
   }
 }

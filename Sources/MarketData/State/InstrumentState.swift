@@ -79,9 +79,21 @@ package final class InstrumentState {
   /// The gateway's own figures of the last 24 h, even if the venue has its own. O(1), amortised.
   package func dayFigures(now: Timestamp) -> WindowFigures { chart.figures(now: now) }
 
-  /// The line of a range. O(buckets).
-  package func sparkline(_ range: ChartRange = .day, points: Int, now: Timestamp) -> Sparkline {
-    chart.line(range, points: points, now: now)
+  /// The line of a range, with its change. O(buckets).
+  /// - Parameter price: replaces its last point.
+  package func sparkline(
+    _ range: ChartRange = .day, points: Int, price: Int64? = nil, now: Timestamp
+  ) -> Sparkline {
+    var line = chart.line(range, points: points, now: now)
+    guard let last = line.points.last else { return line }
+    line.points[line.points.count - 1] = price ?? last
+    line.change = change(over: range, from: line.open, to: price ?? last, now: now)
+    return line
+  }
+
+  /// The price at the beginning of that line; nil before any price. O(buckets without trades before the line).
+  package func lineOpen(_ range: ChartRange, points: Int, now: Timestamp) -> Int64? {
+    chart.open(range, points: points, now: now)
   }
 
   /// From when on that line was observed, apart from gaps. O(1).

@@ -8,12 +8,4 @@ extension InstrumentState {
 
   /// The 24 h figures; nil before there are any.
   func knownDay(now: Timestamp) -> DayTicker? { hasTicker ? dayTicker(now: now) : nil }
-
-  /// The price 24 h ago, at the instrument's scale: the venue's, or computed from the venue's change, or the gateway's
-  /// own.
-  func dayOpen(now: Timestamp) -> Int64? {
-    guard var figures = ticker else { return dayFigures(now: now).open }
-    figures.deriveOpen(instrument)
-    return figures.open ?? dayFigures(now: now).open
-  }
 }

@@ -4,13 +4,7 @@ import MarketData
 /// `pulse`: that the price moved, at most ten times a second. The first pulse of an instrument has no `previous` and so
 /// no `direction` or `change_pct`.
 enum PulseChannel {
-  /// - Parameter open: the price 24 h ago, if known.
-  static func append(_ pulse: Pulse, open: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
-    let change = open.flatMap { Ratio.percent(pulse.price &- $0, of: $0, digits: 2)?.mantissa }
-    append(pulse, changePercent: change, of: instrument, to: &out)
-  }
-
-  /// - Parameter changePercent: since 24 h ago, with two digits, if known.
+  /// - Parameter changePercent: the change of 24 h to the pulse's price, with two digits, if known.
   static func append(_ pulse: Pulse, changePercent: Int64?, of instrument: Instrument, to out: inout ByteBuffer) {
     out.append(UInt8(ascii: "{"))
     if let previous = pulse.previous {

@@ -55,18 +55,8 @@ struct MarketSummary {
   init(_ instrument: PublishedInstrument, now: Timestamp) {
     let state = instrument.state
     day = state.shownDay(now: now)
-    price = Self.price(state)
+    price = state.shownPrice?.price
     guard let price else { return }
-    if var shown = day?.ticker, shown.last != price {
-      let open = state.dayOpen(now: now)
-      shown.last = price
-      shown.open = open ?? shown.open
-      shown.change = nil
-      shown.changePercent = nil
-      shown.high = shown.high.map { max($0, price) }
-      shown.low = shown.low.map { min($0, price) }
-      day?.ticker = shown
-    }
     pulse = instrument.lastPulse
     if let last = pulse, last.price != price {
       // The change that the next pulse will report.
@@ -74,16 +64,6 @@ struct MarketSummary {
         instrument: last.instrument, price: price, previous: last.price, merged: 1,
         time: max(last.time, state.lastTrade?.time ?? last.time))
     }
-  }
-
-  /// The price of the newest trade, or that of the venue's ticker if the ticker is newer by more than differences of
-  /// clocks and overtaking messages can explain.
-  private static func price(_ state: InstrumentState) -> Int64? {
-    guard let traded = state.lastPrice else { return state.ticker?.last }
-    guard let ticker = state.ticker, let last = ticker.last, let trade = state.lastTrade,
-      ticker.time - trade.time > Market.clockTolerance
-    else { return traded }
-    return last
   }
 
   /// In percent, with two digits.

@@ -186,7 +186,7 @@ package enum QuoteAnswer {
     out.append(UInt8(ascii: "\""))
   }
 
-  private static func append(
+  static func append(
     _ levels: [CompositeBook.Level], _ name: StaticString, _ book: CompositeBook, hasVenues: Bool,
     to out: inout ByteBuffer
   ) {

@@ -17,8 +17,8 @@ extension StreamPublisher {
       switch view {
       case .book, .trades: .distantFuture
       case .ticker: state.nextFigureChange(after: now)
-      case .sparkline(let range, _): state.nextLineChange(range, after: now)
-      case .snapshot:
+      case .sparkline(let range, _) where range != .day: state.nextLineChange(range, after: now)
+      case .snapshot, .sparkline:
         min(state.nextFigureChange(after: now), state.nextLineChange(.day, after: now))
       }
     return PartStamp(
@@ -76,8 +76,7 @@ extension StreamPublisher {
         PulseChannel.append(pulse, changePercent: summary.changePercent, of: state.instrument, to: &out)
       }
       if state.lastPrice != nil {
-        var line = state.sparkline(points: points, now: now).withWholeGap(now: now)
-        if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
+        let line = state.sparkline(points: points, price: summary.price, now: now).withWholeGap(now: now)
         out.append(",\"sparkline\":{")
         SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
         out.append(UInt8(ascii: "}"))
@@ -91,7 +90,8 @@ extension StreamPublisher {
       TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
     case .sparkline(let range, let points):
       out.append(UInt8(ascii: ","))
-      let line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
+      let price = state.shownPrice?.price
+      let line = state.sparkline(range, points: points, price: price, now: now).withWholeGap(now: now)
       SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
     case .book(let depth):
       out.append(UInt8(ascii: ","))
@@ -121,12 +121,20 @@ extension StreamPublisher {
     guard let instrument = instrument(place) else { return nil }
     let state = instrument.state
     let summary = MarketSummary(instrument, now: now)
-    var line = state.sparkline(range, points: points, now: now).withWholeGap(now: now)
-    if let price = summary.price, !line.points.isEmpty { line.points[line.points.count - 1] = price }
+    let line = state.sparkline(range, points: points, price: summary.price, now: now).withWholeGap(now: now)
     let ticker = summary.day?.ticker
     return CardFigures(
       instrument: state.instrument, price: summary.price, line: line, high: ticker?.high, low: ticker?.low,
-      volume: ticker?.volume, time: [state.lastTrade?.time, ticker?.time].compactMap(\.self).max())
+      volume: ticker?.volume, time: [state.lastTrade?.time, ticker?.time].compactMap(\.self).max(),
+      since: Self.start(of: line, summary.day, now: now))
+  }
+
+  /// From when on the change over a line counts; nil if over all of its range.
+  private static func start(of line: Sparkline, _ day: DayTicker?, now: Timestamp) -> Timestamp? {
+    switch line.range {
+    case .day: return day.flatMap { $0.source == .gateway || $0.own.contains(.open) ? $0.coveredFrom : nil }
+    default: return line.lateStart(now: now)
+    }
   }
 
   private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
@@ -150,8 +158,15 @@ extension ContentTag {
     add(tip.from.microseconds)
     add(tip.step)
     add(Int64(tip.index))
-    add(tip.price)
+    let price = state.shownPrice?.price ?? tip.price
+    add(price)
     add(UInt64(tip.revision))
+    // Elsewhere the place of the first point and the revision say where the line begins.
+    guard range == .day else { return }
+    let change = state.dayChange(to: price, now: now)
+    add(change?.open)
+    add(change?.change)
+    add(change?.percent)
   }
 }
 

@@ -14,12 +14,25 @@ package struct CardFigures: Sendable {
   package var volume: Decimal64?
   /// The time of the price.
   package var time: Timestamp?
+  /// From when on the change counts, if the gateway does not know the prices of the whole range.
+  package var since: Timestamp?
 
-  /// The change over the line in percent, with two digits; nil without points.
-  var changePercent: Int64? {
-    guard let change = line.change, let first = line.points.first else { return nil }
-    return Ratio.percent(change, of: first, digits: 2)?.mantissa
+  package init(
+    instrument: Instrument, price: Int64?, line: Sparkline, high: Int64?, low: Int64?, volume: Decimal64?,
+    time: Timestamp?, since: Timestamp? = nil
+  ) {
+    self.instrument = instrument
+    self.price = price
+    self.line = line
+    self.high = high
+    self.low = low
+    self.volume = volume
+    self.time = time
+    self.since = since
   }
+
+  /// The change over the line in percent, with two digits; nil while it is unknown.
+  var changePercent: Int64? { line.change?.percent }
 }
 
 /// A card for a home screen: the price, its change, its chart, and whether it is live.
@@ -112,6 +125,7 @@ package struct PriceCard {
     if let percent = figures.changePercent {
       let span =
         switch figures.line.range {
+        case _ where figures.since != nil: "since \(PriceWords.time(figures.since ?? now, now: now))"
         case .hour: "in the last hour"
         case .day: "in the last 24 hours"
         case .week: "in the last 7 days"

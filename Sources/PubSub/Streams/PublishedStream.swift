@@ -37,6 +37,9 @@ final class PublishedStream {
   /// The last published tip, and the coverage of its line.
   var sparklineTip: SparklineTip?
   var coverageRevision: UInt32 = 0
+  /// The price at the beginning of that line, and the last published change over it.
+  var lineOpen: Int64?
+  var lineChange: PriceChange?
   /// The document of a channel whose data does not come from a market.
   var document: StreamDocument?
   var ring = ReplayRing()
@@ -99,6 +102,8 @@ final class PublishedStream {
     gathered = []
     closedCandles = []
     sparklineTip = nil
+    lineOpen = nil
+    lineChange = nil
     document = nil
     idleGeneration &+= 1
   }

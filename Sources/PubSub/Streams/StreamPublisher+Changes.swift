@@ -30,6 +30,10 @@ extension StreamPublisher {
       case .ticker(let id):
         guard let instrument = owner.instrument(id) else { continue }
         changed(instrument.tickers, now: now, into: &out)
+        // The change of their range follows from the ticker.
+        for stream in instrument.sparklines where stream.key.range == .day {
+          changed([stream], now: now, into: &out)
+        }
       case .pulse(let pulse):
         guard let instrument = owner.instrument(pulse.instrument) else { continue }
         instrument.lastPulse = pulse
@@ -174,7 +178,10 @@ extension StreamPublisher {
     switch stream.key.channel {
     case .trades: if !stream.gathered.isEmpty { flush(stream, now: now, into: &out) }
     case .book where stream.key.depth == 0: flush(stream, now: now, into: &out)
-    case .sparkline where stream.isDirty, .candles where stream.isDirty: flush(stream, now: now, into: &out)
+    // The change of a line may have moved with time alone.
+    case .sparkline where stream.isDirty || stream.isShown && stream.cachedSnapshot == nil,
+      .candles where stream.isDirty:
+      flush(stream, now: now, into: &out)
     default: break
     }
   }
@@ -222,9 +229,9 @@ extension StreamPublisher {
       update(stream, events: 0, now: now, into: &out) { TickerChannel.append(day, of: state.instrument, to: &$0) }
     case .pulse:
       guard let pulse = instrument.lastPulse else { return }
-      let open = state.dayOpen(now: now)
+      let change = state.dayChange(to: pulse.price, now: now)
       update(stream, events: 0, now: now, into: &out) {
-        PulseChannel.append(pulse, open: open, of: state.instrument, to: &$0)
+        PulseChannel.append(pulse, changePercent: change?.percent, of: state.instrument, to: &$0)
       }
     case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
@@ -253,10 +260,15 @@ extension StreamPublisher {
       republish(stream, now: now, into: &out)
       return
     }
-    guard tip != old else { return }
+    if tip.from != old.from {
+      stream.lineOpen = state.lineOpen(stream.key.range, points: Int(stream.key.points), now: now)
+    }
+    let change = state.change(over: stream.key.range, from: stream.lineOpen, to: tip.price, now: now)
+    guard tip != old || change != stream.lineChange else { return }
     stream.sparklineTip = tip
+    stream.lineChange = change
     update(stream, events: 0, now: now, into: &out) {
-      SparklineChannel.appendUpdate(tip, of: state.instrument, to: &$0)
+      SparklineChannel.appendUpdate(tip, change, of: state.instrument, to: &$0)
     }
   }
 

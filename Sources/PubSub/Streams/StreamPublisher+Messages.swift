@@ -116,7 +116,8 @@ extension StreamPublisher {
       TickerChannel.append(day, of: state.instrument, to: &out)
     case .pulse:
       guard let pulse = instrument.lastPulse else { return false }
-      PulseChannel.append(pulse, open: state.dayOpen(now: now), of: state.instrument, to: &out)
+      let change = state.dayChange(to: pulse.price, now: now)
+      PulseChannel.append(pulse, changePercent: change?.percent, of: state.instrument, to: &out)
     case .sparkline:
       let points = Int(stream.key.points)
       let range = stream.key.range
@@ -124,7 +125,9 @@ extension StreamPublisher {
       stream.sparklineTip = tip
       stream.coverageRevision = state.chart.coverageRevision
       out.append(UInt8(ascii: "{"))
-      SparklineChannel.appendSnapshot(state.sparkline(range, points: points, now: now), of: state.instrument, to: &out)
+      let line = state.sparkline(range, points: points, now: now)
+      (stream.lineOpen, stream.lineChange) = (line.open, line.change)
+      SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
       out.append(UInt8(ascii: "}"))
     case .candles:
       let interval = stream.key.candle

@@ -174,12 +174,10 @@ struct ClientStream: Sendable {
         book?.update(with: levels)
       }
     case .sparkline(let whole):
-      var line = Sparkline(symbol: item.symbol, range: whole.range)
-      (line.points, line.start, line.stepSeconds) = (whole.points, whole.start, whole.stepSeconds)
-      (line.coveredFrom, line.gaps) = (whole.coveredFrom, whole.gaps)
-      self.line = line
-    case .sparklineChange(let index, let price, let from):
-      return line?.apply(index: index, price: price, from: from) ?? false
+      line = whole.of(item.symbol)
+    case .sparklineChange(let index, let price, let from, let move):
+      guard line?.apply(index: index, price: price, from: from) == true else { return false }
+      line?.take(move)
     case .candles(let candles):
       if isSnapshot || series == nil {
         series = CandleSeries(symbol: item.symbol, interval: item.interval ?? .minute)

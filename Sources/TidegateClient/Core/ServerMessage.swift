@@ -86,7 +86,7 @@ enum StreamData {
   /// The book is out of sync with the exchange: the reason.
   case outOfSync(String)
   /// A change of one point of a sparkline.
-  case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?)
+  case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?, SparklineMove)
 }
 
 extension ServerMessage {

@@ -321,6 +321,7 @@ extension JSONScanner {
 
   private mutating func sparkline() throws -> Sparkline {
     var line = Sparkline(symbol: "", range: .day)
+    var move = SparklineMove()
     try object { key, json in
       switch key {
       case "range": line.range = SparklineRange(rawValue: try json.word())
@@ -334,9 +335,10 @@ extension JSONScanner {
           guard line.points.count < Sparkline.pointsLimit else { throw MessageError.tooMany(offset: json.offset) }
           line.points.append(try json.exact())
         }
-      default: try json.skipValue()
+      default: try json.read(&move, key)
       }
     }
+    line.take(move)
     return line
   }
 
@@ -404,15 +406,26 @@ extension JSONScanner {
 
   private mutating func sparklineChange() throws -> StreamData? {
     var index: Int64?, from: Int64?, price: ExactDecimal?
+    var move = SparklineMove()
     try object { key, json in
       switch key {
       case "index": index = try json.int64()
       case "price": price = try json.exact()
       case "from": from = try json.int64()
-      default: try json.skipValue()
+      default: try json.read(&move, key)
       }
     }
     guard let index, let price else { return nil }
-    return .sparklineChange(index: index, price: price, from: from)
+    return .sparklineChange(index: index, price: price, from: from, move)
+  }
+
+  private mutating func read(_ move: inout SparklineMove, _ key: String) throws {
+    switch key {
+    case "open": move.open = try exact()
+    case "change": move.change = try exact()
+    case "change_pct": move.percent = try exact()
+    case "trend": move.trend = try word()
+    default: try skipValue()
+    }
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// The price over a span of time, in evenly spaced points. Always whole: the client applies the gateway's changes.
 public struct Sparkline: Sendable, Hashable {
   /// `kraken:BTC-USD`.
-  public let symbol: String
+  public private(set) var symbol: String
   /// The span.
   public internal(set) var range: SparklineRange
   /// Prices, oldest first; nil if no price was known yet.
@@ -13,6 +13,15 @@ public struct Sparkline: Sendable, Hashable {
   public internal(set) var coveredFrom: Date?
   /// Times that were not observed: points in them repeat the price before. Do not draw them as observed.
   public internal(set) var gaps: [Range<Date>] = []
+  /// The price at the beginning of the span, or the first known one: for `.day`, the ticker's price of 24 h ago. Nil
+  /// while it is unknown.
+  public internal(set) var open: ExactDecimal?
+  /// From `open` to `last`: for `.day`, the ticker's change of 24 h. Nil while it is unknown.
+  public internal(set) var change: ExactDecimal?
+  /// `change` in percent, with two digits; nil while it is unknown.
+  public internal(set) var changePercent: ExactDecimal?
+  /// The sign of the change.
+  public internal(set) var trend = Pulse.Direction.flat
   /// As on the wire: microseconds since 1970, and seconds.
   var start: Int64 = 0, stepSeconds: Int64 = 0
 
@@ -24,6 +33,13 @@ public struct Sparkline: Sendable, Hashable {
     self.range = range
   }
 
+  /// The same line with the name of its market.
+  func of(_ symbol: String) -> Sparkline {
+    var line = self
+    line.symbol = symbol
+    return line
+  }
+
   /// The time of the first point.
   public var from: Date { Date(microseconds: start) }
   /// The time between two points.
@@ -33,18 +49,6 @@ public struct Sparkline: Sendable, Hashable {
   public var first: ExactDecimal? { points.lazy.compactMap(\.self).first }
   /// The last known price.
   public var last: ExactDecimal? { points.reversed().lazy.compactMap(\.self).first }
-
-  /// From `first` to `last`, exact; nil for an empty line.
-  public var change: ExactDecimal? {
-    guard let first, let last else { return nil }
-    return last - first
-  }
-
-  /// The sign of `change`.
-  public var trend: Pulse.Direction {
-    guard let change else { return .flat }
-    return change > 0 ? .up : change < 0 ? .down : .flat
-  }
 
   /// Applies a change of the newest point: drops as many from the front as `from` moved by, and repeats the last one up
   /// to `index`, so that a line of less than the whole span grows. False if it does not fit this line.
@@ -69,6 +73,31 @@ public struct Sparkline: Sendable, Hashable {
     while points.count <= Int(index) { points.append(last) }
     points[Int(index)] = price
     return true
+  }
+}
+
+/// What a message says of the change over a line.
+struct SparklineMove: Sendable, Hashable {
+  var open: ExactDecimal?, change: ExactDecimal?, percent: ExactDecimal?
+  var trend: String?
+
+  var isEmpty: Bool { open == nil && change == nil && percent == nil && trend == nil }
+}
+
+extension Sparkline {
+  /// Takes over what a message says. A gateway that says nothing is an older one: then the change is from the first
+  /// point.
+  mutating func take(_ move: SparklineMove) {
+    open = move.isEmpty ? first : move.open
+    change = move.isEmpty ? last.flatMap { last in first.map { last - $0 } } : move.change
+    changePercent = move.percent
+    trend =
+      switch move.trend {
+      case "up": .up
+      case "down": .down
+      case nil: change.map { $0 > 0 ? .up : $0 < 0 ? .down : .flat } ?? .flat
+      default: .flat
+      }
   }
 }
 

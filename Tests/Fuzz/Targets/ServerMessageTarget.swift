@@ -205,7 +205,7 @@ private final class ClientModel {
       try require((depth.bids + depth.asks).allSatisfy { (0...1).contains($0.share) }, "a bar beyond its box")
     case .sparkline(let line):
       try require(line.points.count <= 1440, "a line of \(line.points.count) points")
-      _ = (line.change, line.trend, line.from, line.step)
+      _ = (line.open, line.change, line.trend, line.from, line.step)
     case .candles(let series):
       let isOrdered = zip(series.candles, series.candles.dropFirst()).allSatisfy { $0.time <= $1.time }
       try require(isOrdered && series.candles.count <= CandleSeries.limit, "candles out of order, or too many")

@@ -89,7 +89,9 @@ import Testing
       let expected = naive.line(range, points: n, now: now)
       let tip = chart.tip(range, points: n, now: at(now))
       let isSame =
-        line.points == expected.points && line.from.microseconds == expected.from && line.step == expected.step
+        line.points == expected.points && line.open == expected.open
+        && chart.open(range, points: n, now: at(now)) == expected.open && line.from.microseconds == expected.from
+        && line.step == expected.step
         && tip?.index ?? -1 == expected.points.count - 1 && tip?.price == expected.points.last
         && tip?.from ?? line.from == line.from && tip?.step ?? line.step == line.step
       guard isSame else {

@@ -41,13 +41,17 @@ struct PriceCardFilesTests {
 
   private static func svg(_ card: Card) -> String {
     let step = 15 * Microseconds.minute
-    let line = Sparkline(
+    var line = Sparkline(
       range: .day, from: now + -Int64(card.points.count) * step, step: step, points: card.points,
       coveredFrom: card.coveredFrom, gaps: card.gaps)
+    let instrument = Instrument(
+      id: InstrumentID(0), venue: "kraken", venueSymbol: "ZEC/USD", base: "ZEC", quote: "USD", priceScale: 2,
+      sizeScale: 8)
+    if let first = card.points.first, let last = card.points.last {
+      line.change = PriceChange(from: first, to: last, of: instrument)
+    }
     let figures = CardFigures(
-      instrument: Instrument(
-        id: InstrumentID(0), venue: "kraken", venueSymbol: "ZEC/USD", base: "ZEC", quote: "USD", priceScale: 2,
-        sizeScale: 8),
+      instrument: instrument,
       price: card.price, line: line, high: card.points.max(), low: card.points.min(),
       volume: Decimal64(mantissa: 123_456_789, scale: 4), time: card.price == nil ? nil : now + -Microseconds.minute)
     let state = DataState(venue: "kraken", state: card.state, source: card.source)

@@ -16,12 +16,16 @@ struct PriceCardTests {
     coveredFrom: Timestamp? = .distantPast, gaps: [TimeSpan] = []
   ) -> CardFigures {
     let step = 15 * Microseconds.minute
-    let line = Sparkline(
+    var line = Sparkline(
       range: range, from: now - Int64(points.count) * step, step: step, points: points, coveredFrom: coveredFrom,
       gaps: gaps)
+    let instrument = Instrument(
+      id: InstrumentID(0), venue: "kraken", venueSymbol: "x", base: base, quote: quote, priceScale: 2, sizeScale: 8)
+    if let first = points.first, let last = points.last {
+      line.change = PriceChange(from: first, to: last, of: instrument)
+    }
     return CardFigures(
-      instrument: Instrument(
-        id: InstrumentID(0), venue: "kraken", venueSymbol: "x", base: base, quote: quote, priceScale: 2, sizeScale: 8),
+      instrument: instrument,
       price: price, line: line, high: price, low: price, volume: Decimal64(mantissa: 123_456_789, scale: 4),
       time: price == nil ? nil : now - Microseconds.minute)
   }

@@ -454,8 +454,12 @@ struct ClientCoreTests {
     #expect(moved?.gaps.count == 1 && moved?.coveredFrom != nil, "what has left the line leaves its gaps")
     let repeated = update(3, #"{"index":2,"price":"4","from":30000000}"#)
     #expect(repeated?.points.map { $0?.description } == ["0.5", "0.5", "4"])
+    let told = update(
+      4, #"{"index":2,"price":"4","from":30000000,"open":"5","trend":"down","change":"-1","change_pct":"-20.00"}"#)
+    #expect(told?.open?.description == "5" && told?.change?.description == "-1" && told?.trend == .down)
+    #expect(told?.changePercent?.description == "-20.00", "the change is the gateway's, not that of the points")
     // A line of less than 24 h: the next slice begins, and one without trades lies between.
-    let grown = update(4, #"{"index":4,"price":"5","from":30000000}"#)
+    let grown = update(5, #"{"index":4,"price":"5","from":30000000}"#)
     #expect(grown?.points.map { $0?.description } == ["0.5", "0.5", "4", "4", "5"])
     #expect(
       update(5, #"{"index":3,"price":"9","from":30000000}"#) == nil, "a point that is not the newest does not fit")
