@@ -6,9 +6,10 @@ export function isAmount(text) { return Decimal.isValid(text) && !text.startsWit
 
 /**
  * The past value of all holdings, at present rates, for `LineChart`; null while the lines have no common time. @param
- * parts `{amount, rate, line}`, the lines of one range and number of points.
+ * parts `{amount, rate, line}`, the lines of one range and number of points. @param present the gateway's value of the
+ * same holdings, which is the last point.
  */
-export function valueLine(parts) {
+export function valueLine(parts, present) {
   if (parts.length === 0 || parts.some(({ line }) => line === undefined || line.points.length === 0)) return null;
   const step = parts[0].line.step;
   if (step <= 0 || parts.some(({ line }) => line.step !== step)) return null;
@@ -16,11 +17,14 @@ export function valueLine(parts) {
   const end = Math.min(...parts.map(({ line }) => line.from + line.points.length * step));
   const count = Math.round((end - from) / step);
   if (count < 1) return null;
-  const points = Array.from({ length: count }, (_, index) => parts.reduce((sum, { amount, rate, line }) => {
-    const point = line.points[Math.round((from - line.from) / step) + index];
-    return Decimal.add(sum, Decimal.multiply(Decimal.multiply(amount, rate), point));
-  }, "0")).map((point) => Decimal.rounded(point, 2));
-  const sign = Decimal.compare(points.at(-1), points[0]);
+  const worth = (price) => parts.reduce((sum, { amount, rate, line }) => (
+    Decimal.add(sum, Decimal.multiply(Decimal.multiply(amount, rate), price(line)))), "0");
+  const points = Array.from({ length: count }, (_, index) => worth((line) => line.points[Math.round((from - line.from) / step) + index]));
+  // The change of a range is from the prices at its beginning, as on a market's line.
+  const first = parts.every(({ line }) => line.from === from && line.open !== undefined) ? worth((line) => line.open) : points[0];
+  if (present !== undefined) points[count - 1] = present;
+  points.forEach((point, index) => { points[index] = Decimal.rounded(point, 2); });
+  const sign = Decimal.compare(points.at(-1), first);
   const starts = parts.map(({ line }) => line.coveredFrom);
   return {
     range: parts[0].line.range, from, step, points, trend: sign > 0 ? "up" : sign < 0 ? "down" : "flat",

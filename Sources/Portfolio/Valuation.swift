@@ -131,8 +131,11 @@ package struct Valuation: Sendable, Hashable {
 
   package var holdings: [HoldingLine]
   package var positions: [PositionLine]
-  /// The values of all holdings that have one, plus the profit of positions.
-  package var value: WideDecimal
+  /// The values of all holdings that have one, plus the profit of positions. Nil if there are lines and none has a
+  /// price.
+  package var value: WideDecimal?
+  /// The value of the holdings alone; nil if any of them has no price.
+  package var holdingsValue: WideDecimal?
   /// The profit of 24 h of the holdings whose earlier price is known.
   package var dayProfit: WideDecimal?
   package var dayPercent: WideDecimal?
@@ -158,7 +161,11 @@ extension Valuation {
     }
     self.holdings = exact.map(\.rounded)
     self.positions = open
-    value = ((try? sum.holdings.plus(sum.positions)) ?? sum.holdings).rounded(Self.digits)
+    let isPriced = exact.contains { $0.value != nil } || open.contains { $0.unrealised != nil }
+    let isEmpty = exact.isEmpty && open.isEmpty
+    value =
+      isPriced || isEmpty ? ((try? sum.holdings.plus(sum.positions)) ?? sum.holdings).rounded(Self.digits) : nil
+    holdingsValue = exact.allSatisfy { $0.value != nil } ? sum.holdings.rounded(Self.digits) : nil
     dayProfit = sum.dayProfit?.rounded(Self.digits)
     dayPercent = Self.percent(sum.dayProfit, of: sum.dayOpen)
     cost = sum.cost?.rounded(Self.digits)

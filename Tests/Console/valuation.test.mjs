@@ -20,6 +20,12 @@ test("the line of the value begins where every line has begun, and is covered wh
   assert.equal(valueLine([{ amount: "1", rate: "1", line: undefined }]), null);
 });
 
+test("the line of the value ends with the gateway's value, and changes from the prices at the beginning", () => {
+  const parts = [{ amount: "2", rate: "1", line: { range: "24h", from: 0, step: 60, points: ["1", "2"], open: "3", coveredFrom: 0, gaps: [] } }];
+  assert.deepEqual([valueLine(parts, "5.005").points, valueLine(parts, "5.005").trend], [["2.00", "5.00"], "down"]);
+  assert.equal(valueLine(parts, "6.5").trend, "up");
+});
+
 test("amounts are decimals above zero", () => {
   for (const [text, is] of [["1", true], ["0.5", true], ["0", false], ["0.00", false], ["-1", false], ["1e5", false], ["", false], [undefined, false]]) {
     assert.equal(isAmount(text), is, String(text));

@@ -56,9 +56,20 @@ struct PortfolioPricesTests {
       currency: "EUR",
       holdings: [.init(asset: "ETH", quantity: decimal("2")), .init(asset: "EUR", quantity: decimal("100"))])
     let priced = PricedPortfolio(contents, in: "EUR", at: &alone)
-    #expect(priced.valuation.value.text == "6100" && priced.valuation.trust == .stale)
+    #expect(priced.valuation.value?.text == "6100" && priced.valuation.trust == .stale)
     #expect(priced.valuation.holdings.map(\.trust) == [.stale, .live])
     #expect(priced.staleSince[0] != nil && priced.staleSince[1] == nil)
+  }
+
+  @Test("a holding has the price that tickers show; the way is chosen by the spreads; a mark stays the middle")
+  func lastPrice() throws {
+    var prices = PortfolioPrices([
+      market("BTC", "USD", bid: 5_999_900, ask: 6_000_100, open: 5_000_000, last: 6_000_100),
+      market("EUR", "USD", bid: 120, ask: 120, open: 125, last: 125),
+    ])
+    #expect(prices.rate(.init("BTC", "USD")).reading == PriceReading(decimal("60001"), dayOpen: decimal("50000")))
+    #expect(prices.rate(.init("BTC", "EUR")).reading.price == decimal("48000.8"))
+    #expect(prices.mark("test:BTC-USD").reading.price == decimal("60000"))
   }
 
   @Test("a mark is the exact middle of a live book, else the last trade, stale where the feed is")
@@ -91,7 +102,7 @@ struct PortfolioPricesTests {
     let priced = PricedPortfolio(contents, ledger: ledger, in: "EUR", at: &prices)
     let line = try #require(priced.valuation.positions.first)
     #expect(line.unrealised?.text == "-0.5" && line.unrealisedPercent?.text == "-50")
-    #expect(priced.valuation.value.text == "-0.5" && priced.valuation.trust == .live)
+    #expect(priced.valuation.value?.text == "-0.5" && priced.valuation.trust == .live)
     #expect(priced.symbols == ["test:BTC-USD", "test:EUR-USD"])
   }
 

@@ -66,7 +66,7 @@ struct ValuationOracleTests {
     return [
       "refused": sample.refused, "lines": lines,
       "positions": valuation.positions.map { [text($0.unrealised), text($0.unrealisedPercent)] },
-      "value": valuation.value.text, "day": text(valuation.dayProfit), "day_percent": text(valuation.dayPercent),
+      "value": text(valuation.value), "day": text(valuation.dayProfit), "day_percent": text(valuation.dayPercent),
       "cost": text(valuation.cost), "unrealised": text(valuation.unrealised), "realised": text(valuation.realised),
     ]
   }

@@ -128,8 +128,9 @@ def value(portfolio):
         amount = won * D(p["size"]) * D(p["rate"])
         made += amount
         positions.append([text(amount, 8), text(won * D(p["leverage"]) * 100 / entry, 4)])
+    is_known = not values and not positions or positions or any(v is not None for v in values)
     return {
-        "refused": refused, "lines": lines, "positions": positions, "value": text(holdings + made, 8),
+        "refused": refused, "lines": lines, "positions": positions, "value": text(holdings + made, 8) if is_known else None,
         "day": text(day, 8), "day_percent": text(percent(day, day_then)), "cost": text(cost, 8),
         "unrealised": text(unrealised, 8), "realised": text(realised, 8),
     }

@@ -38,7 +38,7 @@ func follow(_ client: GatewayClient) async throws {
 
 func showValue(_ client: GatewayClient) async throws {
   let contents = PortfolioContents(
-    currency: "EUR", holdings: [.init("BTC", quantity: ExactDecimal("0.5")!, cost: 20_000)],
+    currency: "USD", holdings: [.init("BTC", quantity: ExactDecimal("0.5")!, cost: 20_000)],
     positions: [.init("kraken:ETH-USD", .short, size: 2, leverage: 3, entry: 3_300)])
   for try await event in client.subscribe(.portfolio(contents)) {
     guard case .value(let portfolio, _) = event, let value = portfolio.value else { continue }

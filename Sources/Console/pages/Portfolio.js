@@ -141,7 +141,8 @@ export default class Portfolio extends Page {
     const parts = this.kept.holdings.filter((_, place) => holdings[place]?.state !== "missing").map(({ symbol, amount }) => ({
       amount, line: this.#lines.get(symbol), rate: this.#rates.get(symbolParts(symbol).quote),
     }));
-    const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts);
+    const present = holdings.reduce((sum, { value: each }) => (each === undefined ? sum : Decimal.add(sum, each)), "0");
+    const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts, present);
     if (line === null) return;
     this.chart.show(line, RANGES[this.#range][1]);
     this.chart.present = line.points.at(-1);

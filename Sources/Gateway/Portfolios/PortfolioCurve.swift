@@ -9,7 +9,7 @@ import Transport
 /// and history. It does not include positions, whose past is not stored.
 ///
 /// Each asset is converted along its present path. A moment at which the price of a held asset was not observed has no
-/// value.
+/// value. The last point is the present value of the holdings, from the same prices as the total.
 struct PortfolioCurve {
   let node: LoopNode
   let range: ChartRange
@@ -40,6 +40,8 @@ struct PortfolioCurve {
     var currency: String
     var assets: [Asset]
     var symbols: [String]
+    /// The value of the holdings at the prices of the plan; nil if one has no price.
+    var present: WideDecimal?
   }
 
   /// Closing prices of one market by the open time of their candles.
@@ -88,7 +90,10 @@ struct PortfolioCurve {
       // An asset without a path has no price at any time; the name of no market stands for that.
       assets.append(Asset(name: name, quantities: quantities[name] ?? [], path: isReachable ? rate.path : [""]))
     }
-    return Plan(head: portfolio.head, currency: currency, assets: assets, symbols: symbols.sorted())
+    let priced = board.value(portfolio.contents, portfolio.ledger, in: currency, scope: scope).priced
+    return Plan(
+      head: portfolio.head, currency: currency, assets: assets, symbols: symbols.sorted(),
+      present: priced.valuation.holdingsValue)
   }
 
   /// Reads one market after the other. On the asking loop.
@@ -131,13 +136,12 @@ struct PortfolioCurve {
     let (interval, limit) = Self.interval(of: range)
     let last = interval.start(of: now)
     let opens = (0..<limit).map { last + -Int64(limit - 1 - $0) * interval.length }
-    // The close of an open candle is the present price.
     let moments = opens.map { min($0 + interval.length, now) }
     let assets = plan.assets.map { asset in
       PerformanceCurve.Asset(
         quantities: asset.quantities, prices: opens.map { Self.price(asset, at: $0, lines) })
     }
-    let values = PerformanceCurve.values(assets, at: moments)
+    let values = PerformanceCurve.values(assets, at: moments).dropLast() + [plan.present]
     // Before the first transaction there was no portfolio.
     let first = plan.assets.compactMap { $0.quantities.first?.time }.min() ?? .distantFuture
     var out = ByteBuffer(capacity: 4_096)
