@@ -164,6 +164,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   /// Publishes changes that do not come from the feed itself. On the loop.
   func publish(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp) {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
+    alerts.notePast(changes, slot)
   }
 
   func feed(_ feed: any Feed, leftOut symbols: [String]) { feeds.forgetEverywhere(symbols) }

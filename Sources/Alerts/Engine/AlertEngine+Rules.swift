@@ -206,7 +206,8 @@ extension AlertEngine {
     let index = try index(of: id)
     let rule = rules[index]
     return AlertStatus(
-      state: state(index), firings: rule.firings, acknowledged: rule.acknowledged, next: nextTime(index))
+      state: state(index), firings: rule.firings, acknowledged: rule.acknowledged, next: nextTime(index),
+      watchingFrom: watchingFrom(index))
   }
 
   /// The state of a rule for the store.
@@ -285,9 +286,6 @@ extension AlertEngine {
     rules[index].flags.insert(.isChanged)
     output.changed.append(id(index))
   }
-
-  func wall(ofSteady steady: Int64) -> Timestamp { moment.wall + (steady - moment.steady) }
-  func steady(ofWall wall: Int64) -> Int64 { moment.steady + (wall - moment.wall.microseconds) }
 
   private func check(_ rule: AlertRule) throws(AlertRuleError) {
     try rule.validate()

@@ -68,14 +68,6 @@ extension AlertEngine {
     settle()
   }
 
-  /// Prices from before the rules for changes existed (in order of time), so that their windows are known at once.
-  package func prime(_ source: AlertSource, _ samples: [(time: Timestamp, price: Int64)], at moment: AlertMoment) {
-    self.moment = moment
-    let offset = moment.steady - moment.wall.microseconds
-    let steady = samples.map { (steady: $0.time.microseconds + offset, price: $0.price) }
-    for window in sources[Int(source.rawValue)].windows { windows[Int(window)].prime(steady) }
-  }
-
   /// Sets whether a source's feed (prices) is live.
   /// - Parameter isFirst: the feed was live before without a report: its first value ends no gap.
   package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
@@ -85,7 +77,10 @@ extension AlertEngine {
     rollWindows(of: source, at: moment.steady)
     set(&sources[source].feed, isLive, isFirst: isFirst)
     set(sources[source].price, isLive)
-    for window in sources[source].windows { set(windows[Int(window)].series, isLive) }
+    for window in sources[source].windows {
+      set(windows[Int(window)].series, isLive)
+      tellWatching(window)
+    }
     staleness(of: sources[source].feed)
     settle()
   }
@@ -140,36 +135,6 @@ extension AlertEngine {
     guard let narrow = Int64(exactly: percent) else { return false }
     series[Int(index)].value = narrow
     return true
-  }
-
-  // MARK: Change windows
-
-  func rollWindows(of source: Int, at steady: Int64) {
-    let price = Int(sources[source].price)
-    let last = series[price].hasValue ? series[price].value : nil
-    for window in sources[source].windows { windows[Int(window)].roll(to: steady, last: last) }
-  }
-
-  func changed(windowsOf source: Int, at moment: AlertMoment) {
-    for window in sources[source].windows { changed(window: Int(window), at: moment) }
-  }
-
-  func changed(window: Int, at moment: AlertMoment) {
-    let index = Int(windows[window].series)
-    let price = Int(sources[Int(windows[window].source)].price)
-    guard series[index].isLive, series[price].hasValue, let reference = windows[window].reference else {
-      series[index].hasValue = false
-      return
-    }
-    let (moved, overflow) = series[price].value.subtractingReportingOverflow(reference)
-    guard !overflow, let percent = Ratio.percent(moved, of: reference, digits: 4) else { return }
-    series[index].value = percent.mantissa
-    look(at: index, at: moment)
-  }
-
-  func wakeAtEnd(ofWindow slot: UInt32) {
-    windows[Int(slot)].wake = windows[Int(slot)].end
-    steadyWakes.insert(.init(time: windows[Int(slot)].wake, index: slot, stamp: 0, kind: .window))
   }
 
   // MARK: Levels
@@ -274,6 +239,98 @@ extension AlertEngine {
     let rule = leaves[index].rule
     markChanged(rule)
     if rules[rule].leaf != index { unsettled.append(index) }
+  }
+}
+
+/// The windows of rules that watch a change in percent.
+extension AlertEngine {
+  /// The lengths of the windows that rules need of a source, in minutes, in order.
+  package func windows(of source: AlertSource) -> [UInt16] {
+    sources[Int(source.rawValue)].windows.compactMap {
+      guard case .change(let minutes) = series[Int(windows[Int($0)].series)].measure else { return nil }
+      return minutes
+    }.sorted()
+  }
+
+  /// Takes prices from before the rules for changes existed, or from within a gap: the closes of minutes, in order of
+  /// time. Windows of 10 minutes or more are then known as far back as the prices reach; in shorter ones a minute is
+  /// too long. O(prices × windows).
+  package func prime(_ source: AlertSource, _ samples: [(time: Timestamp, price: Int64)], at moment: AlertMoment) {
+    self.moment = moment
+    let index = Int(source.rawValue)
+    rollWindows(of: index, at: moment.steady)
+    let offset = moment.steady - moment.wall.microseconds
+    let steady = samples.map { (steady: $0.time.microseconds + offset, price: $0.price) }
+    for window in sources[index].windows { windows[Int(window)].prime(steady) }
+    changed(windowsOf: index, at: moment)
+    settle()
+  }
+
+  func rollWindows(of source: Int, at steady: Int64) {
+    let price = Int(sources[source].price)
+    let last = series[price].hasValue ? series[price].value : nil
+    for window in sources[source].windows { windows[Int(window)].roll(to: steady, last: last) }
+  }
+
+  func changed(windowsOf source: Int, at moment: AlertMoment) {
+    for window in sources[source].windows { changed(window: Int(window), at: moment) }
+  }
+
+  func changed(window: Int, at moment: AlertMoment) {
+    let index = Int(windows[window].series)
+    let price = Int(sources[Int(windows[window].source)].price)
+    tellWatching(UInt32(window))
+    guard series[index].isLive, series[price].hasValue, let reference = windows[window].reference else {
+      series[index].hasValue = false
+      return
+    }
+    let (moved, overflow) = series[price].value.subtractingReportingOverflow(reference)
+    guard !overflow, let percent = Ratio.percent(moved, of: reference, digits: 4) else { return }
+    series[index].value = percent.mantissa
+    look(at: index, at: moment)
+  }
+
+  func wakeAtEnd(ofWindow slot: UInt32) {
+    windows[Int(slot)].wake = windows[Int(slot)].end
+    steadyWakes.insert(.init(time: windows[Int(slot)].wake, index: slot, stamp: 0, kind: .window))
+  }
+
+  // MARK: From when on a rule watches
+
+  /// From when on all changes of a rule can be compared, if prices go on; nil: from now on, or its market is not live
+  /// or has not traded yet. Whole seconds. O(its conditions × 60).
+  func watchingFrom(_ index: UInt32) -> Timestamp? {
+    guard rules[index].flags.contains(.isWatching) else { return nil }
+    var latest: Int64?
+    for leaf in leafIndices(of: index) where leaves[leaf].kind != .stale {
+      let at = leaves[leaf].series
+      let source = Int(series[Int(at)].source)
+      guard case .change = series[Int(at)].measure,
+        let slot = sources[source].windows.first(where: { windows[Int($0)].series == at }),
+        let from = watchingFrom(window: slot)
+      else { continue }
+      latest = max(latest ?? .min, from)
+    }
+    guard let latest else { return nil }
+    let second = Microseconds.second
+    return Timestamp(microseconds: floorDivide(wall(ofSteady: latest).microseconds + second - 1, second) * second)
+  }
+
+  func watchingFrom(window slot: UInt32) -> Int64? {
+    let window = windows[Int(slot)]
+    let price = series[Int(sources[Int(window.source)].price)]
+    return price.isLive && price.hasValue ? window.watchingFrom : nil
+  }
+
+  /// Marks the rules of a window as changed when the time from which they watch is another one. O(1) while they watch.
+  func tellWatching(_ slot: UInt32) {
+    let from = watchingFrom(window: slot)
+    guard from != windows[Int(slot)].shownFrom else { return }
+    windows[Int(slot)].shownFrom = from
+    let watched = series[Int(windows[Int(slot)].series)]
+    for entry in watched.upper.unordered + watched.lower.unordered where leaves[entry.leaf].stamp == entry.stamp {
+      markChanged(leaves[entry.leaf].rule)
+    }
   }
 }
 

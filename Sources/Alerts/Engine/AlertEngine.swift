@@ -84,6 +84,9 @@ package final class AlertEngine {
 
   package var hasOutput: Bool { !output.changed.isEmpty || !output.firings.isEmpty }
 
+  func wall(ofSteady steady: Int64) -> Timestamp { moment.wall + (steady - moment.steady) }
+  func steady(ofWall wall: Int64) -> Int64 { moment.steady + (wall - moment.wall.microseconds) }
+
   // MARK: Sources
 
   /// The source of a symbol, made if it does not exist.
@@ -178,6 +181,7 @@ package final class AlertEngine {
       let window = ChangeWindow(source: source, series: made, minutes: minutes, steady: moment.steady)
       let slot = addWindow(window)
       sources[index].windows.append(slot)
+      windows[Int(slot)].shownFrom = watchingFrom(window: slot)
       wakeAtEnd(ofWindow: slot)
       return made
     }

@@ -66,6 +66,8 @@ struct ChangeWindow {
   private var closes: ContiguousArray<Int64?>
   /// When the window is evaluated next, steady µs.
   var wake: Int64 = .max
+  /// The `watchingFrom` that the status of its rules shows.
+  var shownFrom: Int64?
 
   init(source: UInt32, series: UInt32, minutes: UInt16, steady: Int64) {
     self.source = source
@@ -97,13 +99,28 @@ struct ChangeWindow {
     }
   }
 
-  /// Fills the window with prices from before it existed: `samples` in order of time (steady µs).
+  /// From when on the reference is known if prices go on, steady µs; nil: it is known now. O(`parts`).
+  var watchingFrom: Int64? {
+    guard reference == nil else { return nil }
+    let last = part + Self.parts + 1
+    let first = (part + 1..<last).first { closes[slot($0 - Self.parts - 1)] != nil }
+    return (first ?? last) * width
+  }
+
+  /// How much older than the end of a part a price may be that stands for it: the closes of minutes.
+  private static let reach = Microseconds.minute
+  /// The shortest window that closes of minutes are exact enough for, in minutes: they shift its beginning by a tenth.
+  static let shortestPrimed: Int64 = 10
+
+  /// Fills unknown parts with prices from before the window existed, in order of time (steady µs).
   mutating func prime(_ samples: [(steady: Int64, price: Int64)]) {
-    for (index, sample) in samples.enumerated() {
-      let next = index + 1 < samples.count ? floorDivide(samples[index + 1].steady, width) : part
-      let from = max(floorDivide(sample.steady, width), part - Int64(Self.ring) + 1)
-      guard from < min(next, part) else { continue }
-      for ended in from..<min(next, part) where closes[slot(ended)] == nil { closes[slot(ended)] = sample.price }
+    guard width >= Self.shortestPrimed * Microseconds.minute / Self.parts else { return }
+    var next = 0
+    for ended in (part - Int64(Self.ring) + 1)..<part {
+      let end = (ended + 1) * width
+      while next < samples.count, samples[next].steady <= end { next += 1 }
+      guard next > 0, closes[slot(ended)] == nil, end - samples[next - 1].steady < Self.reach else { continue }
+      closes[slot(ended)] = samples[next - 1].price
     }
   }
 

@@ -126,11 +126,16 @@ package struct AlertStatus: Sendable, Hashable {
   package var acknowledged: UInt32
   /// When it rings next, wall time: clock alarms, countdowns, snoozes, hours that begin.
   package var next: Timestamp?
+  /// From when on it watches, if it is `running` and does not know yet which prices to compare with; wall time.
+  package var watchingFrom: Timestamp?
 
-  package init(state: AlertState, firings: UInt32, acknowledged: UInt32, next: Timestamp?) {
+  package init(
+    state: AlertState, firings: UInt32, acknowledged: UInt32, next: Timestamp?, watchingFrom: Timestamp? = nil
+  ) {
     self.state = state
     self.firings = firings
     self.acknowledged = acknowledged
     self.next = next
+    self.watchingFrom = watchingFrom
   }
 }

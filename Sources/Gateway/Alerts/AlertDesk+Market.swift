@@ -27,6 +27,7 @@ extension AlertDesk {
       case .quote(let bid, let ask): if !isStuck { engine.quote(source, bid: bid, ask: ask, at: moment) }
       case .depth(let side, let points, let size):
         if !isStuck { engine.depth(source, side, basisPoints: points, size: size, at: moment) }
+      case .past(let samples): engine.prime(source, samples, at: moment)
       }
     }
     if mail.hasOverflown || isStuck { breakOff() }
@@ -49,7 +50,8 @@ extension AlertDesk {
     let source = engine.source(symbol)
     return AlertWatch(
       symbol: symbol, source: source, isWanted: uses[symbol] != nil,
-      depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) })
+      depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) },
+      windows: engine.windows(of: source))
   }
 
   /// Counts the symbols of an added or removed rule, and tells the loops which symbols to report.

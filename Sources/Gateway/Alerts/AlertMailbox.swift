@@ -12,11 +12,13 @@ enum AlertMarketEvent: Sendable {
   /// The best prices of a live book or quote; a side without orders is 0.
   case quote(bid: Int64, ask: Int64)
   case depth(AlertThreshold.BookSideName, basisPoints: UInt16, size: Int64)
+  /// Earlier prices, in order of time: at most those of the minutes of a day.
+  case past([(time: Timestamp, price: Int64)])
 
   /// Whether the event may be left out if the mailbox is full; a gap then stands for it.
   var isFigure: Bool {
     switch self {
-    case .scales, .feed, .book: false
+    case .scales, .feed, .book, .past: false
     case .price, .quote, .depth: true
     }
   }
@@ -35,6 +37,8 @@ struct AlertWatch: Sendable, Equatable {
   /// False: no rule needs it any longer.
   var isWanted: Bool
   var depths: [Depth] = []
+  /// The windows of changes, in minutes, in order.
+  var windows: [UInt16] = []
 }
 
 /// Values from the loops that the desk has not processed yet, in the order of arrival.

@@ -46,6 +46,10 @@ struct AlertText: Sendable {
       out.append(",\"next\":")
       out.append(integer: next.microseconds)
     }
+    if let from = status.watchingFrom {
+      out.append(",\"watching_from\":")
+      out.append(integer: from.microseconds)
+    }
     if let newest = entry.newest {
       out.append(",\"firing\":{")
       newest.appendFields(to: &out)

@@ -63,8 +63,23 @@ final class LoopAlerts {
       return new
     }
     watched[slot] = list.contains { $0 != nil } ? list : nil
-    guard wanted[symbol] != nil else { return }
+    guard let watch = wanted[symbol] else { return }
     tellState(of: id, slot, isNew: old == nil)
+    if old?.watch.windows != watch.windows { tellPast(of: id, slot) }
+  }
+
+  /// Hands over the closes of the minutes that windows of changes reach back to. O(1,440).
+  private func tellPast(of id: InstrumentID, _ slot: Int) {
+    guard let watch = entry(slot, id)?.watch, let longest = watch.windows.last else { return }
+    let now = node.clock.now()
+    let from = now + -(Int64(longest) + 30) * Microseconds.minute
+    let candles = node.feeds[slot].pipeline.market[id]
+      .candles(.minute, from: from, to: now, limit: Int(longest) + 30, now: now)
+    // The last price of a minute that was observed in part may be another one.
+    let samples = candles.filter { $0.isClosed && $0.source != .partial }.map { (time: $0.end, price: $0.close) }
+    guard !samples.isEmpty else { return }
+    events.append(.past(samples))
+    send(watch.source)
   }
 
   // MARK: Events
@@ -91,9 +106,16 @@ final class LoopAlerts {
       case .bookSnapshot(let id), .bookDelta(let id, bids: _, asks: _, time: _):
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
-      case .tradeGap, .ticker, .pulse, .sparkline, .candles, .past: break
+      case .past(let id): tellPast(of: id, feed.slot)
+      case .tradeGap, .ticker, .pulse, .sparkline, .candles: break
       }
     }
+  }
+
+  /// Candles from a store or a venue have become known.
+  func notePast(_ changes: borrowing MarketChanges, _ slot: Int) {
+    guard watched[slot] != nil else { return }
+    for case .past(let id) in changes.items { tellPast(of: id, slot) }
   }
 
   /// Symbols are no longer listed. O(watched instruments).

@@ -126,6 +126,7 @@ extension JSONScanner {
       case "firings": alert.firings = try json.int64()
       case "acknowledged": alert.acknowledged = try json.int64()
       case "next": alert.next = try json.date()
+      case "watching_from": alert.watchingFrom = try json.date()
       case "firing": alert.firing = try json.firing()
       default: try json.skipValue()
       }

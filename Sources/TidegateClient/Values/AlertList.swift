@@ -76,6 +76,8 @@ public struct Alert: Sendable, Hashable, Identifiable {
   public var firings: Int64 = 0, acknowledged: Int64 = 0
   /// When it rings or watches next.
   public var next: Date?
+  /// From when on it watches, if it does not know yet which prices to compare with.
+  public var watchingFrom: Date?
   /// The newest firing.
   public var firing: Firing?
 }

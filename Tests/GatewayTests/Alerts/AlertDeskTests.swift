@@ -118,6 +118,26 @@ struct AlertDeskTests {
     settle(desk)
   }
 
+  @Test("a change says from when on it is watched, and the minutes that a loop knows let it begin at once")
+  func changes() async throws {
+    let desk = desk(nil)
+    let rule = """
+      {"condition":{"type":"change","symbol":"\(Self.symbol)","is":"above","percent":"5","window_min":60},\
+      "frequency":{"every_s":1}}
+      """
+    _ = try await create(desk, rule)
+    let watch = outlet.said.withLock { $0.watches.last { $0.isWanted } }
+    #expect(watch?.windows == [60], "the loop knows how far back the rule looks")
+    live(desk, [100])
+    #expect(await list(desk).contains("\"watching_from\":"))
+    let now = desk.moment.wall.microseconds / 60_000_000 * 60_000_000
+    let past = (0..<90).reversed().map { (time: Timestamp(microseconds: now - $0 * 60_000_000), price: Int64(90)) }
+    desk.add(source(desk), [.past(past)])
+    settle(desk)
+    let text = await list(desk)
+    #expect(!text.contains("\"watching_from\"") && text.contains("\"value\":\"11.1111\""), "\(text)")
+  }
+
   @Test("a firing is in the store before a stream is told of it, and its rule shows it until it is acknowledged")
   func fires() async throws {
     let file = try file()
