@@ -25,6 +25,9 @@ struct CandlesAnswer {
     let request = ChartPage.Request(
       interval: interval, from: Timestamp(microseconds: Int64(from)), to: Timestamp(microseconds: Int64(to)),
       limit: limit)
+    if CompositeSymbol.isOne(symbol) {
+      return try CompositeAnswer(api: api, grant: grant, known: known).candles(symbol, request, reply, charge)
+    }
     var lookup = SymbolLookup()
     let item = api.item(symbol, grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {

@@ -41,6 +41,12 @@ struct PictureAnswer {
       throw RequestProblem(
         response: api.forbidden("the channel \(channel.rawValue), which is part of a picture", grant))
     }
+    if CompositeSymbol.isOne(symbol) {
+      let composite = CompositeAnswer(api: api, grant: grant, known: known)
+      return try composite.figures(symbol, range, points: points, reply, charge) { figures, state in
+        drawn(picture, card(picture, figures, state, name: nil), known, venue: state.venue)
+      }
+    }
     var lookup = SymbolLookup()
     let item = api.item(symbol, grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {
@@ -56,11 +62,14 @@ struct PictureAnswer {
       guard let figures else {
         return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has no data yet"))
       }
-      let now = api.node.clock.now()
-      let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
-      let card = PriceCard(figures, state, size: size, name: name(of: symbol), now: now)
+      let card = card(picture, figures, state, name: name(of: symbol))
       reply(drawn(picture, card, known, venue: state.venue))
     }
+  }
+
+  private func card(_ picture: Picture, _ figures: CardFigures, _ state: DataState, name: String?) -> PriceCard {
+    let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
+    return PriceCard(figures, state, size: size, name: name, now: api.node.clock.now())
   }
 
   /// The name of a market's base asset; nil if no venue gives one.

@@ -183,7 +183,11 @@ enum Route: CaseIterable, Sendable {
         Parameter(name: "size", form: .oneOf(DeckPicture.Size.allCases.map(\.rawValue))),
         Parameter(name: "contrast", form: .oneOf(DeckPicture.Contrast.allCases.map(\.rawValue))),
       ]
-    case .book: [Parameter(name: "depth", form: .numberOr(1...5000, "full"))]
+    case .book:
+      [
+        Parameter(name: "depth", form: .numberOr(1...5000, "full")),
+        Parameter(name: "venues", form: .oneOf(["true", "false"])),
+      ]
     case .topics: [Parameter(name: "symbol", form: .text("a symbol: kraken:ZEC-USD"))]
     case .topic:
       [

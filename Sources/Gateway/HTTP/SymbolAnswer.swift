@@ -17,6 +17,9 @@ struct SymbolAnswer {
     _ symbol: String, _ route: Route, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
     _ charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
+    if CompositeSymbol.isOne(symbol) {
+      return try CompositeAnswer(api: api, grant: grant, known: known).one(symbol, route, query, reply, charge)
+    }
     switch route {
     case .ticker: try one(symbol, .ticker, .ticker, "it has no data yet", reply, charge)
     case .trades:
@@ -28,6 +31,9 @@ struct SymbolAnswer {
       try one(symbol, .sparkline, .sparkline(range, points: points), "it has not traded yet", reply, charge)
     case .book:
       let depth = try query.number("depth", 1...5000, default: 25, words: ["full": 0])
+      guard query.text("venues") == nil else {
+        throw RequestQuery.problem("venues is a parameter for composite markets", hint: "composite:BTC-USD")
+      }
       try one(symbol, .book, .book(depth: depth), "its book is not in sync", reply, charge)
     default: preconditionFailure("\(route) is not of one symbol")
     }

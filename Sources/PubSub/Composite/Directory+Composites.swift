@@ -47,7 +47,7 @@ extension SubscriptionResolver {
     guard channel.isOfComposites else {
       return ProtocolError(
         .unknownChannel, "composite markets have no channel `\(channel.rawValue)`",
-        hint: "they have quote, ticker, pulse; GET /v1/quotes/composite:BTC-USD?depth=25 has the merged book")
+        hint: "they have quote, ticker, pulse; GET /v1/books/\(shown) and /v1/candles/\(shown) have the others")
     }
     if symbol.utf8.contains(UInt8(ascii: "*")) {
       return ProtocolError(.unknownSymbol, "`\(shown)`: a pattern cannot name composite markets; name each one")

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP1
 import TestTraits
 import Testing
 import VenueSimulator
@@ -54,6 +55,59 @@ struct LoopCompositesTests {
     let quote = try await harness.get("/v1/quotes/composite:BTC-USD")
     #expect(quote.json["state"] as? String == "single", "\(quote.text)")
     #expect(Links.problems(probe.messages) == [])
+    await harness.stop()
+  }
+
+  @Test("book, candles, line and pictures of a composite are answers like those of any market, and a lost venue leaves")
+  func answers() async throws {
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase"], loops: 2)
+    try await harness.waitUntilLive()
+    let symbol = "composite:BTC-USD"
+    let book = try await harness.get("/v1/books/\(symbol)?depth=10")
+    #expect(book.status == 200 && book.json["state"] as? String == "live", "\(book.text)")
+    #expect(book.json["venues"] as? [String] == ["coinbase", "kraken"] && book.json["simulated"] as? Bool == true)
+    for side in ["bids", "asks"] {
+      let levels = book.json[side] as? [[String]] ?? []
+      #expect(levels.count == 10 && levels.allSatisfy { $0.count == 2 }, "\(book.text)")
+    }
+    let named = try await harness.get("/v1/books/\(symbol)?depth=10&venues=true")
+    let levels = (named.json["bids"] as? [[Any]] ?? []).compactMap { $0.last as? [String] }
+    #expect(levels.count == 10 && levels.allSatisfy { !$0.isEmpty }, "\(named.text)")
+    #expect(try await harness.get("/v1/books/kraken:BTC-USD?venues=true").status == 400)
+
+    var patience = Patience()
+    var candles = try await harness.get("/v1/candles/\(symbol)?limit=5")
+    while (candles.json["candles"] as? [Any])?.isEmpty ?? true {
+      try await patience.wait(for: "a candle: \(candles.text)")
+      candles = try await harness.get("/v1/candles/\(symbol)?limit=5")
+    }
+    #expect(candles.json["interval"] as? String == "1m" && candles.fields["ETag"] != nil, "\(candles.text)")
+    let line = try await harness.get("/v1/sparklines/\(symbol)?points=24")
+    #expect((line.json["points"] as? [String])?.isEmpty == false && line.json["trend"] is String, "\(line.text)")
+    for path in ["/v1/cards/price/\(symbol).svg", "/v1/sparklines/\(symbol).svg?width=200"] {
+      let picture = try await harness.get(path)
+      #expect(picture.status == 200 && picture.fields["Content-Type"] == "image/svg+xml", "\(picture.text)")
+      #expect(picture.text.contains("BTC price: "), "\(picture.text)")
+    }
+    for path in ["books", "candles", "sparklines"] {
+      let unknown = try await harness.get("/v1/\(path)/composite:NONE-USD")
+      #expect(unknown.status == 404 && unknown.json["code"] as? String == "unknown_symbol", "\(unknown.text)")
+    }
+
+    harness.exchanges["coinbase"]?.stop()
+    var left = book
+    while left.json["state"] as? String != "single" {
+      left = try await harness.get("/v1/books/\(symbol)")
+      try await patience.wait(for: "one venue alone: \(left.text)")
+    }
+    #expect(left.json["venues"] as? [String] == ["kraken"], "\(left.text)")
+    harness.exchanges["kraken"]?.stop()
+    while left.status != 503 {
+      left = try await harness.get("/v1/books/\(symbol)")
+      try await patience.wait(for: "no venue: \(left.text)")
+    }
+    let stale = try await harness.get("/v1/candles/\(symbol)")
+    #expect(stale.status == 200 && stale.json["state"] as? String == "stale", "\(stale.text)")
     await harness.stop()
   }
 }

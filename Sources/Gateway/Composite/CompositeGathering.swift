@@ -1,0 +1,79 @@
+import History
+import MarketData
+import PubSub
+import Transport
+
+/// Collects the candles and quotes of a composite's members. Owned by the requesting loop.
+struct CompositeGathering {
+  /// What the members have at one moment.
+  struct Chart {
+    /// The present values of the members, with the states of their feeds.
+    var parts: [QuotePart]
+    /// The composite of those that are live.
+    var quote: CompositeQuote
+    var candles: CompositeCandles
+    /// The page that was asked for.
+    var page: ChartPage
+  }
+
+  enum Outcome {
+    case chart(Chart)
+    /// No member has had a price.
+    case nothing
+    /// Too many requests wait for the store.
+    case busy
+  }
+
+  let node: LoopNode
+  let symbol: String
+
+  /// The pages that have come.
+  private final class Pages {
+    var parts: [CompositeCandles.Part] = []
+    /// Before it, a page of a member does not reach.
+    var next: Timestamp?
+    var pending: Int
+    var isBusy = false
+    init(pending: Int) { self.pending = pending }
+  }
+
+  /// Calls `completion` on the asking loop.
+  /// - Parameter entries: the members, at least one.
+  func gather(
+    _ entries: [DirectoryEntry], _ request: ChartPage.Request, then completion: @escaping (Outcome) -> Void
+  ) {
+    let pages = Pages(pending: entries.count)
+    for entry in entries {
+      let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
+      ChartPageGathering(node: node, request: request).gather(entry.loop, place) { outcome in
+        switch outcome {
+        case .page(let page, let instrument):
+          pages.parts.append(.init(instrument: instrument, candles: page.candles))
+          if let next = page.next { pages.next = max(pages.next ?? .distantPast, next) }
+        case .nothing: break
+        case .busy: pages.isBusy = true
+        }
+        pages.pending -= 1
+        if pages.pending == 0 { quotes(entries, pages, request, completion) }
+      }
+    }
+  }
+
+  private func quotes(
+    _ entries: [DirectoryEntry], _ pages: Pages, _ request: ChartPage.Request,
+    _ completion: @escaping (Outcome) -> Void
+  ) {
+    guard !pages.isBusy else { return completion(.busy) }
+    guard !pages.parts.isEmpty else { return completion(.nothing) }
+    QuoteGathering(node: node, depth: 0, hasFigures: true).gather(entries) { parts in
+      let candles = CompositeCandles(symbol, pages.parts)
+      var page = ChartPage(
+        ringsAlone: candles.candles.filter { $0.time >= pages.next ?? .distantPast }.suffix(request.wanted), request,
+        now: node.clock.now())
+      if page.next == nil { page.next = pages.next }
+      completion(
+        .chart(
+          Chart(parts: parts, quote: CompositeQuote(parts.map(\.market)), candles: candles, page: page)))
+    }
+  }
+}
