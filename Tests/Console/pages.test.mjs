@@ -54,27 +54,6 @@ test("the watchlist shows prices that move, and says that they are simulated", {
     await eventually("it is marked", () => browser.run("return !document.getElementById('simulated').hidden"));
   }));
 
-for (const reducedMotion of [false, true]) {
-  test(reducedMotion ? "who asks for little motion gets none" : "a price that moves rolls its digits and pulses its ring", { skip, timeout: 90_000 }, () =>
-    withBrowser({ reducedMotion }, async (browser) => {
-      await browser.go(gateway.url);
-      const first = await prices(browser);
-      const seen = () => browser.run(`for (const { effect } of document.getAnimations()) {
-        const name = effect.target.className || effect.target.parentElement.className;
-        (window.seen ??= new Map()).set(name, effect.getTiming().duration);
-      } return [...(window.seen ?? [])];`);
-      if (reducedMotion) {
-        await eventually("prices move", async () => JSON.stringify(await browser.run(PRICES)) !== JSON.stringify(first));
-        assert.deepEqual(await seen(), []);
-      } else {
-        await eventually("both play", async () => {
-          const durations = new Map(await seen());
-          return durations.get("ring") === 300 && durations.get("digits") === 200;
-        });
-      }
-    }));
-}
-
 /** What axe calls serious or critical on the page that is shown; nothing where there is no axe. */
 async function violations(browser) {
   if (axe === undefined) return [];

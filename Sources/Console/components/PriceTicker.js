@@ -4,12 +4,14 @@ import { Decimal } from "/tidegate.js";
 
 const RING = [{ opacity: 1, transform: "none" }, { opacity: 0, transform: "scale(1.1)" }];
 const FROM = { up: "translateY(100%)", down: "translateY(-100%)" };
+/** Digits roll only after this rest, ms: a price that moves more often could never be read. */
+const REST = 1_000;
 
 /** Tickers out of sight change once a second, for screen readers, without motion. */
 const sight = new IntersectionObserver((entries) => { for (const { target, isIntersecting } of entries) shown.get(target)?.isSeen(isIntersecting); });
 const shown = new WeakMap();
 
-/** A price: changed digits roll, and its ring pulses when it moves. */
+/** A price: its ring pulses when it moves, and its changed digits roll if it moves rarely. */
 export class PriceTicker {
   #quote;
   #text = "";
@@ -28,6 +30,7 @@ export class PriceTicker {
   #pulse;
   #rolls = {};
   #isInSight = true;
+  #changedAt = 0;
 
   constructor(quote) {
     this.#quote = quote;
@@ -59,13 +62,16 @@ export class PriceTicker {
     this.#spoken.data = text;
     if (this.#still.length !== same) this.#still.data = text.slice(0, same);
     this.#changed.data = text.slice(same);
-    this.#gone.data = this.#text.slice(same);
-    if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up");
+    const now = performance.now(), isRare = now - this.#changedAt >= REST;
+    this.#changedAt = now;
+    this.#gone.data = isRare ? this.#text.slice(same) : "";
+    if (!isRare) this.#rolls[this.#way]?.cancel();
+    if (this.#isMove && this.#isInSight && this.#text !== "") this.#move(Decimal.compare(this.#next, this.#drawn) < 0 ? "down" : "up", isRare);
     this.#text = text;
     this.#drawn = this.#next;
   };
 
-  #move(way) {
+  #move(way, isRare) {
     const pulse = parseFloat(token("duration-pulse")), roll = parseFloat(token("duration-odometer"));
     // The user asks for less motion.
     if (!(pulse > 0 && roll > 0)) return;
@@ -75,13 +81,9 @@ export class PriceTicker {
       this.#way = this.element.dataset.way = way;
     }
     this.#pulse ??= idle(this.#ring, RING, pulse);
-    this.#rolls[way] ??= idle(this.#rolling, [{ transform: FROM[way] }, { transform: "none" }], roll);
-    for (const each of [this.#pulse, this.#rolls[way]]) {
-      // A running animation is not restarted, unless the price turns.
-      if (each.playState === "running" && !isTurn) continue;
-      each.currentTime = 0;
-      each.play();
-    }
+    if (isRare) play(this.#rolls[way] ??= idle(this.#rolling, [{ transform: FROM[way] }, { transform: "none" }], roll));
+    // A running pulse is not restarted, unless the price turns.
+    if (this.#pulse.playState !== "running" || isTurn) play(this.#pulse);
   }
 }
 
@@ -89,4 +91,9 @@ function idle(element, frames, duration) {
   const animation = element.animate(frames, { duration, easing: "ease-out" });
   animation.cancel();
   return animation;
+}
+
+function play(animation) {
+  animation.currentTime = 0;
+  animation.play();
 }
