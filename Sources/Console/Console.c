@@ -55,6 +55,9 @@ static const unsigned char components_ChangeChip_js[] = {
 static const unsigned char components_Chart_js[] = {
 #embed "components/Chart.js"
 };
+static const unsigned char components_CoinIcon_js[] = {
+#embed "components/CoinIcon.js"
+};
 static const unsigned char components_DeckCard_js[] = {
 #embed "components/DeckCard.js"
 };
@@ -66,6 +69,9 @@ static const unsigned char components_HoldingRow_js[] = {
 };
 static const unsigned char components_LineChart_js[] = {
 #embed "components/LineChart.js"
+};
+static const unsigned char components_MarketRow_js[] = {
+#embed "components/MarketRow.js"
 };
 static const unsigned char components_OrderBook_js[] = {
 #embed "components/OrderBook.js"
@@ -202,10 +208,12 @@ static const ConsoleFile files[] = {
     FILE("/console/components/CandlestickChart.js", "text/javascript; charset=utf-8", components_CandlestickChart_js),
     FILE("/console/components/ChangeChip.js", "text/javascript; charset=utf-8", components_ChangeChip_js),
     FILE("/console/components/Chart.js", "text/javascript; charset=utf-8", components_Chart_js),
+    FILE("/console/components/CoinIcon.js", "text/javascript; charset=utf-8", components_CoinIcon_js),
     FILE("/console/components/DeckCard.js", "text/javascript; charset=utf-8", components_DeckCard_js),
     FILE("/console/components/EmptyState.js", "text/javascript; charset=utf-8", components_EmptyState_js),
     FILE("/console/components/HoldingRow.js", "text/javascript; charset=utf-8", components_HoldingRow_js),
     FILE("/console/components/LineChart.js", "text/javascript; charset=utf-8", components_LineChart_js),
+    FILE("/console/components/MarketRow.js", "text/javascript; charset=utf-8", components_MarketRow_js),
     FILE("/console/components/OrderBook.js", "text/javascript; charset=utf-8", components_OrderBook_js),
     FILE("/console/components/PnLChip.js", "text/javascript; charset=utf-8", components_PnLChip_js),
     FILE("/console/components/PositionRow.js", "text/javascript; charset=utf-8", components_PositionRow_js),

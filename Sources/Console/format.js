@@ -9,12 +9,28 @@ export function grouped(decimal) {
   return sign + digits + (part === undefined ? "" : `.${part}`);
 }
 
+/** The decimals of a price without a venue's padding zeros: none, or two and more. */
+export function decimals(decimal) {
+  const [, part = ""] = Decimal.trimmed(decimal ?? "0", 2).split(".");
+  return part.length === 1 ? 2 : part.length;
+}
+
+/** The decimals that all of a list can share. */
+export function sharedDecimals(list) { return Math.max(0, ...list.map(decimals)); }
+
+/** A price with at least so many decimals: `64,235.80`. */
+export function figure(decimal, least = 0) {
+  return grouped(Decimal.rounded(Decimal.trimmed(decimal, 2), Math.max(least, decimals(decimal))));
+}
+
 const MARKS = { USD: "$", EUR: "€", GBP: "£", JPY: "¥" };
 
-/** A price with its currency's mark, without a venue's padding zeros: `$64,235.80`. */
-export function price(decimal, quote = "") {
+export function mark(currency) { return MARKS[currency] ?? ""; }
+
+/** A price with its currency's mark: `$64,235.80`. */
+export function price(decimal, quote = "", least = 0) {
   if (decimal === undefined || decimal === null) return "–";
-  return (MARKS[quote] ?? "") + grouped(Decimal.trimmed(decimal, 2));
+  return mark(quote) + figure(decimal, least);
 }
 
 /** An amount of money, to the currency's smallest unit. */

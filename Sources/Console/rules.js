@@ -1,5 +1,6 @@
 /** Rules of alerts and alarms, as text and as JSON. */
-import { moment, price, stretch, symbolParts } from "./format.js";
+import { grouped, moment, percent, price, stretch, symbolParts } from "./format.js";
+import { Decimal } from "/tidegate.js";
 
 export const WAYS = { above: "at or above", below: "at or below", crosses_up: "rises through", crosses_down: "falls through", crosses: "crosses" };
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -27,6 +28,15 @@ export function described(rule) {
     }
     default: return { hero: "–", text: String(condition.type ?? "unknown rule") };
   }
+}
+
+/** The figure at which an alert fired; undefined for a clock. */
+export function fired({ rule, firing }) {
+  const condition = rule?.condition ?? {}, value = firing?.value, { quote } = symbolParts(firing?.symbol);
+  if (!Decimal.isValid(value)) return undefined;
+  if (condition.type === "change") return percent(value);
+  if (condition.type === "spread" && condition.percent) return `${value}%`;
+  return condition.type === "price" || condition.type === "spread" ? price(value, quote) : grouped(value);
 }
 
 /** The text of how often a rule fires. */

@@ -4,11 +4,14 @@ import { said } from "./format.js";
 import { Tidegate } from "/tidegate.js";
 
 const TOKEN = "tidegate.token";
+/** The most pages of names, 1,000 each. */
+const NAME_PAGES = 5;
 
 export class Session {
   #token;
   #client;
   #listeners = new Set();
+  #names;
 
   constructor() {
     try { this.#token = sessionStorage.getItem(TOKEN) ?? undefined; } catch { /* kept in memory then */ }
@@ -31,6 +34,7 @@ export class Session {
   /** Begins anew with a token, or without one. */
   signIn(token, isKept) {
     this.#token = token;
+    this.#names = undefined;
     try {
       if (isKept) sessionStorage.setItem(TOKEN, token);
       else sessionStorage.removeItem(TOKEN);
@@ -61,6 +65,20 @@ export class Session {
     const text = await (await this.#get(path)).text();
     const words = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label") ?? "";
     return { blob: new Blob([text], { type: "image/svg+xml" }), words };
+  }
+
+  /** The names of assets by their codes; without them, pages show codes. Read once. */
+  names() {
+    this.#names ??= (async () => {
+      const names = new Map();
+      for (let page = 0, after = ""; page < NAME_PAGES && after !== undefined; page += 1) {
+        const { assets = [], next } = await this.get(`/v1/assets?limit=1000${after && `&after=${encodeURIComponent(after)}`}`).catch(() => ({}));
+        for (const { code, name } of assets) names.set(code, name);
+        after = next;
+      }
+      return names;
+    })();
+    return this.#names;
   }
 
   async instruments(text) {

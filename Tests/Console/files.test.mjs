@@ -28,11 +28,11 @@ test("every file of the console is embedded, under its own path", () => {
 
 const size = (some) => some.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 
-test("all that a browser loads from the client port has at most 200 kB before compression", () => {
-  // The page of operators is another site, on the internal port.
+test("all pages of the client port together have at most 220 kB before compression", () => {
+  // The page of operators is another site, on the internal port. A browser loads a page when it is first opened.
   const bytes = size(files.filter((file) => !file.endsWith(".d.ts") && !file.startsWith("ops/")));
   assert.ok(bytes > 100_000, `${bytes} bytes: files are not found`);
-  assert.ok(bytes <= 200_000, `${bytes} bytes`);
+  assert.ok(bytes <= 220_000, `${bytes} bytes`);
 });
 
 test("the page of operators has at most 60 kB of its own", () => {
@@ -57,10 +57,10 @@ function loaded(page) {
 }
 
 for (const page of readdirSync(join(folder, "pages"))) {
-  test(`the page ${page} loads at most 200 kB`, () => {
+  test(`the page ${page} loads at most 160 kB`, () => {
     const bytes = size(loaded(`pages/${page}`));
     assert.ok(bytes > 100_000, `${bytes} bytes: imports are not found`);
-    assert.ok(bytes <= 200_000, `${bytes} bytes`);
+    assert.ok(bytes <= 160_000, `${bytes} bytes`);
   });
 }
 
@@ -78,7 +78,7 @@ test("what is served asks for nothing from elsewhere", () => {
 test("the stylesheet uses no custom property that is not defined, in either theme", () => {
   const css = readFileSync(join(folder, "styles/console.css"), "utf8"), tokens = readFileSync(join(folder, "styles/tokens.css"), "utf8");
   const defined = new Set([...(tokens + css).matchAll(/(--[a-z0-9-]+):/g)].map(([, name]) => name));
-  for (const [, name] of css.matchAll(/var\((--[a-z0-9-]+)/g)) assert.ok(defined.has(name) || name === "--share", name);
+  for (const [, name] of css.matchAll(/var\((--[a-z0-9-]+)/g)) assert.ok(defined.has(name) || ["--share", "--hue"].includes(name), name);
 });
 
 /** Contrast of two colours, WCAG 2.2 section 1.4.3. */

@@ -54,6 +54,23 @@ test("the watchlist shows prices that move, and says that they are simulated", {
     await eventually("it is marked", () => browser.run("return !document.getElementById('simulated').hidden"));
   }));
 
+test("each row has its asset's name and letter, and one colour for its line and its change", { skip, timeout: 90_000 }, () =>
+  withBrowser({ width: 1440 }, async (browser) => {
+    await browser.go(gateway.url);
+    await prices(browser, 8);
+    const rows = () => browser.run(`return [...document.querySelectorAll('.rows > .row')].map((row) => ({
+      name: row.querySelector('strong').innerText, letter: row.querySelector('.coin').innerText, line: row.querySelector('.sparkline').dataset.trend,
+      chip: row.querySelector('.chip').dataset.direction, columns: [...row.querySelectorAll('.column')].filter((each) => each.offsetParent).map((each) => each.lastChild.innerText),
+    }))`);
+    await eventually("names, lines and figures", async () => (await rows()).every(({ name, line, columns }) =>
+      /[a-z]/.test(name) && line !== undefined && columns.length === 5 && columns.every((each) => /\d|now/.test(each))));
+    for (let look = 0; look < 20; look += 1) {
+      // A line is drawn anew once a second, and its row's change between.
+      await eventually("line and change agree", async () => (await rows()).every(({ line, chip }) => line === chip), 3);
+    }
+    assert.ok((await rows()).some(({ name, letter }) => name === "Zcash" && letter === "Z"));
+  }));
+
 /** What axe calls serious or critical on the page that is shown; nothing where there is no axe. */
 async function violations(browser) {
   if (axe === undefined) return [];
@@ -134,17 +151,21 @@ test("a market is found, added, moved and removed by keyboard alone", { skip, ti
     await eventually("it is found", async () => (await browser.text(".results li"))?.startsWith("kraken:ZEC-USD"));
     await browser.keys(TAB, ENTER, ESCAPE);
     await eventually("the sheet is closed", async () => (await browser.count("dialog[open]")) === 0);
-    await eventually("the row is there", async () => (await browser.count(".row")) === before + 1);
+    await eventually("the row is there", async () => (await browser.count(".rows > .row")) === before + 1);
     const names = () => browser.run("return [...document.querySelectorAll('.row-name')].map((each) => each.innerText.replace(/\\s+/g, ' '))");
-    assert.equal((await names()).at(-1), "ZEC-USD kraken");
-    await browser.run("document.querySelectorAll('.row:last-child .move-up')[0].focus()");
+    const isZcash = (name) => name.endsWith("ZEC-USD · kraken");
+    assert.ok(isZcash((await names()).at(-1)));
+    assert.equal(await browser.run("return [...document.querySelectorAll('.row-tools')].filter((each) => each.offsetParent).length"), 0, "no row has buttons");
+    await browser.click(".button-edit");
+    await browser.run("document.querySelectorAll('.rows > .row:last-child .move-up')[0].focus()");
     await browser.keys(ENTER);
-    await eventually("it moved", async () => (await names()).at(-2) === "ZEC-USD kraken");
+    await eventually("it moved", async () => isZcash((await names()).at(-2)));
     await browser.call("POST", `${browser.session}/refresh`, {});
-    await eventually("it is kept", async () => (await names()).at(-2) === "ZEC-USD kraken");
-    await browser.run("document.querySelector('.row:nth-last-child(2) [aria-label=\"Remove ZEC-USD\"]').focus()");
+    await eventually("it is kept", async () => isZcash((await names()).at(-2)));
+    await browser.click(".button-edit");
+    await browser.run("document.querySelector('.rows > .row:nth-last-child(2) [aria-label=\"Remove ZEC-USD\"]').focus()");
     await browser.keys(ENTER);
-    await eventually("it is gone", async () => (await browser.count(".row")) === before);
+    await eventually("it is gone", async () => (await browser.count(".rows > .row")) === before);
   }));
 
 test("a market is dragged to its place, or moved by arrow keys, and keeps its streams and the focus", { skip, timeout: 90_000 }, () =>
@@ -152,9 +173,10 @@ test("a market is dragged to its place, or moved by arrow keys, and keeps its st
     await browser.go(gateway.url);
     await prices(browser);
     const names = () => browser.run("return [...document.querySelectorAll('.row-name')].map((each) => each.innerText.replace(/\\s+/g, ' '))");
+    await browser.click(".button-edit");
     const first = await names();
-    await browser.run("window.rows = [...document.querySelectorAll('.row')]");
-    const place = (index) => browser.run(`const { left, top, width, height } = document.querySelectorAll('.row')[arguments[0]].querySelector('.grip').getBoundingClientRect();
+    await browser.run("window.rows = [...document.querySelectorAll('.rows > .row')]");
+    const place = (index) => browser.run(`const { left, top, width, height } = document.querySelectorAll('.rows > .row')[arguments[0]].querySelector('.grip').getBoundingClientRect();
       return { x: Math.round(left + width / 2), y: Math.round(top + height / 2) };`, index);
     const from = await place(0), to = await place(2);
     await browser.call("POST", `${browser.session}/actions`, {
@@ -167,11 +189,11 @@ test("a market is dragged to its place, or moved by arrow keys, and keeps its st
     await eventually("it has moved", async () => JSON.stringify(await names()) === JSON.stringify(dragged));
     assert.equal(await browser.count(".is-dragged"), 0);
     assert.match(await browser.run("return document.getElementById('speech').textContent"), /is 3 of \d/);
-    await browser.run("document.querySelectorAll('.row')[2].querySelector('.grip').focus()");
+    await browser.run("document.querySelectorAll('.rows > .row')[2].querySelector('.grip').focus()");
     const UP = "\uE013";
     await browser.keys(UP, UP, UP);
     assert.deepEqual(await names(), first);
-    assert.ok(await browser.run("return document.activeElement === document.querySelector('.row .grip')"), "the focus stays");
+    assert.ok(await browser.run("return document.activeElement === document.querySelector('.rows > .row .grip')"), "the focus stays");
     assert.ok(await browser.run("return window.rows.every((each) => each.isConnected)"), "no row is made anew");
     await browser.call("POST", `${browser.session}/refresh`, {});
     await eventually("it is kept", async () => JSON.stringify(await names()) === JSON.stringify(first));
@@ -201,7 +223,7 @@ test("a gateway that ends greys everything and says so; its return clears it", {
       await prices(browser);
       await own.stop("SIGKILL");
       await eventually("it is said", async () => (await browser.text("#indicator")) === "Reconnecting");
-      await eventually("rows are grey", async () => (await browser.count(".row.is-dead")) === (await browser.count(".row")));
+      await eventually("rows are grey", async () => (await browser.count(".row.is-dead")) === (await browser.count(".rows > .row")));
       const again = await Gateway.start(["--demo"], own.port);
       try {
         await eventually("it is back", async () => (await browser.text("#indicator")) === "Connected", 60);
@@ -413,6 +435,36 @@ test("a market's chart shows candles and lines of each range, what was not obser
       (await browser.run("return [...document.querySelectorAll('.chart-head [aria-pressed=true]')].map((each) => each.innerText).join()")) === "1H,Candles");
   }));
 
+test("the candles of a day cover it, with longer ones where the exchange has no short ones", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.url}/#/settings`);
+    await browser.run("localStorage.setItem('tidegate.chart', JSON.stringify({ range: '1D', kind: 'candles' }))");
+    await browser.go(`${gateway.url}/#/market/kraken%3ABTC-USD`);
+    await eventually("the chart is there", async () => (await browser.count(".chart")) === 1 && (await browser.run(PAINTED)) > 2_000);
+    for (const share of [0.1, 0.25, 0.4, 0.6, 0.8, 0.95]) {
+      await eventually(`a candle at ${share * 100} % of the day`, async () => {
+        await browser.run(`const canvas = document.querySelector('.chart'), { left, top, width } = canvas.getBoundingClientRect();
+          canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + (width - 74) * arguments[0], clientY: top + 50 }));`, share);
+        return /open .*close/.test(await browser.text(".readout"));
+      }, 5);
+    }
+    assert.doesNotMatch(await browser.text(".market-chart > .caption"), /not known/);
+  }));
+
+test("a market's page shows the supply that the operator has published about it, and its worth", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await publish("supply-zec", { symbol: "kraken:ZEC-USD", supply: "16400000", max_supply: "21000000" });
+    await publish("shielded-pool", { ...PUBLISHED["shielded-pool"], symbol: "kraken:ZEC-USD" });
+    await browser.go(`${gateway.url}/#/market/kraken%3AZEC-USD`);
+    await eventually("the figures", async () => {
+      const text = (await browser.text(".statistics")) ?? "";
+      return /Market cap\s+\$[\d.]+B/.test(text) && /Supply\s+16\.4M/.test(text) && /Shielded\s+23\.4% \(1\.23M\)/.test(text);
+    });
+    await browser.go(`${gateway.url}/#/market/kraken%3ABTC-USD`);
+    await eventually("figures of another market", async () => /\$\d/.test((await browser.text(".statistics")) ?? ""));
+    assert.doesNotMatch(await browser.text(".statistics"), /Market cap|Shielded/);
+  }));
+
 test("a holding is added by its sheet, valued exactly, kept, and removed", { skip, timeout: 90_000 }, () =>
   withBrowser({}, async (browser) => {
     await browser.go(`${gateway.url}/#/portfolio`);
@@ -475,4 +527,26 @@ test("an alarm is set by its sheet, rings on every page, and is dismissed and de
     await browser.click('[aria-label="Delete Tea"]');
     await browser.click("dialog .button-critical");
     await eventually("it is gone", async () => (await browser.count(".alarm-cell")) === 0);
+  }));
+
+test("a ringing price alert shows the price that fired, in a landmark, with both buttons beside each other", { skip, timeout: 90_000 }, () =>
+  withBrowser({ width: 390, height: 844 }, async (browser) => {
+    const answer = await fetch(`${gateway.url}/v1/alerts`, {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name: "Above a dollar", rule: { condition: { type: "price", symbol: "kraken:BTC-USD", is: "above", value: "1" } } }),
+    });
+    assert.equal(answer.status, 201);
+    const { id } = await answer.json();
+    try {
+      await browser.go(`${gateway.url}/#/settings`);
+      await eventually("it rings", async () => /^Above a dollar: \$\d{2,3},\d{3}/.test((await browser.text(".ringer:not([hidden]) strong")) ?? ""), 30);
+      assert.match(await browser.text(".ringer .caption"), /BTC-USD at or above \$1$/);
+      const { landmark, tops } = await browser.run(`const bar = document.querySelector('.ringer');
+        return { landmark: bar.tagName + ' ' + bar.getAttribute('aria-label'), tops: [...bar.querySelectorAll('.button')].map((each) => each.getBoundingClientRect().top) };`);
+      assert.equal(landmark, "SECTION Ringing alerts");
+      assert.equal(tops[0], tops[1]);
+      if (folder) await browser.screenshot(join(folder, "ringing-phone.png"));
+    } finally {
+      await fetch(`${gateway.url}/v1/alerts/${id}`, { method: "DELETE" });
+    }
   }));

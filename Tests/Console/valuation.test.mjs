@@ -8,8 +8,9 @@ const client = new URL("../../Sources/Console/client/tidegate.js", import.meta.u
 register(`data:text/javascript,${encodeURIComponent(`export function resolve(name, context, next) {
   return name === "/tidegate.js" ? { url: ${JSON.stringify(client)}, shortCircuit: true } : next(name, context);
 }`)}`);
+const { decimals, figure, price: priceText, sharedDecimals } = await import("../../Sources/Console/format.js");
 const { isAmount, valueLine } = await import("../../Sources/Console/valuation.js");
-const { described, ruleOf } = await import("../../Sources/Console/rules.js");
+const { described, fired, ruleOf } = await import("../../Sources/Console/rules.js");
 
 test("the line of the value begins where every line has begun, and is covered where all are", () => {
   const line = (from, points, coveredFrom) => ({ range: "24h", from, step: 60, points, coveredFrom, gaps: [] });
@@ -40,4 +41,20 @@ test("a filled form becomes a rule, and every rule has words, whatever it holds"
   for (const rule of [undefined, {}, { condition: {} }, { condition: { type: "price" } }, { condition: { type: "all", of: 3 } }, { condition: { type: "alarm" } }, { condition: { type: "x", symbol: 7 } }]) {
     assert.equal(typeof described(rule).text, "string");
   }
+});
+
+test("an alert shows the figure at which it fired, in its own unit", () => {
+  const alert = (condition, value) => ({ rule: { condition }, firing: { symbol: "kraken:BTC-USD", value } });
+  assert.equal(fired(alert({ type: "price" }, "70000.1")), "$70,000.10");
+  assert.equal(fired(alert({ type: "change" }, "-5.214")), "-5.21%");
+  assert.equal(fired(alert({ type: "spread", percent: "0.1" }, "0.12")), "0.12%");
+  assert.equal(fired(alert({ type: "depth" }, "1200")), "1,200");
+  for (const none of [alert({ type: "alarm" }, undefined), alert({ type: "price" }, "x"), {}]) assert.equal(fired(none), undefined);
+});
+
+test("prices of a list share their decimals, and a price has none, or two and more", () => {
+  assert.deepEqual(["97203.5", "97203.50000000", "0.00001230", "7", undefined].map(decimals), [2, 2, 7, 0, 0]);
+  assert.equal(sharedDecimals(["0.5", "0.5012", "1"]), 4);
+  assert.deepEqual(["0.5", "0.5012", "1"].map((each) => figure(each, 4)), ["0.5000", "0.5012", "1.0000"]);
+  assert.equal(priceText("97203.5", "USD"), "$97,203.50");
 });

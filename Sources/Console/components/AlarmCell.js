@@ -1,6 +1,6 @@
 import { button, el, icon, setText } from "../dom.js";
-import { moment, price, symbolParts } from "../format.js";
-import { described, frequencyText } from "../rules.js";
+import { moment } from "../format.js";
+import { described, fired, frequencyText } from "../rules.js";
 import { StatusBadge } from "./StatusBadge.js";
 import { TimeDisplay } from "./TimeDisplay.js";
 
@@ -36,11 +36,11 @@ export class AlarmCell {
   show(alert) {
     this.alert = alert;
     const { hero, text } = described(alert.rule);
-    const { quote } = symbolParts(alert.firing?.symbol);
+    const figure = fired(alert);
     setText(this.name, alert.name || text);
     setText(this.text, [text, frequencyText(alert.rule)].filter(Boolean).join(" · "));
     setText(this.detail, [
-      alert.firing?.time ? `Fired ${moment(alert.firing.time, 60e6, true)}${alert.firing.value ? ` at ${price(alert.firing.value, quote)}` : ""}` : "",
+      alert.firing?.time ? `Fired ${moment(alert.firing.time, 60e6, true)}${figure ? ` at ${figure}` : ""}` : "",
       alert.firing?.late_by_ms ? `up to ${Math.ceil(alert.firing.late_by_ms / 1_000)} s late` : "",
       alert.watching_from ? `watches from ${moment(alert.watching_from, 60e6, true)}: it compares with earlier prices` : "",
       alert.next ? `next ${moment(alert.next, 60e6, true)}` : "",

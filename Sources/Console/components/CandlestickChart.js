@@ -1,21 +1,28 @@
 import { token } from "../dom.js";
-import { price as priceText, short } from "../format.js";
-import { Chart, stroke } from "./Chart.js";
+import { price as priceText, short, stretch } from "../format.js";
+import { Chart, MINUTE, stroke } from "./Chart.js";
 
 /** µs of each interval. */
-const INTERVALS = { "1m": 60e6, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
+export const INTERVALS = { "1m": MINUTE, "5m": 300e6, "15m": 900e6, "1h": 3_600e6, "4h": 14_400e6, "1d": 86_400e6 };
 
 /** Candles above their volume: rising ones hollow, falling ones filled, partly observed ones pale. */
 export class CandlestickChart extends Chart {
   #candles = [];
 
-  show(series, span = Infinity) {
-    const candles = series.candles, step = INTERVALS[series.interval] ?? 60e6;
+  /** @param older longer candles of the time before the series, for which there are no short ones. */
+  show(series, span = Infinity, older = { candles: [] }) {
+    const step = INTERVALS[series.interval] ?? MINUTE, longer = INTERVALS[older.interval] ?? step;
+    // The series takes over where the last long candle ends.
+    const begin = older.candles.length === 0 ? -Infinity : older.candles.at(-1).time + longer;
+    const candles = (this.#candles = [...older.candles, ...series.candles.filter(({ time }) => time >= begin)]);
     this.step = step;
-    this.#candles = candles;
-    this.series = candles.map(({ time, close }) => ({ time: time + step / 2, value: Number(close) }));
+    this.series = candles.map(({ time, close }) => {
+      const length = time < begin ? longer : step;
+      return { time: time + length / 2, value: Number(close), length };
+    });
+    this.first = older.candles.length;
     if (candles.length === 0) return this.changed(0, 1, 1, []);
-    const ends = candles.map(({ time }) => time + step);
+    const ends = candles.map(({ time }, index) => time + this.series[index].length);
     const gaps = candles.flatMap(({ time }, index) => (time > ends[index - 1] ? [{ from: ends[index - 1], to: time }] : []));
     this.changed(candles[0].time, ends.at(-1), span, gaps);
   }
@@ -31,17 +38,19 @@ export class CandlestickChart extends Chart {
   }
 
   drawSeries(context, { first, end, x, y, bottom, top }) {
-    const candles = this.#candles.slice(first, end);
-    const most = candles.reduce((sum, { volume }) => Math.max(sum, Number(volume ?? 0)), 0);
-    const width = Math.max(1, Math.min(14, (x(this.step) - x(0)) * 0.7)), height = (bottom - top) * 0.25;
+    const rate = (index) => Number(this.#candles[index].volume ?? 0) / this.series[index].length;
+    let most = 0;
+    for (let index = first; index < end; index += 1) most = Math.max(most, rate(index));
+    const height = (bottom - top) * 0.25;
     context.lineWidth = 1;
-    for (const candle of candles) {
+    for (let index = first; index < end; index += 1) {
+      const candle = this.#candles[index], { time, length } = this.series[index];
       const [open, high, low, close] = [candle.open, candle.high, candle.low, candle.close].map(Number);
-      const middle = x(candle.time + this.step / 2), isUp = close >= open;
+      const middle = x(time), isUp = close >= open, width = Math.max(1, Math.min(14, (x(length) - x(0)) * 0.7));
       context.strokeStyle = context.fillStyle = token(isUp ? "trading-long" : "trading-short");
       context.globalAlpha = 0.3;
       if (most > 0) {
-        const bar = (Number(candle.volume ?? 0) / most) * height;
+        const bar = (rate(index) / most) * height;
         context.fillRect(middle - width / 2, bottom - bar, width, bar);
       }
       context.globalAlpha = candle.source === "partial" ? 0.55 : 1;
@@ -57,6 +66,9 @@ export class CandlestickChart extends Chart {
   describe(index) {
     const { open, high, low, close, volume, source } = this.#candles[index], { quote } = this;
     const words = [["open", open], ["high", high], ["low", low], ["close", close]].map(([name, value]) => `${name} ${priceText(value, quote)}`);
-    return `${words.join("  ")}${volume === undefined ? "" : `  volume ${short(volume)}`}${source === "partial" ? "  (partly observed)" : ""}`;
+    const { length } = this.series[index];
+    return [
+      ...words, volume === undefined ? "" : `volume ${short(volume)}`, source === "partial" ? "(partly observed)" : "", length > this.step ? `(${stretch(length)})` : "",
+    ].filter(Boolean).join("  ");
   }
 }

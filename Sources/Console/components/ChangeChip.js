@@ -7,6 +7,9 @@ export class ChangeChip {
   #shown;
   #next;
 
+  /** `up`, `down` or `flat`; undefined if it is not known. */
+  get direction() { return this.#next == null ? undefined : direction(this.#next); }
+
   show(decimal) {
     this.#next = decimal ?? null;
     if (this.#next !== this.#shown) onBeat(this.#draw);

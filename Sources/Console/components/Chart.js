@@ -1,9 +1,11 @@
 import { el, onFrame, paint, setText, token } from "../dom.js";
-import { moment, price } from "../format.js";
+import { decimals, grouped, moment } from "../format.js";
+import { Decimal } from "/tidegate.js";
 
 const AXIS = 74, FOOT = 20, TOP = 10;
-const MINUTE = 60e6, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
-const TIME_STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
+export const MINUTE = 60e6;
+const HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+const TIME_STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
 
 /** Draws a straight line. */
 export function stroke(context, x, y, toX, toY) {
@@ -17,11 +19,13 @@ export function stroke(context, x, y, toX, toY) {
  * The parts that charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages,
  * the dashed line of the present price, and hatched times that were not observed.
  *
- * A subclass sets `series` (`{time, value}`, oldest first) and `step`, calls `changed`, and draws with `drawSeries`.
+ * A subclass sets `series` (`{time, value, length}`, oldest first) and `step`, calls `changed`, and draws with
+ * `drawSeries`. `length` is a point's time if it is longer than `step`; points from `first` on are of one length.
  * `describe(index)` is the text of the crosshair.
  */
 export class Chart {
   series = [];
+  first = 0;
   /** The whole range, and the one shown first: [from, to] in µs. */
   extent = [0, 1];
   home = [0, 1];
@@ -30,6 +34,8 @@ export class Chart {
   /** The time between two points, µs. */
   step = MINUTE;
   #present;
+  /** The decimals of every label of the price axis. */
+  #digits = 0;
   #averages = new Set();
   #view = null;
   #cross = null;
@@ -83,7 +89,10 @@ export class Chart {
   }
 
   /** Shows another range whole. */
-  reset() { this.#look(null); }
+  reset() {
+    this.#digits = 0;
+    this.#look(null);
+  }
 
   /** Sets the dashed line's price; undefined removes it. */
   set present(decimal) {
@@ -251,10 +260,11 @@ export class Chart {
     context.lineWidth = 1;
     const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
     const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
-    const digits = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
-    for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
+    this.#digits = Math.max(this.#digits, decimals(this.#present), Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
+    for (let index = Math.ceil(low / step); index * step <= high; index += 1) {
+      const value = index * step;
       stroke(context, 0, y(value), right, y(value));
-      context.fillText(value.toFixed(digits), right + 6, y(value) + 4);
+      context.fillText(grouped(value.toFixed(this.#digits)), right + 6, y(value) + 4, AXIS - 10);
     }
     const count = Math.max(2, Math.min(7, Math.floor(right / 90)));
     const width = TIME_STEPS.find((each) => (to - from) / each <= count) ?? TIME_STEPS.at(-1);
@@ -269,7 +279,7 @@ export class Chart {
     for (const length of this.#averages) {
       let sum = 0, last = null;
       context.beginPath();
-      const start = Math.max(0, first - length + 1);
+      const start = Math.max(this.first, first - length + 1);
       for (let index = start; index < end; index += 1) {
         sum += this.series[index].value - (index - start >= length ? this.series[index - length].value : 0);
         if (index - start < length - 1 || index < first) continue;
@@ -295,7 +305,7 @@ export class Chart {
     context.fillStyle = token("accent-primary");
     context.fillRect(right + 2, y(value) - 9, AXIS - 4, 18);
     context.fillStyle = token("on-accent");
-    context.fillText(price(text), right + 6, y(value) + 4, AXIS - 10);
+    context.fillText(grouped(Decimal.rounded(text, this.#digits)), right + 6, y(value) + 4, AXIS - 10);
   }
 
   #drawCross(context, { from, to, first, end, x, y, right, bottom }) {
@@ -305,8 +315,8 @@ export class Chart {
     for (let each = first; each < end; each += 1) {
       if (Math.abs(this.series[each].time - wanted) < Math.abs(this.series[index].time - wanted)) index = each;
     }
-    const { time, value } = this.series[index];
-    if (Math.abs(time - wanted) > 2 * this.step) return setText(this.readout, `${moment(wanted, MINUTE, true)}  not observed`);
+    const { time, value, length = 0 } = this.series[index];
+    if (Math.abs(time - wanted) > Math.max(2 * this.step, length)) return setText(this.readout, `${moment(wanted, MINUTE, true)}  not observed`);
     context.strokeStyle = token("border-emphasis");
     stroke(context, x(time), TOP, x(time), bottom);
     stroke(context, 0, y(value), right, y(value));

@@ -1,5 +1,5 @@
 import { CROSS, el, iconButton, setText } from "../dom.js";
-import { marketPage, money, symbolParts } from "../format.js";
+import { direction, marketPage, money, symbolParts } from "../format.js";
 import { showDead, whyPlace } from "../health.js";
 import { PnLChip } from "./PnLChip.js";
 import { Sparkline } from "./Sparkline.js";
@@ -23,6 +23,7 @@ export class HoldingRow {
   /** @param why the reason, if the price is not the present one, or null. */
   show({ value, share_percent: share, day_profit: day, day_percent: dayPercent, cost, unrealised }, why) {
     setText(this.value, money(value, this.currency));
+    this.line.direction = day === undefined ? undefined : direction(day);
     setText(this.share, share === undefined ? "" : `${Decimal.rounded(share, 1)}% of the total`);
     if (unrealised === undefined) this.chip.show(day, dayPercent, "in 24 hours");
     else this.chip.show(unrealised, Decimal.percent(unrealised, cost) ?? undefined, "since it was bought");

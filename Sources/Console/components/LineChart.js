@@ -5,9 +5,12 @@ import { Chart } from "./Chart.js";
 /** The line of a range: thin and dashed if not observed, open at a gap. */
 export class LineChart extends Chart {
   #line;
+  #trend;
 
-  show(line, span = Infinity) {
+  /** @param trend its colour, `up` or `down`; the line's own if left out. */
+  show(line, span = Infinity, trend = line.trend) {
     this.#line = line;
+    this.#trend = trend;
     this.step = Math.max(1, line.step);
     this.series = line.points.map((point, index) => ({ time: line.from + index * line.step, value: Number(point) }));
     this.changed(line.from, line.from + line.points.length * line.step, span, line.gaps);
@@ -15,7 +18,7 @@ export class LineChart extends Chart {
 
   drawSeries(context, { first, end, x, y, bottom, top }) {
     const { series, unobserved } = this, line = this.#line;
-    const colour = token({ up: "trading-long", down: "trading-short" }[line.trend] ?? "accent-primary");
+    const colour = token({ up: "trading-long", down: "trading-short" }[this.#trend] ?? "accent-primary");
     const observed = line.coveredFrom ?? Infinity;
     const isGap = (time) => unobserved.some((gap) => time >= gap.from && time < gap.to);
     const area = context.createLinearGradient(0, top, 0, bottom);

@@ -1,6 +1,5 @@
 import { el, onFrame, setText } from "../dom.js";
-import { grouped } from "../format.js";
-import { Decimal } from "/tidegate.js";
+import { figure, grouped, sharedDecimals } from "../format.js";
 
 const ROWS = 10;
 
@@ -35,14 +34,15 @@ export class OrderBook {
     const book = this.#book;
     if (book === undefined) return;
     const { bids, asks } = book.depth(ROWS);
+    const least = sharedDecimals([...bids, ...asks].map(({ price }) => price));
     const fill = (rows, levels) => rows.forEach(({ row, price, size }, place) => {
       const level = levels[place];
-      setText(price, level ? grouped(Decimal.trimmed(level.price, 2)) : "\u00a0");
+      setText(price, level ? figure(level.price, least) : "\u00a0");
       setText(size, level ? grouped(level.size) : "");
       row.style.setProperty("--share", level ? `${(level.share * 100).toFixed(1)}%` : "0%");
     });
     fill(this.#asks, asks);
     fill(this.#bids, bids);
-    setText(this.#spread, book.spread === null ? "one side is empty" : `Spread ${Decimal.trimmed(book.spread, 2)} (${book.spreadPercent}%)`);
+    setText(this.#spread, book.spread === null ? "one side is empty" : `Spread ${figure(book.spread)} (${book.spreadPercent}%)`);
   };
 }

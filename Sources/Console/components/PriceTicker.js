@@ -1,5 +1,5 @@
 import { el, onBeat, onSecond, token } from "../dom.js";
-import { price as priceText } from "../format.js";
+import { decimals, price as priceText } from "../format.js";
 import { Decimal } from "/tidegate.js";
 
 const RING = [{ opacity: 1, transform: "none" }, { opacity: 0, transform: "scale(1.1)" }];
@@ -31,6 +31,8 @@ export class PriceTicker {
   #rolls = {};
   #isInSight = true;
   #changedAt = 0;
+  /** Never fewer than before: a digit does not come and go. */
+  #decimals = 0;
 
   constructor(quote) {
     this.#quote = quote;
@@ -55,7 +57,8 @@ export class PriceTicker {
   }
 
   #draw = () => {
-    const text = priceText(this.#next, this.#quote);
+    this.#decimals = Math.max(this.#decimals, decimals(this.#next));
+    const text = priceText(this.#next, this.#quote, this.#decimals);
     if (text === this.#text) return;
     let same = 0;
     while (same < text.length && text[same] === this.#text[same]) same += 1;

@@ -1,5 +1,6 @@
 import { button, el, setText, stored } from "../dom.js";
-import { described } from "../rules.js";
+import { symbolParts } from "../format.js";
+import { described, fired } from "../rules.js";
 
 /** A beep, Hz, and the time between two, ms. */
 const HERTZ = 880;
@@ -15,10 +16,11 @@ export class Ringer {
   constructor(alerts) {
     this.#alerts = alerts;
     this.text = el("strong");
+    this.rule = el("span.caption");
     this.element = el(
-      "div.ringer", { role: "alert", hidden: true }, el("span.ringer-mark", { "aria-hidden": "true" }, "!"), this.text,
-      button("Snooze", () => this.#each("snooze")),
-      button("Dismiss", () => this.#each("ack"), "critical"));
+      "section.ringer", { "aria-label": "Ringing alerts", hidden: true }, el("span.ringer-mark", { "aria-hidden": "true" }, "!"),
+      el("div.ringer-words", { role: "alert" }, this.text, this.rule),
+      el("div.ringer-buttons", button("Snooze", () => this.#each("snooze")), button("Dismiss", () => this.#each("ack"), "critical")));
     alerts.on((list) => this.#show(list));
   }
 
@@ -33,7 +35,10 @@ export class Ringer {
     if (ringing.size === 0) return this.#quiet();
     const [first] = ringing.values();
     const { hero, text } = described(first.rule);
-    setText(this.text, `${first.name || text}: ${hero}${ringing.size > 1 ? ` and ${ringing.size - 1} more` : ""}`);
+    const figure = fired(first), rule = `${text} ${hero}`, name = first.name || rule;
+    // The price that fired, not the threshold, which the rule below names.
+    setText(this.text, `${name === rule && figure ? symbolParts(first.firing.symbol).market : name}: ${figure ?? hero}${ringing.size > 1 ? ` and ${ringing.size - 1} more` : ""}`);
+    setText(this.rule, figure === undefined ? "" : rule);
     this.#sound();
   }
 
@@ -41,9 +46,9 @@ export class Ringer {
 
   #notify(alert) {
     if (!stored.read("notifies", false) || typeof Notification !== "function" || Notification.permission !== "granted") return;
-    const { hero, text } = described(alert.rule);
+    const { hero, text } = described(alert.rule), figure = fired(alert);
     // One tag for each firing: the system shows it once for all open pages.
-    try { new Notification(alert.name || text, { body: `${text} ${hero}`, tag: `tidegate-${alert.id}-${alert.firing?.number ?? 0}` }); } catch { /* a phone's page may not */ }
+    try { new Notification(alert.name || text, { body: `${figure ? `${figure}: ` : ""}${text} ${hero}`, tag: `tidegate-${alert.id}-${alert.firing?.number ?? 0}` }); } catch { /* a phone's page may not */ }
   }
 
   #sound() {

@@ -5,7 +5,7 @@ const WIDTH = 100, HEIGHT = 40;
 
 let made = 0;
 
-/** A small line of the last prices: 1.5 px, with an area that fades. Both have the colour of its trend. */
+/** A small line of the last prices: 1.5 px, with an area that fades. Both have the colour of the change beside it. */
 export class Sparkline {
   #fade = `sparkline-${(made += 1)}`;
   #area = svg("path", { fill: `url(#${this.#fade})` });
@@ -16,14 +16,22 @@ export class Sparkline {
       svg("stop", { "stop-color": "currentcolor", "stop-opacity": 0.2 }), svg("stop", { offset: 1, "stop-color": "currentcolor", "stop-opacity": 0 })),
     this.#area, this.#line);
   #next;
+  #direction;
 
   show(line) {
     this.#next = line;
     onSecond(this.#draw);
   }
 
+  /** The direction of the change that is shown beside the line; without one, it has the colour of its own trend. */
+  set direction(way) {
+    if (way === this.#direction) return;
+    this.#direction = way;
+    if (this.#next !== undefined) onSecond(this.#draw);
+  }
+
   #draw = () => {
-    const { points, range, trend } = this.#next;
+    const { points, range } = this.#next, trend = this.#direction ?? this.#next.trend;
     if (points.length === 0) return;
     const prices = (points.length > 1 ? points : [points[0], points[0]]).map(Number);
     const low = Math.min(...prices), span = Math.max(...prices) - low;

@@ -1,6 +1,5 @@
 import { el, onFrame, setText } from "../dom.js";
-import { ARROWS, clock, grouped } from "../format.js";
-import { Decimal } from "/tidegate.js";
+import { ARROWS, clock, figure, grouped, sharedDecimals } from "../format.js";
 
 const ROWS = 30;
 
@@ -31,11 +30,12 @@ export class TradeList {
       this.body.append(row);
       this.#rows.push([...cells, row]);
     }
+    const least = sharedDecimals(shown.map((trade) => trade.price));
     shown.forEach((trade, place) => {
       const [price, size, time, row] = this.#rows[place];
       row.classList.toggle("gap", trade.gap === true);
       row.title = trade.gap ? "Trades before this one may be missing" : "";
-      setText(price, `${trade.side === "buy" ? ARROWS.up : trade.side === "sell" ? ARROWS.down : " "} ${grouped(Decimal.trimmed(trade.price, 2))}`);
+      setText(price, `${trade.side === "buy" ? ARROWS.up : trade.side === "sell" ? ARROWS.down : " "} ${figure(trade.price, least)}`);
       setText(size, grouped(trade.size));
       setText(time, clock(trade.time));
     });

@@ -1,5 +1,6 @@
-import { CandlestickChart } from "../components/CandlestickChart.js";
+import { CandlestickChart, INTERVALS } from "../components/CandlestickChart.js";
 import { ChangeChip } from "../components/ChangeChip.js";
+import { coinIcon } from "../components/CoinIcon.js";
 import { emptyState } from "../components/EmptyState.js";
 import { LineChart } from "../components/LineChart.js";
 import { OrderBook } from "../components/OrderBook.js";
@@ -7,35 +8,43 @@ import { PriceTicker } from "../components/PriceTicker.js";
 import { segments } from "../components/Segments.js";
 import { StatisticsGrid } from "../components/StatisticsGrid.js";
 import { TradeList } from "../components/TradeList.js";
-import { el, setText, stored } from "../dom.js";
-import { age, clock, said, stretch, symbolParts } from "../format.js";
+import { el, iconButton, setText, stored } from "../dom.js";
+import { age, clock, said, spokenPrice, stretch, symbolParts } from "../format.js";
 import { whyDead } from "../health.js";
 import { Page } from "./Page.js";
 import { CandleSeries } from "/tidegate.js";
 
 const DAY = 86_400e6;
-/** Each range: the line's name and points, the candles' interval and number, and its length, µs. */
+/**
+ * Each range: the line's name and points, the candles' interval and number, and its length, µs. `longer` is the
+ * interval for the time of which an exchange has no short candles any more.
+ */
 const RANGES = {
   "1H": { range: "1h", points: 360, interval: "1m", count: 60, span: DAY / 24 },
-  "1D": { range: "24h", points: 480, interval: "5m", count: 288, span: DAY },
-  "7D": { range: "7d", points: 336, interval: "1h", count: 168, span: 7 * DAY },
-  "1M": { range: "30d", points: 360, interval: "4h", count: 180, span: 30 * DAY },
-  "3M": { range: "90d", points: 360, interval: "4h", count: 540, span: 90 * DAY },
+  "1D": { range: "24h", points: 480, interval: "5m", count: 288, span: DAY, longer: "1h" },
+  "7D": { range: "7d", points: 336, interval: "1h", count: 168, span: 7 * DAY, longer: "1d" },
+  "1M": { range: "30d", points: 360, interval: "4h", count: 180, span: 30 * DAY, longer: "1d" },
+  "3M": { range: "90d", points: 360, interval: "4h", count: 540, span: 90 * DAY, longer: "1d" },
   "1Y": { range: "1y", points: 365, interval: "1d", count: 365, span: 365 * DAY },
   ALL: { range: "all", points: 480, interval: "1d", count: 1_440, span: Infinity },
 };
 const AVERAGES = [7, 25];
+/** The most topics about a market that the page reads. */
+const TOPICS = 10;
+const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** A market: price, chart, book, trades, figures, and their source. */
 export default class Market extends Page {
   #chartSubscription;
   #turn = 0;
+  #price;
 
   constructor(session, symbol) {
     super(session);
     this.symbol = symbol;
-    const { venue, market, quote } = symbolParts(symbol);
+    const { venue, market, base, quote } = symbolParts(symbol);
     this.venue = venue;
+    this.title = el("h1", market);
     const kept = stored.read("chart", {});
     this.range = Object.hasOwn(RANGES, kept.range) ? kept.range : "1D";
     this.isCandles = kept.kind === "candles";
@@ -49,7 +58,7 @@ export default class Market extends Page {
     this.trades = new TradeList();
     this.statistics = new StatisticsGrid(quote);
     this.updated = el("p.caption", "Last update –");
-    this.source = el("p.muted", "");
+    this.source = el("p.caption", "");
     this.why = el("p.notice", { role: "status" });
     this.bookState = el("span.badge.badge-warning", { hidden: true }, "out of sync");
     const ranges = segments("Range", Object.keys(RANGES), this.range, (name) => this.#draw({ range: name }));
@@ -64,14 +73,20 @@ export default class Market extends Page {
     this.element = el(
       "section",
       el("div.page-head", el("a.button", { href: "#/watchlist", "aria-label": "Back to the watchlist" }, "‹"),
-        el("h1", market), el("span.caption", venue),
+        coinIcon(base), el("div.page-title", this.title, el("span.caption", `${market} · ${venue}`)), iconButton(SPEAKER, "Say the price", () => this.#say()),
         el("a.button", { href: `#/alerts/${encodeURIComponent(symbol)}`, "aria-label": `Set an alert for ${market}` }, "Alert")),
       el("div.market",
-        el("div.card.wide", el("div.market-head", this.ticker.element, this.chip.element, this.updated), this.why),
-        el("div.card", el("div.chart-head", ranges, kinds, averages), this.place, this.coverage),
-        el("div.card", el("h2", "Order book ", this.bookState), this.book.element),
+        el("div.card.wide", el("div.market-head", this.ticker.element, el("span.total-chips", this.chip.element, el("span.caption", "24 h")), this.updated), this.why),
+        el("div.card.market-chart", el("div.chart-head", ranges, kinds, averages), this.place, this.coverage),
+        el("div.card.market-book", el("h2", "Order book ", this.bookState), this.book.element),
         el("div.card", el("h2", "24 hours"), this.statistics.element, this.source),
-        el("div.card", el("h2", "Trades"), this.trades.element)));
+        el("div.card.market-trades", el("h2", "Trades"), this.trades.element)));
+  }
+
+  async enter() {
+    super.enter();
+    const name = (await this.session.names()).get(symbolParts(this.symbol).base);
+    if (name) setText(this.title, name);
   }
 
   leave() {
@@ -83,6 +98,7 @@ export default class Market extends Page {
     const { symbol } = this;
     let hasPulse = false;
     const priced = (price, move) => {
+      this.#price = price;
       this.ticker.show(price, move);
       this.line.present = this.candles.present = price;
     };
@@ -109,6 +125,26 @@ export default class Market extends Page {
     this.subscribe({ channel: "trades", symbol }, (trades) => this.trades.show(trades));
     this.#draw({});
     this.mark();
+    this.#followTopics(this.client);
+  }
+
+  /** What the operator has published about this market. */
+  async #followTopics(client) {
+    const { topics } = await this.session.get(`/v1/topics?symbol=${encodeURIComponent(this.symbol)}`).catch(() => ({ topics: [] }));
+    if (client !== this.client) return;
+    for (const { topic } of topics.slice(0, TOPICS)) {
+      this.subscribe({ channel: "topic", symbol: topic, last: 1 }, (documents) => {
+        const { document } = documents.at(-1) ?? {};
+        if (document?.symbol === this.symbol) this.statistics.publish(document);
+      });
+    }
+  }
+
+  #say() {
+    const { base, quote } = symbolParts(this.symbol), price = this.#price;
+    const text = price === undefined ? `${base} has no price yet` : `${base} price: ${spokenPrice(price, quote)}`;
+    setText(document.getElementById("speech"), text);
+    if ("speechSynthesis" in window) speechSynthesis.speak(new SpeechSynthesisUtterance(text));
   }
 
   /** Draws another range or kind of chart; its stream replaces the last. */
@@ -128,38 +164,49 @@ export default class Market extends Page {
 
   #drawLine({ range, points, span }) {
     this.#chartSubscription = this.subscribe({ channel: "sparkline", symbol: this.symbol, range, points, intervalMilliseconds: 1_000 }, (line) => {
-      this.line.show(line, span);
-      this.#cover(line.coveredFrom, span);
+      // The line of the day has the colour of the change beside the price.
+      this.line.show(line, span, range === "24h" ? this.chip.direction : undefined);
+      this.#cover(line.coveredFrom, line.from, span);
     });
   }
 
   /** Merges stored pages and the stream into one series. */
-  #drawCandles(turn, { interval, count, span }) {
-    const series = CandleSeries.from({ interval });
+  #drawCandles(turn, { interval, count, span, longer }) {
+    const series = CandleSeries.from({ interval }), older = { interval: longer, candles: [] };
     const show = () => {
-      this.candles.show(series, span);
-      this.#cover(series.candles.find(({ source }) => source === "own")?.time, span, series.candles.some(({ source }) => source === "partial"));
+      const all = [...older.candles, ...series.candles];
+      this.candles.show(series, span, older);
+      this.#cover(all.find(({ source }) => source === "own")?.time, all[0]?.time, span, all.some(({ source }) => source === "partial"));
     };
     show();
     this.#chartSubscription = this.subscribe({ channel: "candles", symbol: this.symbol, interval, intervalMilliseconds: 1_000 }, (value) => {
       series.merge(value.candles);
       show();
     });
-    const path = `/v1/candles/${encodeURIComponent(this.symbol)}?interval=${interval}&limit=${count}`;
-    this.session.get(path).then(({ candles }) => {
-      if (turn !== this.#turn) return;
-      series.merge(candles);
+    const read = async (query) => {
+      const { candles } = await this.session.get(`/v1/candles/${encodeURIComponent(this.symbol)}?${query}`);
+      return turn === this.#turn ? candles : [];
+    };
+    (async () => {
+      series.merge(await read(`interval=${interval}&limit=${count}`));
       show();
-    }, (error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
+      const first = series.candles[0]?.time, from = series.candles.at(-1)?.time - span - INTERVALS[longer];
+      if (!(first - from > 2 * INTERVALS[longer])) return;
+      older.candles = await read(`interval=${longer}&from=${from}&to=${first}&limit=100`);
+      show();
+    })().catch((error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 
-  /** Shows since when (`from`, µs) the range was observed, or in part. */
-  #cover(from, span, isPartial = false) {
-    if (from === undefined) {
-      return setText(this.coverage, isPartial ? "Only partly observed; the hatched part is not known." : "Nothing of this range has been observed yet.");
-    }
-    const seen = Math.max(0, Date.now() * 1_000 - from), whole = span === Infinity ? "" : ` of ${stretch(span)}`;
-    setText(this.coverage, seen >= span ? "Observed throughout." : `Observed for ${stretch(seen)}${whole}; the hatched part is not known.`);
+  /** Shows since when the range was observed here, or in part, and from when on it is known, µs. */
+  #cover(observed, known, span, isPartial = false) {
+    const chart = this.isCandles ? this.candles : this.line, whole = span === Infinity ? "" : ` of ${stretch(span)}`;
+    const seen = observed === undefined ? 0 : Math.max(0, Date.now() * 1_000 - observed);
+    setText(this.coverage, [
+      seen >= span ? "Observed throughout." : seen > 0 ? `Observed for ${stretch(seen)}${whole}.`
+        : isPartial ? "Only partly observed." : "Nothing of this range has been observed here yet.",
+      seen < span && known < (observed ?? Infinity) ? `What is earlier${this.isCandles ? "" : ", dashed,"} is the exchange's own record.` : "",
+      chart.unobserved.length > 0 ? "Hatched times are not known." : "",
+    ].filter(Boolean).join(" "));
   }
 
   #failed(error) {

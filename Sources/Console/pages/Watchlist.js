@@ -1,22 +1,19 @@
-import { ChangeChip } from "../components/ChangeChip.js";
 import { emptyState } from "../components/EmptyState.js";
-import { PriceTicker } from "../components/PriceTicker.js";
+import { COLUMNS, MarketRow } from "../components/MarketRow.js";
 import { SearchSheet } from "../components/SearchSheet.js";
-import { Sparkline } from "../components/Sparkline.js";
-import { CROSS, button, el, iconButton, onSecond, setText, stored } from "../dom.js";
-import { marketPage, price as priceText, said, spokenPrice, symbolParts } from "../format.js";
-import { showDead, whyDead, whyPlace } from "../health.js";
+import { button, el, onSecond, setText, stored } from "../dom.js";
+import { percent, symbolParts } from "../format.js";
 import { Page } from "./Page.js";
 
 /** Markets shown until some are chosen. */
 const FIRST_CHOICE = ["BTC", "ETH", "SOL", "ZEC"];
 const LIMIT = 200;
-const UP = "M12 19V5M6 11l6-6 6 6", DOWN = "M12 5v14M6 13l6 6 6-6", GRIP = "M5 8h14M5 12h14M5 16h14";
-const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** The chosen markets, a row each, and their totals. */
 export default class Watchlist extends Page {
   #rows = new Map();
+  #names = new Map();
+  #clock;
   #isLeft = false;
 
   constructor(session) {
@@ -28,9 +25,11 @@ export default class Watchlist extends Page {
       this.summary.append(el("div", el("span.caption", name), figure));
       return figure;
     });
+    const head = el("div.row.row-head", { "aria-hidden": "true" }, ...["Market", "24 h", "Price", ...COLUMNS].map((name, place) => el(
+      `span.caption.${place > 2 ? "column" : ""}`, name)));
     const edit = button("Edit", () => setText(edit, this.element.classList.toggle("is-editing") ? "Done" : "Edit"), "edit");
     const add = button("Add", () => this.#add(), "primary", { "aria-label": "Add a market" });
-    this.element = el("section", el("div.page-head", el("h1", "Watchlist"), edit, add), this.summary, this.list);
+    this.element = el("section.watchlist", el("div.page-head", el("h1", "Watchlist"), edit, add), this.summary, head, this.list);
   }
 
   async enter() {
@@ -42,10 +41,14 @@ export default class Watchlist extends Page {
     }
     this.symbols = symbols.filter((symbol) => typeof symbol === "string").slice(0, LIMIT);
     super.enter();
+    this.#clock = setInterval(() => { for (const row of this.#rows.values()) row.tick(Date.now()); }, 1_000);
+    this.#names = await this.session.names();
+    for (const row of this.#rows.values()) row.name(this.#names.get(row.base));
   }
 
   leave() {
     this.#isLeft = true;
+    clearInterval(this.#clock);
     super.leave();
     this.#clear();
   }
@@ -111,10 +114,12 @@ export default class Watchlist extends Page {
   }
 
   #row(symbol) {
-    return new Row(this.client, symbol, {
+    const row = new MarketRow(this.client, symbol, {
       removed: () => this.#order(this.symbols.filter((each) => each !== symbol)), moved: (by) => this.#move(symbol, by),
       dragged: (event) => this.#drag(symbol, event), changed: () => onSecond(this.#summarise),
     });
+    row.name(this.#names.get(row.base));
+    return row;
   }
 
   #order(symbols) {
@@ -164,70 +169,6 @@ export default class Watchlist extends Page {
   #summarise = () => {
     const rows = [...this.#rows.values()].filter(({ change }) => change !== undefined).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
     const [up, down] = [1, -1].map((sign) => rows.filter(({ change }) => Math.sign(change) === sign).length);
-    [up, down, rows.length > 0 ? symbolParts(rows[0].symbol).market : "–"].forEach((text, place) => setText(this.figures[place], String(text)));
+    [up, down, rows.length > 0 ? `${symbolParts(rows[0].symbol).market} ${percent(rows[0].change)}` : "–"].forEach((text, place) => setText(this.figures[place], String(text)));
   };
-}
-
-class Row {
-  change = undefined;
-  #subscriptions = [];
-  #price;
-
-  constructor(client, symbol, { removed, moved, dragged, changed }) {
-    this.client = client;
-    this.symbol = symbol;
-    const { venue, market, base, quote } = symbolParts(symbol);
-    this.venue = venue;
-    const ticker = new PriceTicker(quote), chip = new ChangeChip(), line = new Sparkline();
-    this.up = iconButton(UP, `Move ${market} up`, () => moved(-1), { class: "move-up" });
-    this.down = iconButton(DOWN, `Move ${market} down`, () => moved(1), { class: "move-down" });
-    this.grip = iconButton(GRIP, `Move ${market}: drag it, or press the arrow keys`, undefined, {
-      class: "grip", onpointerdown: dragged,
-      onkeydown: (event) => {
-        if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
-        event.preventDefault();
-        moved(event.key === "ArrowUp" ? -1 : 1);
-      },
-    });
-    this.element = el(
-      "li.row",
-      el("a.row-name", { href: marketPage(symbol) }, el("strong", market), el("span.caption", venue), whyPlace()),
-      line.element, el("div.row-price", ticker.element, chip.element),
-      el("div.row-tools",
-        this.grip, this.up, this.down,
-        iconButton(SPEAKER, `Say the price of ${base}`, () => this.#say(base, quote)), iconButton(CROSS, `Remove ${market}`, removed)));
-    const changeShown = (percent) => {
-      if (percent === undefined) return;
-      this.change = percent;
-      chip.show(percent);
-      changed();
-    };
-    this.#subscriptions = [
-      client.subscribe({ channel: "pulse", symbol }, (pulse, info) => {
-        if (info.type === "failed") this.failure = said(info.error);
-        if (pulse === undefined) return this.mark();
-        if (this.failure) this.mark(this.failure = undefined);
-        this.#price = pulse.price;
-        ticker.show(pulse.price, info.type === "update");
-        changeShown(pulse.change_pct_24h);
-      }),
-      client.subscribe({ channel: "ticker", symbol, intervalMilliseconds: 1_000 }, (figures) => {
-        if (figures === undefined) return;
-        if (this.#price === undefined && figures.last !== undefined) ticker.show(figures.last);
-        changeShown(figures.change_pct_24h);
-      }),
-      client.subscribe({ channel: "sparkline", symbol, points: 96 }, (value) => { if (value) line.show(value); }),
-    ];
-  }
-
-  mark() { showDead(this.element, this.failure ?? whyDead(this.client, this.venue)); }
-
-  end() { for (const subscription of this.#subscriptions) subscription.cancel(); }
-
-  #say(base, quote) {
-    const text = this.#price === undefined ? `${base} has no price yet` : `${base} price: ${spokenPrice(this.#price, quote)}`;
-    document.getElementById("speech").textContent = text;
-    if ("speechSynthesis" in window) speechSynthesis.speak(new SpeechSynthesisUtterance(text));
-    this.element.title = `${text} (${priceText(this.#price, quote)})`;
-  }
 }

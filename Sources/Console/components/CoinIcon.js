@@ -1,0 +1,10 @@
+import { el } from "../dom.js";
+
+/** An asset's letter on a colour of its own, as no gateway serves logos. */
+export function coinIcon(code) {
+  const icon = el("span.coin", { "aria-hidden": "true" }, code.slice(0, 1).toUpperCase());
+  let hue = 0;
+  for (const letter of code) hue = (hue * 31 + letter.charCodeAt(0)) % 360;
+  icon.style.setProperty("--hue", hue);
+  return icon;
+}
