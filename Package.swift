@@ -57,7 +57,7 @@ let buildDefines: [CSetting] = ["TIDEGATE_COMMIT", "TIDEGATE_BUILD_DATE"].compac
 /// What `Sources/Console/Console.c` embeds: no sources to the package manager.
 let consoleFiles = [
   "Console.docc", "alerts.js", "app.js", "client", "components", "dom.js", "format.js", "health.js", "icon.svg",
-  "index.html", "ops", "pages", "rules.js", "session.js", "styles", "theme.js", "valuation.js",
+  "index.html", "ops", "pages", "portfolios.js", "rules.js", "session.js", "styles", "theme.js", "valuation.js",
 ]
 
 /// Other people's packages are the gateway's alone: an app that depends on this package with `traits: []` resolves none

@@ -31,6 +31,9 @@ static const unsigned char health_js[] = {
 static const unsigned char icon_svg[] = {
 #embed "icon.svg"
 };
+static const unsigned char portfolios_js[] = {
+#embed "portfolios.js"
+};
 static const unsigned char rules_js[] = {
 #embed "rules.js"
 };
@@ -200,6 +203,7 @@ static const ConsoleFile files[] = {
     FILE("/console/format.js", "text/javascript; charset=utf-8", format_js),
     FILE("/console/health.js", "text/javascript; charset=utf-8", health_js),
     FILE("/console/icon.svg", "image/svg+xml", icon_svg),
+    FILE("/console/portfolios.js", "text/javascript; charset=utf-8", portfolios_js),
     FILE("/console/rules.js", "text/javascript; charset=utf-8", rules_js),
     FILE("/console/session.js", "text/javascript; charset=utf-8", session_js),
     FILE("/console/theme.js", "text/javascript; charset=utf-8", theme_js),

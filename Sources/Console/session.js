@@ -48,9 +48,9 @@ export class Session {
     for (const listener of this.#listeners) listener(this.#client);
   }
 
-  /** GET with the token; throws the gateway's message. */
-  async #get(path) {
-    const response = await fetch(path, { headers: this.#token ? { Authorization: `Bearer ${this.#token}` } : {} }).catch(() => {
+  /** A request with the token; throws the gateway's message. */
+  async #get(path, { headers, ...options } = {}) {
+    const response = await fetch(path, { ...options, headers: { ...headers, ...(this.#token && { Authorization: `Bearer ${this.#token}` }) } }).catch(() => {
       throw new Error("The gateway does not answer. Prices do not change until it does; the page tries again by itself.");
     });
     if (response.ok) return response;
@@ -59,6 +59,13 @@ export class Session {
   }
 
   async get(path) { return (await this.#get(path)).json(); }
+
+  /** Sends a document. @param key makes a repeated request safe. */
+  async send(method, path, body, key) {
+    const headers = { "Content-Type": "application/json", ...(key && { "Idempotency-Key": key }) };
+    const response = await this.#get(path, { method, headers, body: body && JSON.stringify(body) });
+    return response.status === 204 ? undefined : response.json();
+  }
 
   /** A picture and its text alternative. */
   async picture(path) {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Gateway, Program, Relay, noGateway } from "./gateway.mjs";
+import { BusyMarket } from "./market.mjs";
 import { Browser, eventually, freePort } from "./webdriver.mjs";
 
 const noBrowser = ["chromedriver", "chromium"].some((name) => spawnSync(name, ["--version"]).error)
@@ -144,6 +145,31 @@ test("a venue that goes is shown with its reason and its books, in words and eve
     await eventually("it is back", async () => (await browser.count(".feed.is-dead")) === 0 && (await browser.text(".page-head .badge")) === "ok", 90);
     await eventually("no book is missed", async () => /Every book is live/.test(await browser.text('[aria-label="Books that are not live"]')));
   }));
+
+test("40 books that are lost for one reason are one row", { skip: noBrowser, timeout: 60_000 }, async () => {
+  const market = await BusyMarket.start(1, 1);
+  try {
+    await withBrowser({}, async (browser) => {
+      await browser.go(`${market.url}/#/settings`);
+      const { rows, text, inner } = await browser.runAsync(`const done = arguments[0];
+        import("/console/ops/Overview.js").then(({ Overview }) => {
+          const overview = new Overview(), books = [...Array.from({ length: 40 }, (_, index) => ({ connection: "kraken", symbol: "kraken:A" + index + "-USD", reason: "closed by the venue" })),
+            { connection: "gate", symbol: "gate:BTC-USDT", reason: "checksum mismatch" }];
+          document.getElementById("main").replaceChildren(overview.element);
+          overview.show({ node: "n", status: "degraded", draining: false, reasons: [], warnings: [], throughput: { messages_line: [], frames_line: [] },
+            clients: { closed: {}, refused: {} }, process: {}, feeds: [], books, books_not_live: 41, slow: [], loops: [], limits: [], events: [], uptime_s: 1 });
+          const list = [...document.querySelectorAll(".book-row")];
+          done({ rows: list.length, text: list.map((each) => [...each.querySelectorAll("strong, span, summary")].map((part) => part.textContent).join(" ")), inner: list[0].textContent });
+        }, (error) => done({ text: [String(error)] }));`);
+      assert.equal(rows, 2, text.join());
+      assert.match(text[0], /kraken: 40 books closed by the venue kraken:A0-USD, .*kraken:A7-USD and 32 more/);
+      assert.match(text[1], /gate: 1 book checksum mismatch gate:BTC-USDT/);
+      assert.ok(inner.includes("kraken:A39-USD"), "each is named");
+    });
+  } finally {
+    market.stop();
+  }
+});
 
 test("a connection that is lost, or stands and brings nothing, is said, and comes back by itself", { skip, timeout: 120_000 }, async () => {
   const relay = await Relay.start(new URL(gateway.internalURL).port);

@@ -36,16 +36,17 @@ export class AlarmCell {
   show(alert) {
     this.alert = alert;
     const { hero, text } = described(alert.rule);
-    const figure = fired(alert);
+    // While it rings, the price that fired is large, and the threshold stands in the rule.
+    const figure = fired(alert), isRinging = alert.state === "alerting" && figure !== undefined;
     setText(this.name, alert.name || text);
-    setText(this.text, [text, frequencyText(alert.rule)].filter(Boolean).join(" · "));
+    setText(this.text, [isRinging ? `${text} ${hero}` : text, frequencyText(alert.rule)].filter(Boolean).join(" · "));
     setText(this.detail, [
       alert.firing?.time ? `Fired ${moment(alert.firing.time, 60e6, true)}${figure ? ` at ${figure}` : ""}` : "",
       alert.firing?.late_by_ms ? `up to ${Math.ceil(alert.firing.late_by_ms / 1_000)} s late` : "",
       alert.watching_from ? `watches from ${moment(alert.watching_from, 60e6, true)}: it compares with earlier prices` : "",
       alert.next ? `next ${moment(alert.next, 60e6, true)}` : "",
     ].filter(Boolean).join(" · "));
-    this.hero.show(hero);
+    this.hero.show(isRinging ? figure : hero);
     this.badge.show(alert.state);
     this.element.dataset.state = alert.state;
     if (alert.state === this.#state) return;

@@ -4,6 +4,8 @@ import { RateLine } from "./RateLine.js";
 
 /** The share from which a limit is near. */
 const NEAR = 0.75;
+/** The symbols of a group that are always shown. */
+const SYMBOLS = 8;
 
 /** A list whose rows keep their places while their items exist. */
 class Rows {
@@ -73,14 +75,34 @@ class FeedRow {
   }
 }
 
-class BookRow {
-  #symbol = el("strong");
+/** Books of one connection that have one reason not to be live. */
+class BookGroup {
+  #name = el("strong");
   #reason = el("span.why-dead");
-  element = el("li.row.book-row", this.#symbol, this.#reason);
-  show(book) {
-    setText(this.#symbol, book.symbol);
-    setText(this.#reason, book.reason);
+  #symbols = el("span.muted");
+  #rest = el("p.muted");
+  #more = el("summary");
+  #details = el("details", this.#more, this.#rest);
+  element = el("li.row.book-row", el("div.feed-name", this.#name, this.#reason), el("div.feed-name", this.#symbols, this.#details));
+  show({ connection, reason, symbols }) {
+    setText(this.#name, `${connection}: ${symbols.length === 1 ? "1 book" : `${count(symbols.length)} books`}`);
+    setText(this.#reason, reason);
+    setText(this.#symbols, symbols.slice(0, SYMBOLS).join(", "));
+    this.#details.hidden = symbols.length <= SYMBOLS;
+    setText(this.#more, `and ${symbols.length - SYMBOLS} more`);
+    setText(this.#rest, symbols.slice(SYMBOLS).join(", "));
   }
+}
+
+/** The books of each connection and reason together, the most first. */
+function grouped(books) {
+  const groups = new Map();
+  for (const { connection, symbol, reason } of books) {
+    const key = `${connection} ${reason}`;
+    if (!groups.has(key)) groups.set(key, { key, connection, reason, symbols: [] });
+    groups.get(key).symbols.push(symbol);
+  }
+  return [...groups.values()].sort((a, b) => b.symbols.length - a.symbols.length);
 }
 
 class ClientRow {
@@ -157,7 +179,7 @@ export class Overview {
   #out = new RateLine();
   #figures = new Facts(["clients", "slow", "messages in", "frames out", "delivery p99", "cores", "memory", "up"], "facts figures");
   #feeds = new Rows(() => new FeedRow());
-  #books = new Rows(() => new BookRow());
+  #books = new Rows(() => new BookGroup());
   #booksNone = el("p.muted", "Every book is live.");
   #booksMore = el("p.caption");
   #clients = new Facts(["subscriptions", "ever", "resumed", "parked", "merged", "lost"], "facts figures");
@@ -207,7 +229,7 @@ export class Overview {
     this.#out.show(throughput.frames_line);
     this.#feeds.show(state.feeds, (feed) => feed.connection);
     this.#booksNone.hidden = state.books_not_live > 0;
-    this.#books.show(state.books, (book) => `${book.connection} ${book.symbol}`);
+    this.#books.show(grouped(state.books), ({ key }) => key);
     const more = state.books_not_live - state.books.length;
     setText(this.#booksMore, more > 0 ? `and ${count(more)} more` : "");
     this.#clients.show([count(clients.subscriptions), count(clients.total), count(clients.resumed), count(clients.parked), count(clients.merged), count(clients.lost)]);

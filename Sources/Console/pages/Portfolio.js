@@ -5,9 +5,11 @@ import { LineChart } from "../components/LineChart.js";
 import { PnLChip } from "../components/PnLChip.js";
 import { PositionRow } from "../components/PositionRow.js";
 import { segments } from "../components/Segments.js";
-import { choice, field, marketField, numberInput, openForm } from "../components/Sheet.js";
+import { choice, field, foot, marketField, numberInput, openForm, openSheet } from "../components/Sheet.js";
+import { toast } from "../components/Toast.js";
 import { button, el, onFrame, setText, stored } from "../dom.js";
-import { clock, money, said, symbolParts } from "../format.js";
+import { clock, grouped, moment, money, price as priceText, said, symbolParts } from "../format.js";
+import { Portfolios, requestKey } from "../portfolios.js";
 import { whyDead } from "../health.js";
 import { isAmount, valueLine } from "../valuation.js";
 import { Page } from "./Page.js";
@@ -19,8 +21,13 @@ const CURRENCIES = ["USD", "EUR", "GBP", "BTC"];
 const DAY = 86_400e6;
 const RANGES = { "1H": ["1h", DAY / 24], "1D": ["24h", DAY], "7D": ["7d", 7 * DAY], "1M": ["30d", 30 * DAY], "1Y": ["1y", 365 * DAY] };
 const LINE_POINTS = 96;
+/** The shown transactions, the newest first. */
+const TRANSACTIONS = 8;
 
-/** Holdings and positions, stored in this browser and valued by the gateway, exactly. */
+/**
+ * Holdings and positions, valued by the gateway, exactly. The gateway keeps them, too, if it keeps portfolios for this
+ * user; otherwise this browser stores them.
+ */
 export default class Portfolio extends Page {
   #lines = new Map();
   /** The value of one unit of a quote currency in the shown one. */
@@ -29,10 +36,17 @@ export default class Portfolio extends Page {
   #value;
   #problem = "";
   #range = "1D";
+  #isLeft = false;
+  /** The portfolios that the gateway keeps; null: this browser stores the holdings. */
+  #list = null;
+  /** The id of the shown one; `local`: this browser's. `new`: one that the first holding makes. */
+  #chosen = "local";
+  #revision;
 
   constructor(session) {
     super(session);
-    this.kept = keptPortfolio();
+    this.local = this.kept = keptPortfolio();
+    this.portfolios = new Portfolios(session);
     this.currency = CURRENCIES.includes(this.kept.currency) ? this.kept.currency : "USD";
     this.total = el("strong.price.hero", "–");
     this.chip = new ChangeChip();
@@ -42,10 +56,15 @@ export default class Portfolio extends Page {
     this.note = el("p.notice", { role: "status" });
     this.chart = new LineChart(this.currency, "chart of the value");
     const currency = choice("currency", CURRENCIES.map((name) => [name, name]), () => {
-      this.kept.currency = currency.value;
+      this.local.currency = currency.value;
       this.#save();
       location.reload();
     });
+    this.picker = el("select", { id: "portfolio", ariaLabel: "Portfolio", hidden: true, onchange: () => this.#choose(this.picker.value) });
+    this.offer = el("div.card.offer", { hidden: true }, el("span.muted", "Only this browser has these holdings."),
+      button("Move them to the gateway", () => this.#move()));
+    this.transactions = el("ul.rows.transactions", { "aria-label": "Last transactions" });
+    this.transactionsHead = el("h2", "Last transactions");
     currency.value = this.currency;
     currency.ariaLabel = "Currency of the total";
     this.holdings = el("ul.rows", { "aria-label": "Holdings" });
@@ -58,17 +77,98 @@ export default class Portfolio extends Page {
       el("div.chart-head", segments("Range", Object.keys(RANGES), this.#range, (name) => { this.#range = name; this.chart.reset(); this.follow(); })),
       this.chart.element, el("p.caption", "Present holdings at past prices and present exchange rates."));
     this.empty = emptyState({
-      title: "There are no holdings yet", why: "They are stored in this browser. The gateway computes their exact value.",
+      title: "There are no holdings yet", why: "The gateway computes their exact value.",
       action: "Add a holding", onAction: () => this.#add(),
     });
-    this.content = el("div.stack", head, this.chartCard, this.holdingsHead, this.holdings, this.positionsHead, this.positions);
+    this.content = el("div.stack", head, this.chartCard, el("div.stack.portfolio",
+      el("div.stack", this.holdingsHead, this.holdings), el("div.stack", this.positionsHead, this.positions, this.transactionsHead, this.transactions)));
     this.element = el(
-      "section", el("div.page-head", el("h1", "Portfolio"), currency, button("Add", () => this.#add(), "primary")), this.empty, this.content);
+      "section", el("div.page-head", el("h1", "Portfolio"), this.picker, currency, button("Add", () => this.#add(), "primary")),
+      this.offer, this.empty, this.content);
+  }
+
+  async enter() {
+    this.#list = await this.portfolios.list();
+    const wanted = stored.read("portfolio.chosen", undefined), hasLocal = this.local.holdings.length + this.local.positions.length > 0;
+    const ids = this.#list?.map(({ id }) => id) ?? [];
+    await this.#show(ids.includes(wanted) || (wanted === "local" && this.#list) ? wanted : ids[0] ?? (this.#list === null || hasLocal ? "local" : "new"));
+    if (!this.#isLeft) super.enter();
+  }
+
+  leave() {
+    this.#isLeft = true;
+    super.leave();
+  }
+
+  /** Reads the chosen portfolio and fills the picker. */
+  async #show(chosen) {
+    this.#chosen = chosen;
+    this.#revision = undefined;
+    const isLocal = chosen === "local";
+    this.kept = isLocal ? this.local : chosen === "new" ? { holdings: [], positions: [] }
+      : await this.portfolios.read(chosen, this.currency).catch((error) => { this.#problem = error.message; return { holdings: [], positions: [] }; });
+    const options = [...(this.#list ?? []).map(({ id, name }) => [id, name]), ...(chosen === "new" ? [["new", "Portfolio"]] : []), ["local", "This browser"]];
+    const hasLocal = this.local.holdings.length + this.local.positions.length > 0;
+    this.picker.hidden = this.#list === null || (this.#list.length === 0 && !hasLocal);
+    this.picker.replaceChildren(...options.map(([value, name]) => el("option", { value }, name)));
+    this.picker.value = chosen;
+    this.offer.hidden = !(isLocal && this.#list !== null && hasLocal);
+    const transactions = this.kept.transactions ?? [];
+    this.transactionsHead.hidden = transactions.length === 0;
+    this.transactions.replaceChildren(...transactions.slice(-TRANSACTIONS).reverse().map(({ kind, asset, quantity, price, time }) => el(
+      "li.row.transaction", el("span.row-name", el("strong", `${kind[0].toUpperCase()}${kind.slice(1)} ${asset}`), el("span.caption", moment(time, 60e6, true))),
+      el("span.price", grouped(quantity)), el("span.caption", price === undefined ? "" : `at ${priceText(price, this.kept.own)}`))));
+  }
+
+  async #choose(chosen) {
+    stored.write("portfolio.chosen", chosen);
+    this.#value = undefined;
+    this.#problem = "";
+    await this.#show(chosen);
+    if (!this.#isLeft) this.follow();
+  }
+
+  /** Does a change at the gateway and shows its result. */
+  async #change(work) {
+    try {
+      const id = await work();
+      this.#list = await this.portfolios.list();
+      await this.#choose(id ?? this.#chosen);
+    } catch (error) {
+      toast(`The portfolio was not changed: ${said(error)}.`, "error");
+    }
+  }
+
+  #move() {
+    return this.#change(async () => {
+      const id = await this.portfolios.move(this.local, this.currency);
+      [this.local.holdings, this.local.positions] = [[], []];
+      this.#save();
+      toast("The gateway keeps these holdings now.", "success");
+      return id;
+    });
+  }
+
+  /** Removes a holding or a position; at the gateway that deletes transactions, so it asks first. */
+  #remove(list, item) {
+    if (this.#chosen === "local") {
+      list.splice(list.indexOf(item), 1);
+      this.#save();
+      return this.follow();
+    }
+    const name = item.asset ?? `the ${item.side} position of ${symbolParts(item.symbol).market}`;
+    const sheet = openSheet("Remove from the portfolio", el("h2", `Remove ${name}?`),
+      el("p.muted", item.asset ? "The gateway deletes all transactions of this asset." : "The gateway no longer counts it."),
+      foot("Keep it", button("Remove", () => {
+        sheet.close();
+        this.#change(() => (item.asset ? this.portfolios.removeAsset(this.#chosen, item.asset)
+          : this.portfolios.setPositions(this.#chosen, this.kept.positions.filter((each) => each !== item))));
+      }, "critical")));
   }
 
   #save() {
     this.#value = undefined;
-    stored.write("portfolio", this.kept);
+    stored.write("portfolio", this.local);
   }
 
   follow() {
@@ -79,24 +179,31 @@ export default class Portfolio extends Page {
     this.content.hidden = !this.empty.hidden;
     this.chartCard.hidden = this.holdingsHead.hidden = holdings.length === 0;
     this.positionsHead.hidden = this.openPart.hidden = positions.length === 0;
-    const remove = (list, item) => () => { list.splice(list.indexOf(item), 1); this.#save(); this.follow(); };
-    const rows = holdings.map((item) => new HoldingRow(item, currency, remove(holdings, item)));
+    const remove = (list, item) => () => this.#remove(list, item);
+    const rows = holdings.map((item) => new HoldingRow(item, currency, this.#range === "1D", remove(holdings, item)));
     this.#rows = [...rows, ...positions.map((item) => new PositionRow(item, currency, remove(positions, item)))];
     this.holdings.replaceChildren(...rows.map(({ element }) => element));
+    this.session.names().then((names) => { for (const row of rows) setText(row.title, names.get(row.base) ?? row.base); });
     this.positions.replaceChildren(...this.#rows.slice(rows.length).map(({ element }) => element));
     if (this.content.hidden) return;
     const sent = holdings.map(({ symbol, amount, cost, costCurrency }) => ({
       asset: symbolParts(symbol).base, quantity: amount, cost: cost && costCurrency === currency ? Decimal.multiply(amount, cost) : undefined,
     }));
-    this.subscribe({ channel: "portfolio", currency, holdings: sent, positions }, (value) => {
+    const id = this.#chosen;
+    this.subscribe(id === "local" ? { channel: "portfolio", currency, holdings: sent, positions } : { channel: "portfolio", portfolio: id, currency }, (value) => {
       this.#problem = "";
-      this.#value = value;
+      // Changed elsewhere: other rows belong to it.
+      if (this.#revision !== undefined && value.revision !== this.#revision) this.#choose(id);
+      this.#revision = value.revision;
+      const line = ({ asset }, place) => (id === "local" ? value.holdings[place] : value.holdings?.find((each) => each.asset === asset)) ?? {};
+      this.#value = { ...value, holdings: holdings.map(line) };
       this.mark();
     }, ({ type, error }) => {
       if (type === "failed") this.#problem = said(error);
       this.mark();
     });
     for (const [place, { symbol }] of holdings.entries()) {
+      if (symbol === undefined) continue;
       this.subscribe({ channel: "sparkline", symbol, range: RANGES[this.#range][0], points: LINE_POINTS, intervalMilliseconds: 1_000 }, (line) => {
         this.#lines.set(symbol, line);
         rows[place].line.show(line);
@@ -105,7 +212,7 @@ export default class Portfolio extends Page {
     }
     this.#rates = new Map([[currency, "1"]]);
     for (const quote of new Set(holdings.map(({ symbol }) => symbolParts(symbol).quote))) {
-      if (quote === currency) continue;
+      if (quote === currency || quote === "") continue;
       this.subscribe({ channel: "rate", symbol: `${quote}-${currency}` }, (value) => {
         this.#rates.set(quote, value.rate);
         this.mark();
@@ -144,12 +251,12 @@ export default class Portfolio extends Page {
     const present = holdings.reduce((sum, { value: each }) => (each === undefined ? sum : Decimal.add(sum, each)), "0");
     const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts, present);
     if (line === null) return;
-    this.chart.show(line, RANGES[this.#range][1]);
+    this.chart.show(line, RANGES[this.#range][1], this.#range === "1D" ? this.chip.direction : undefined);
     this.chart.present = line.points.at(-1);
   };
 
   #add() {
-    const { kept, currency } = this;
+    const { kept } = this, isLocal = this.#chosen === "local", currency = kept.own ?? this.currency, key = requestKey();
     const kind = choice("kind", [["holdings", "Holding"], ["positions", "Position"]], () => shown());
     const [market, markets] = marketField(this.session, "market");
     const amount = numberInput("amount"), cost = numberInput("cost"), entry = numberInput("entry"), leverage = numberInput("leverage", "1");
@@ -168,9 +275,13 @@ export default class Portfolio extends Page {
       const isPosition = kind.value === "positions", symbol = market.value.trim(), { base } = symbolParts(symbol);
       const needed = isPosition ? [amount, entry, leverage] : [amount, ...(cost.value ? [cost] : [])], most = LIMITS[kind.value];
       if (!needed.every((each) => isAmount(each.value))) throw new Error("Amounts and prices are numbers above zero, such as 0.25.");
-      if (kept[kind.value].length >= most) throw new Error(`There can be at most ${most} ${kind.value}: remove one first.`);
+      if (isLocal && kept[kind.value].length >= most) throw new Error(`There can be at most ${most} ${kind.value}: remove one first.`);
+      const position = { symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value };
+      if (!isLocal) {
+        return this.#addAtGateway(isPosition ? [...kept.positions, position] : undefined, base, amount.value, cost.value || undefined, key);
+      }
       if (isPosition) {
-        kept.positions.push({ symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value });
+        kept.positions.push(position);
       } else {
         if (kept.holdings.some((held) => symbolParts(held.symbol).base === base)) throw new Error(`${base} is held already: remove it, and add all of it.`);
         kept.holdings.push({ symbol, amount: amount.value, cost: cost.value || undefined, costCurrency: currency });
@@ -178,6 +289,15 @@ export default class Portfolio extends Page {
       this.#save();
       this.follow();
     }, field("Kind", kind), field("Market", market), markets, field("Amount", amount), costField, positionFields);
+  }
+
+  /** Adds a holding, or sets the positions, at the gateway; the first makes the portfolio. */
+  async #addAtGateway(positions, asset, amount, price, key) {
+    const id = this.#chosen === "new" ? (await this.portfolios.create("Portfolio", this.currency)).id : this.#chosen;
+    if (positions) await this.portfolios.setPositions(id, positions);
+    else await this.portfolios.add(id, asset, amount, price, key);
+    this.#list = await this.portfolios.list();
+    await this.#choose(id);
   }
 }
 
