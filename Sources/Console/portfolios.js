@@ -25,7 +25,7 @@ export class Portfolios {
   /** One portfolio as the page shows it: each holding with a market that leads to `currency`, if there is one. */
   async read(id, currency) {
     this.#markets ??= this.#session.instruments("").catch(() => []);
-    const [{ holdings, positions, name, currency: own }, { transactions }, markets] = await Promise.all([
+    const [{ holdings, positions, revision, currency: own }, { transactions }, markets] = await Promise.all([
       this.#session.get(`/v1/portfolios/${id}`), this.transactions(id), this.#markets,
     ]);
     const wanted = [currency, ...QUOTES];
@@ -33,7 +33,7 @@ export class Portfolios {
     const spot = markets.map(({ symbol }) => symbol).filter((symbol) => symbolParts(symbol).kind === undefined).sort((a, b) => rank(a) - rank(b));
     const symbol = (asset) => spot.find((each) => symbolParts(each).base === asset);
     return {
-      name, own, positions, transactions, currency,
+      own, revision, positions, transactions,
       holdings: holdings.filter(({ quantity }) => /[1-9]/.test(quantity)).map(({ asset, quantity }) => ({ asset, symbol: symbol(asset), amount: quantity })),
     };
   }

@@ -41,7 +41,7 @@ export default class Portfolio extends Page {
   #list = null;
   /** The id of the shown one; `local`: this browser's. `new`: one that the first holding makes. */
   #chosen = "local";
-  #revision;
+  #turn = 0;
 
   constructor(session) {
     super(session);
@@ -102,11 +102,13 @@ export default class Portfolio extends Page {
 
   /** Reads the chosen portfolio and fills the picker. */
   async #show(chosen) {
-    this.#chosen = chosen;
-    this.#revision = undefined;
-    const isLocal = chosen === "local";
-    this.kept = isLocal ? this.local : chosen === "new" ? { holdings: [], positions: [] }
+    const turn = (this.#turn += 1), isLocal = chosen === "local";
+    const kept = isLocal ? this.local : chosen === "new" ? { holdings: [], positions: [] }
       : await this.portfolios.read(chosen, this.currency).catch((error) => { this.#problem = error.message; return { holdings: [], positions: [] }; });
+    // A later one has begun meanwhile.
+    if (turn !== this.#turn) return;
+    this.#chosen = chosen;
+    this.kept = kept;
     const options = [...(this.#list ?? []).map(({ id, name }) => [id, name]), ...(chosen === "new" ? [["new", "Portfolio"]] : []), ["local", "This browser"]];
     const hasLocal = this.local.holdings.length + this.local.positions.length > 0;
     this.picker.hidden = this.#list === null || (this.#list.length === 0 && !hasLocal);
@@ -122,9 +124,9 @@ export default class Portfolio extends Page {
 
   async #choose(chosen) {
     stored.write("portfolio.chosen", chosen);
-    this.#value = undefined;
     this.#problem = "";
     await this.#show(chosen);
+    this.#value = undefined;
     if (!this.#isLeft) this.follow();
   }
 
@@ -161,8 +163,9 @@ export default class Portfolio extends Page {
       el("p.muted", item.asset ? "The gateway deletes all transactions of this asset." : "The gateway no longer counts it."),
       foot("Keep it", button("Remove", () => {
         sheet.close();
-        this.#change(() => (item.asset ? this.portfolios.removeAsset(this.#chosen, item.asset)
-          : this.portfolios.setPositions(this.#chosen, this.kept.positions.filter((each) => each !== item))));
+        this.#change(async () => void await (item.asset ? this.portfolios.removeAsset(this.#chosen, item.asset)
+          // The rows may have been made anew meanwhile.
+          : this.portfolios.setPositions(this.#chosen, this.kept.positions.filter((each) => JSON.stringify(each) !== JSON.stringify(item)))));
       }, "critical")));
   }
 
@@ -172,7 +175,7 @@ export default class Portfolio extends Page {
   }
 
   follow() {
-    const { kept: { holdings, positions }, currency } = this;
+    const { kept, currency } = this, { holdings, positions } = kept;
     this.unsubscribe();
     this.#lines.clear();
     this.empty.hidden = holdings.length + positions.length > 0;
@@ -193,8 +196,7 @@ export default class Portfolio extends Page {
     this.subscribe(id === "local" ? { channel: "portfolio", currency, holdings: sent, positions } : { channel: "portfolio", portfolio: id, currency }, (value) => {
       this.#problem = "";
       // Changed elsewhere: other rows belong to it.
-      if (this.#revision !== undefined && value.revision !== this.#revision) this.#choose(id);
-      this.#revision = value.revision;
+      if (value.revision > kept.revision) this.#choose(id);
       const line = ({ asset }, place) => (id === "local" ? value.holdings[place] : value.holdings?.find((each) => each.asset === asset)) ?? {};
       this.#value = { ...value, holdings: holdings.map(line) };
       this.mark();
