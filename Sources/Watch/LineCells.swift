@@ -1,4 +1,5 @@
-/// Cells of one line from left to right, with two spaces between them; cells that do not fit are left out.
+/// Cells of one line from left to right, with two spaces between them; cells that do not fit are left out. For programs,
+/// the cells are whole and have one tab between them.
 struct LineCells {
   enum Color: String, Sendable {
     case green = "32", yellow = "33", red = "31", dim = "2"
@@ -6,15 +7,24 @@ struct LineCells {
 
   let width: Int
   let color: Bool
+  /// Whether each cell fills its columns.
+  let pads: Bool
   private(set) var text = ""
   private var used = 0
+  private var isEmpty = true
 
-  init(width: Int, color: Bool) {
+  init(width: Int, color: Bool, pads: Bool = true) {
     self.width = width
     self.color = color
+    self.pads = pads
   }
 
   mutating func add(_ content: String, columns: Int, _ tint: Color? = nil, alignRight: Bool = false) {
+    guard pads else {
+      text += (isEmpty ? "" : "\t") + WatchTable.printable(content)
+      isEmpty = false
+      return
+    }
     let gap = used == 0 ? 0 : 2
     let room = min(columns, width - used - gap)
     guard room > 0 else { return }

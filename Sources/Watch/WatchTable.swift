@@ -188,9 +188,16 @@ package struct WatchTable: Sendable {
     }
   }
 
+  /// The whole table for programs: cells with a tab between them, neither padded nor cut.
+  package var plainLines: [String] {
+    let cells = LineCells(width: .max, color: false, pads: false)
+    return [header(cells), title(cells)] + rows.keys.sorted().compactMap { line($0, cells) }
+  }
+
   /// The whole table, no line wider than `width` columns and at most `height` lines.
   package func lines(width: Int, height: Int, color: Bool) -> [String] {
-    var lines = [header(width: width, color: color), title(width: width, color: color)]
+    let cells = LineCells(width: width, color: color)
+    var lines = [header(cells), title(cells)]
     let room = max(0, height - lines.count)
     let symbols = rows.keys.sorted()
     let shown = symbols.count > room ? max(0, room - 1) : symbols.count
@@ -201,24 +208,29 @@ package struct WatchTable: Sendable {
 
   /// One row; nil if the symbol has none.
   package func line(_ symbol: String, width: Int, color: Bool) -> String? {
+    line(symbol, LineCells(width: width, color: color))
+  }
+
+  private func line(_ symbol: String, _ empty: LineCells) -> String? {
     guard let row = rows[symbol] else { return nil }
-    var cells = LineCells(width: width, color: color)
+    var cells = empty
     let (dot, text, dotColor) = status(of: symbol)
-    cells.add(color ? dot : "\(dot) \(text)", columns: color ? 1 : 14, dotColor)
-    let columns = columns(width: width, color: color)
+    cells.add(cells.color ? dot : "\(dot) \(text)", columns: cells.color ? 1 : 14, dotColor)
+    let columns = columns(width: cells.width, color: cells.color)
     cells.add(symbol, columns: columns.symbol)
     if let error = row.error {
-      cells.add(error, columns: width, .red)
+      cells.add(error, columns: cells.width, .red)
       return cells.text
     }
     let arrow: (String, Color?) =
       switch row.direction {
       case .up: ("▲", .green)
       case .down: ("▼", .red)
-      case .flat: (" ", nil)
+      case .flat: ("", nil)
       }
-    cells.add(row.price, columns: 14, alignRight: true)
+    // Before the price, since it is the direction of the last change, not of the day.
     cells.add(arrow.0, columns: 1, arrow.1)
+    cells.add(row.price, columns: 14, alignRight: true)
     let change = row.changePercent24h?.doubleValue
     cells.add(
       row.changePercent24h.map { ($0.doubleValue > 0 ? "+" : "") + $0.description + " %" } ?? "", columns: 9,
@@ -231,7 +243,7 @@ package struct WatchTable: Sendable {
   /// The widths of the flexible columns: symbols get the width of the longest, the curve the rest before the spread.
   private func columns(width: Int, color: Bool) -> (symbol: Int, sparkline: Int) {
     let symbol = min(max(rows.keys.map(\.count).max() ?? 0, 6), 24)
-    // Feed, price, arrow, change and spread, with two spaces before each column but the first.
+    // Feed, arrow, price, change and spread, with two spaces before each column but the first.
     let others = (color ? 1 : 14) + 14 + 1 + 9 + 12 + 6 * 2
     return (symbol, min(max(width - others - symbol, 8), 24))
   }
@@ -265,8 +277,9 @@ package struct WatchTable: Sendable {
     }
   }
 
-  private func header(width: Int, color: Bool) -> String {
-    var cells = LineCells(width: width, color: color)
+  private func header(_ empty: LineCells) -> String {
+    var cells = empty
+    let width = cells.width
     switch link {
     case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
     case .connected(let node):
@@ -284,13 +297,13 @@ package struct WatchTable: Sendable {
     return cells.text
   }
 
-  private func title(width: Int, color: Bool) -> String {
-    var cells = LineCells(width: width, color: color)
-    cells.add(color ? "" : "feed", columns: color ? 1 : 14, .dim)
-    let columns = columns(width: width, color: color)
+  private func title(_ empty: LineCells) -> String {
+    var cells = empty
+    cells.add(cells.color ? "" : "feed", columns: cells.color ? 1 : 14, .dim)
+    let columns = columns(width: cells.width, color: cells.color)
     cells.add("symbol", columns: columns.symbol, .dim)
+    cells.add(cells.pads ? "" : "tick", columns: 1)
     cells.add("price", columns: 14, .dim, alignRight: true)
-    cells.add("", columns: 1)
     cells.add("24 h", columns: 9, .dim, alignRight: true)
     cells.add("last 24 h", columns: columns.sparkline, .dim)
     cells.add("spread", columns: 12, .dim, alignRight: true)

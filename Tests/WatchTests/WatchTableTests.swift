@@ -77,12 +77,25 @@ struct WatchTableTests {
     #expect(lines[0].hasPrefix("● connected to gw-a (ws://127.0.0.1:8080/v1/stream)"))
     #expect(
       lines[2]
-        == "● reconnecting  coinbase:ETH-USD            3000  ▼     -0.5 %                                        "
+        == "● reconnecting  coinbase:ETH-USD  ▼            3000     -0.5 %                                        "
     )
     #expect(
       lines[3]
-        == "● connected     kraken:BTC-USD          64123.50  ▲    +1.27 %  ▁▅█                                0.2"
+        == "● connected     kraken:BTC-USD    ▲        64123.50    +1.27 %  ▁▅█                                0.2"
     )
+  }
+
+  @Test("stands as whole cells with tabs between them for programs")
+  func cells() {
+    var table = Self.table()
+    let lines = table.plainLines
+    #expect(lines[0] == "● connected to gw-a (ws://127.0.0.1:8080/v1/stream)")
+    #expect(lines[1] == "feed\tsymbol\ttick\tprice\t24 h\tlast 24 h\tspread")
+    #expect(lines[2] == "● reconnecting\tcoinbase:ETH-USD\t▼\t3000\t-0.5 %\t\t")
+    #expect(lines[3] == "● connected\tkraken:BTC-USD\t▲\t64123.50\t+1.27 %\t▁▅█\t0.2")
+    let reason = String(repeating: "long ", count: 100) + "\u{1B}[2J\t"
+    _ = table.apply(.refused(Self.refusal("kraken:FOO-USD", reason)))
+    #expect(table.plainLines[4].hasSuffix("long [2J") && table.plainLines[4].count > 500)
   }
 
   @Test("colours dot, arrow and change, and resets after each")

@@ -89,7 +89,10 @@ struct WatchScreen {
         last = .unanswered(url, lost: state.table.lost)
         return true
       }
-      let lines = state.table.lines(width: Terminal.plainWidth, height: 1_000, color: Terminal.hasColor)
+      let lines =
+        Terminal.isThere
+        ? state.table.lines(width: Terminal.size.columns, height: 1_000, color: Terminal.hasColor)
+        : state.table.plainLines
       StandardOutput.write(lines.joined(separator: "\n") + "\n")
       let (refused, unfinished) = (state.table.refused, state.table.unfinished)
       if !refused.isEmpty {

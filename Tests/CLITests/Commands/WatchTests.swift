@@ -32,7 +32,7 @@ struct WatchTests {
     let url = try Self.stream(of: gateway)
     let table = try await Self.run([url, "kraken:BTC-USD", "--once"])
     #expect(table.status == 0, "\(table)")
-    #expect(table.printed.contains("kraken:BTC-USD"))
+    #expect(table.printed.contains("\tkraken:BTC-USD\t"), "\(table.printed)")
     let frames = try await Self.run([url, "kraken:BTC-USD", "--once", "--json"])
     #expect(frames.status == 0, "\(frames)")
     let lines = frames.printed.split(separator: "\n").map { Data($0.utf8) }
