@@ -3,9 +3,9 @@ import MarketData
 
 /// The card of a day as a picture for a home screen.
 ///
-/// Measures are points on a phone and CSS pixels in a page. The quote takes up to four lines and the action up to
-/// three. If a size has no room for both, the quote gets three lines and the action two, and both end in `…`. The
-/// text alternative has the whole text.
+/// Measures are points on a phone and CSS pixels in a page. Text that has no room in the design's sizes gets smaller,
+/// down to 9 points, so that the design's longest quote is whole in every size. Only longer text ends in `…`. The text
+/// alternative has the whole text.
 package struct DeckPicture {
   package enum Size: String, Sendable, CaseIterable {
     case small, medium, large
@@ -20,11 +20,6 @@ package struct DeckPicture {
 
   private static let padding = 16.0
   private static let tagHeight = 20.0
-  private static let box = 20.0
-  /// The distance between the check box and the action.
-  private static let boxGap = 8.0
-  private static let quoteSize = 15.0
-  private static let actionSize = 13.0
   private static let smallSize = 11.0
   private static let serifFaces: StaticString = "Georgia,'Times New Roman',Tinos,'Liberation Serif',serif"
   private static let grey: StaticString = "#A0A0A0"
@@ -59,44 +54,74 @@ package struct DeckPicture {
 
   // MARK: Layout
 
-  /// The positions of the lines of the quote and the action.
+  /// The sizes and the lines of the quote and the action.
   struct Layout: Equatable {
-    var quote: [String]
-    var action: [String]
+    var quoteSize: Double
+    var actionSize: Double
+    var quote: [String] = []
+    var action: [String] = []
     /// The heights of a line, and of the space between the quote and the action.
     var quoteLine: Double
     var actionLine: Double
     var gap: Double
-    var isWhole: Bool
+    var isWhole = false
+
+    /// The check box, and its distance to the action.
+    var box: Double { (actionSize * 1.54).rounded() }
+    var boxGap: Double { (actionSize * 0.62).rounded() }
+    var minutesSize: Double { min(DeckPicture.smallSize, actionSize) }
+    /// From the top of the quote to the end of the action.
+    var height: Double {
+      Double(quote.count) * quoteLine + gap + max(box, Double(action.count) * actionLine)
+    }
+
+    init(quoteSize: Double, actionSize: Double, leading: Double, gap: Double) {
+      self.quoteSize = quoteSize
+      self.actionSize = actionSize
+      self.gap = gap
+      quoteLine = quoteSize * leading
+      actionLine = (actionSize * 1.3).rounded()
+    }
   }
 
-  /// The numbers of lines of the quote and the action, in the order of trying.
-  private static let limits = [(4, 3), (4, 2), (3, 3), (3, 2), (4, 1), (2, 3)]
+  /// The sizes of the quote and the action in the order of trying, from those of the design.
+  private static let sizes = [(15.0, 13.0), (14, 12), (13, 11.5), (12, 11), (11, 10), (10, 9.5), (9, 9)]
+  /// The heights of the quote's lines in its size, and the gap below it: those of the design, and the smallest.
+  private static let spacings = [(1.4, 12.0), (1.25, 6.0)]
+  /// The free height above the tag.
+  private static let below = 4.0
 
   var layout: Layout {
-    let room = size.height - 2 * Self.padding - Self.tagHeight
-    var best: Layout?
-    for (quoteLimit, actionLimit) in Self.limits {
-      let quote = TextMeasure.serif.lines(of: card.quote, size: Self.quoteSize, room: inner, limit: quoteLimit)
-      let action = TextMeasure.sans.lines(
-        of: card.action, size: Self.actionSize, room: inner - Self.box - Self.boxGap, limit: actionLimit,
-        tail: TextMeasure.sans.width(" ", size: Self.actionSize)
-          + TextMeasure.sans.width(duration, size: Self.smallSize))
-      // The distance of the design, otherwise the smallest possible one.
-      for (quoteLine, gap, below) in [(21.0, 12.0, 4.0), (20.0, 6.0, 4.0)] {
-        let height =
-          Double(quote.lines.count) * quoteLine + max(Self.box, Double(action.lines.count) * 17)
-        guard height + gap + below <= room else { continue }
-        let layout = Layout(
-          quote: quote.lines, action: action.lines, quoteLine: quoteLine, actionLine: 17,
-          gap: min(12, room - height - below), isWhole: quote.isWhole && action.isWhole)
-        if layout.isWhole { return layout }
-        // The first layout that fits shows the most text.
-        if best == nil { best = layout }
-        break
+    let room = size.height - 2 * Self.padding - Self.tagHeight - Self.below
+    for (quoteSize, actionSize) in Self.sizes {
+      for (leading, gap) in Self.spacings {
+        var layout = Layout(quoteSize: quoteSize, actionSize: actionSize, leading: leading, gap: gap)
+        fill(&layout, quote: .max, action: .max)
+        guard layout.height <= room else { continue }
+        layout.gap = min(12, layout.gap + room - layout.height)
+        return layout
       }
     }
-    return best ?? Layout(quote: [], action: [], quoteLine: 21, actionLine: 17, gap: 12, isWhole: false)
+    let (smallest, spacing) = (Self.sizes[Self.sizes.count - 1], Self.spacings[1])
+    var layout = Layout(quoteSize: smallest.0, actionSize: smallest.1, leading: spacing.0, gap: spacing.1)
+    // The quote goes first, as long as two lines of the action are left.
+    fill(&layout, quote: 0, action: 2)
+    fill(&layout, quote: Int((room - layout.height) / layout.quoteLine), action: 2)
+    let rest = room - layout.height + max(layout.box, Double(layout.action.count) * layout.actionLine)
+    fill(&layout, quote: layout.quote.count, action: Int(rest / layout.actionLine))
+    return layout
+  }
+
+  /// Sets the lines, of each text at most so many.
+  private func fill(_ layout: inout Layout, quote quoteLimit: Int, action actionLimit: Int) {
+    let quote = TextMeasure.serif.lines(of: card.quote, size: layout.quoteSize, room: inner, limit: quoteLimit)
+    let action = TextMeasure.sans.lines(
+      of: card.action, size: layout.actionSize, room: inner - layout.box - layout.boxGap, limit: actionLimit,
+      tail: TextMeasure.sans.width(" ", size: layout.actionSize)
+        + TextMeasure.sans.width(duration, size: layout.minutesSize))
+    layout.quote = quote.lines
+    layout.action = action.lines
+    layout.isWhole = quote.isWhole && action.isWhole
   }
 
   // MARK: Drawing
@@ -110,8 +135,8 @@ package struct DeckPicture {
     let quoteColour: StaticString = isHigh ? "#FFFFFF" : "#E8DCC4"
     for line in layout.quote {
       text(
-        line, x: Self.padding, y: y + layout.quoteLine / 2 + 0.35 * Self.quoteSize, size: Self.quoteSize, weight: 400,
-        colour: quoteColour, faces: Self.serifFaces, to: &out)
+        line, x: Self.padding, y: y + layout.quoteLine / 2 + 0.35 * layout.quoteSize, size: layout.quoteSize,
+        weight: 400, colour: quoteColour, faces: Self.serifFaces, to: &out)
       y += layout.quoteLine
     }
     action(layout, top: y + layout.gap, &out)
@@ -143,20 +168,22 @@ package struct DeckPicture {
   /// The check box, the action beside it, and its duration after the last line.
   private func action(_ layout: Layout, top: Double, _ out: inout ByteBuffer) {
     let colour: StaticString = isHigh ? "#FFFFFF" : "#F5F5F5"
-    out.append("<rect rx=\"3\" fill=\"none\" stroke-width=\"2\" width=\"18\" height=\"18\" stroke=\"")
+    out.append("<rect rx=\"3\" fill=\"none\" stroke-width=\"2\" stroke=\"")
     out.append(colour)
     out.append("\"")
+    attribute("width", layout.box - 2, &out)
+    attribute("height", layout.box - 2, &out)
     attribute("x", Self.padding + 1, &out)
     attribute("y", top + 1, &out)
     out.append("/>")
-    let x = Self.padding + Self.box + Self.boxGap
+    let x = Self.padding + layout.box + layout.boxGap
     for (index, line) in layout.action.enumerated() {
-      let y = top + (Double(index) + 0.5) * layout.actionLine + 0.35 * Self.actionSize
+      let y = top + (Double(index) + 0.5) * layout.actionLine + 0.35 * layout.actionSize
       // The duration follows the last line in the same text, so it fits any font.
       let isLast = index == layout.action.count - 1
       text(
-        line.isEmpty ? "" : isLast ? line + " " : line, x: x, y: y, size: Self.actionSize, weight: 500, colour: colour,
-        spacing: "-0.08", tail: isLast ? duration : nil, to: &out)
+        line.isEmpty ? "" : isLast ? line + " " : line, x: x, y: y, size: layout.actionSize, weight: 500,
+        colour: colour, spacing: "-0.08", tail: isLast ? (duration, layout.minutesSize) : nil, to: &out)
     }
   }
 
@@ -214,7 +241,7 @@ package struct DeckPicture {
   private func text(
     _ text: String, x: Double, y: Double, size: Double, weight: Int64, colour: StaticString,
     faces: StaticString? = nil, spacing: StaticString? = nil, isMiddle: Bool = false,
-    tail: String? = nil, to out: inout ByteBuffer
+    tail: (text: String, size: Double)? = nil, to out: inout ByteBuffer
   ) {
     out.append("<text")
     attribute("x", x, &out)
@@ -237,11 +264,11 @@ package struct DeckPicture {
     out.append(xml: text)
     if let tail {
       out.append("<tspan font-weight=\"400\"")
-      attribute("font-size", Self.smallSize, &out)
+      attribute("font-size", tail.size, &out)
       out.append(" fill=\"")
       out.append(isHigh ? "#FFFFFF" : Self.grey)
       out.append("\">")
-      out.append(xml: tail)
+      out.append(xml: tail.text)
       out.append("</tspan>")
     }
     out.append("</text>")

@@ -113,18 +113,26 @@ struct DeckPictureTests {
     #expect(!picture.layout.isWhole)
   }
 
-  @Test("a long quote and a long action keep three lines and two, and end in dots")
+  @Test("texts beyond the design's longest are cut at the smallest size, and end in dots")
   func truncation() {
     let words = String(repeating: "consciousness and focus ", count: 10)
-    let layout = Self.picture(quote: words, action: words).layout
-    #expect(layout.quote.count == 3 && layout.action.count == 2)
+    let layout = Self.picture(quote: words + words, action: words).layout
+    #expect(!layout.isWhole && layout.quoteSize == 9 && layout.actionSize == 9)
     #expect(layout.quote.last?.hasSuffix("…") == true && layout.action.last?.hasSuffix("…") == true)
-    let large = Self.picture(quote: words, action: words, size: .large).layout
-    #expect(large.quote.count == 4 && large.action.count == 3)
-    #expect(large.quoteLine == 21 && large.gap == 12)
+    #expect(layout.quote.count >= 5 && layout.action.count >= 2)
+    let large = Self.picture(quote: words + words, action: words, size: .large).layout
+    #expect(large.isWhole && large.quoteSize >= 13, "the large card has room")
   }
 
-  @Test("a card of the design's longest texts is whole in the large size")
+  @Test("a quote of 68 letters is whole in the small card, in smaller text than the design's first size")
+  func shorter() {
+    let quote = "A body that is moved in the morning asks for less all day, they say."
+    #expect(quote.count == 68)
+    let layout = Self.picture(quote: quote, action: "Walk once around the block, without a phone.").layout
+    #expect(layout.isWhole && (11..<15).contains(layout.quoteSize), "\(layout)")
+  }
+
+  @Test("the design's longest quote is whole in every size; the action is, too, where there is room")
   func longest() {
     let quote =
       "Focus is the ability to say no to everything except what matters most. Your attention is the most "
@@ -133,10 +141,16 @@ struct DeckPictureTests {
       "Write down 3 things you're saying yes to that don't align with your goals. Cross one out, and tell "
       + "one person about it."
     #expect(quote.count <= 160 && action.count <= 120)
-    let layout = Self.picture(quote: quote, action: action, size: .large).layout
-    #expect(layout.isWhole)
-    #expect(layout.quote.joined(separator: " ") == quote)
-    #expect(layout.action.joined(separator: " ").trimmingCharacters(in: .whitespaces) == action)
+    for size in DeckPicture.Size.allCases {
+      let layout = Self.picture(quote: quote, action: action, size: size).layout
+      #expect(layout.quote.joined(separator: " ") == quote, "\(size): \(layout)")
+      #expect(layout.quoteSize >= 9 && layout.actionSize >= 9)
+      #expect(layout.isWhole == (size != .small), "\(size): \(layout)")
+    }
+    let large = Self.picture(quote: quote, action: action, size: .large).layout
+    #expect(large.quoteSize == 15 && large.quoteLine == 21 && large.gap == 12)
+    let short = Self.picture(quote: quote, action: "Cross one out.").layout
+    #expect(short.isWhole, "\(short)")
   }
 
   @Test("nothing leaves the safe area, for any text", arguments: 0..<60)
@@ -153,18 +167,24 @@ struct DeckPictureTests {
         quote: text(499), action: text(299), minutes: Int.random(in: 1...1_440, using: &random), source: text(79),
         size: size)
       let layout = picture.layout
-      #expect((1...4).contains(layout.quote.count) && (1...3).contains(layout.action.count), "seed \(seed)")
+      #expect(layout.quote.count >= 1 && layout.action.count >= 1, "seed \(seed)")
       let inner = size.width - 32
-      for line in layout.quote { #expect(TextMeasure.serif.width(line, size: 15) <= inner + 0.01, "seed \(seed)") }
-      for line in layout.action { #expect(TextMeasure.sans.width(line, size: 13) <= inner - 28 + 0.01, "seed \(seed)") }
+      let room = inner - layout.box - layout.boxGap
+      for line in layout.quote {
+        #expect(TextMeasure.serif.width(line, size: layout.quoteSize) <= inner + 0.01, "seed \(seed)")
+      }
+      for line in layout.action {
+        #expect(TextMeasure.sans.width(line, size: layout.actionSize) <= room + 0.01, "seed \(seed)")
+      }
       let elements = try Self.read(picture)
       let tag = elements.filter { $0.name == "rect" }[2]
-      for element in elements where element.name == "text" && (element["font-size"] ?? 0) > 11 {
+      // The texts above the tag: all but its own, the point and the source.
+      for element in elements.filter({ $0.name == "text" }).dropLast(3) {
         #expect(try #require(element["y"]) < tag["y"]! - 2, "seed \(seed)")
       }
       let duration = try #require(elements.first { $0.name == "tspan" }?.text)
-      let last = TextMeasure.sans.width((layout.action.last ?? "") + " ", size: 13)
-      #expect(last + TextMeasure.sans.width(duration, size: 11) <= inner - 28 + 4, "seed \(seed)")
+      let last = TextMeasure.sans.width((layout.action.last ?? "") + " ", size: layout.actionSize)
+      #expect(last + TextMeasure.sans.width(duration, size: layout.minutesSize) <= room + 4, "seed \(seed)")
     }
   }
 
