@@ -1,4 +1,5 @@
 import Bytes
+import HTTP1
 import MarketData
 import PubSub
 
@@ -50,8 +51,12 @@ struct PictureAnswer {
     var lookup = SymbolLookup()
     let item = api.item(symbol, grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {
-      if case .failed(let error) = item.content { throw RequestProblem(response: api.response(to: error)) }
-      return
+      guard case .failed(let error) = item.content else { return }
+      // A page shows a picture that fails as a broken one: until the list of markets arrives, it gets a grey one.
+      guard error.code == .notReady, let instrument = Instrument(naming: symbol) else {
+        throw RequestProblem(response: api.response(to: error))
+      }
+      return reply(waiting(picture, instrument, range, size(picture)))
     }
     // A point needs two curves of six numbers each.
     if let refusal = charge(256 + 8 * points) { return reply(refusal) }
@@ -60,16 +65,39 @@ struct PictureAnswer {
       return owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
-        return reply(api.response(to: .nothing, venues: [state.venue], nothing: "\(symbol): it has no data yet"))
+        guard let instrument = api.node.hub.directory.entries[symbol]?.instrument else { return }
+        return reply(waiting(picture, instrument, range, size(picture)))
       }
-      let card = card(picture, figures, state, name: name(of: symbol))
+      var card = card(picture, figures, state, name: name(of: symbol))
+      if case .card(.large) = picture { card.pool = pool(of: symbol) }
       reply(drawn(picture, card, known, venue: state.venue))
     }
   }
 
   private func card(_ picture: Picture, _ figures: CardFigures, _ state: DataState, name: String?) -> PriceCard {
-    let size: PriceCard.Size = if case .card(let size) = picture { size } else { .medium }
-    return PriceCard(figures, state, size: size, name: name, now: api.node.clock.now())
+    PriceCard(figures, state, size: size(picture), name: name, now: api.node.clock.now())
+  }
+
+  private func size(_ picture: Picture) -> PriceCard.Size {
+    if case .card(let size) = picture { size } else { .medium }
+  }
+
+  /// The pool that the newest document of its topic has of this market; nil if that is of another one.
+  private func pool(of symbol: String) -> ShieldedPool? {
+    let document = api.node.settings.topics.newest(ShieldedPool.topic)
+    return document.flatMap { $0.symbol == symbol ? ShieldedPool($0.text) : nil }
+  }
+
+  /// The picture of a market without any data yet: grey blocks, the state of its feed, and no price.
+  private func waiting(
+    _ picture: Picture, _ instrument: Instrument, _ range: ChartRange, _ size: PriceCard.Size
+  ) -> HTTPResponse {
+    let now = api.node.clock.now()
+    let feed = api.node.hub.feeds.first { $0.venue == instrument.venue }
+    let state = DataState(venue: instrument.venue, state: feed?.state ?? .connecting, source: feed?.source ?? .live)
+    let card = PriceCard(
+      .none(of: instrument, range, now: now), state, size: size, name: name(of: instrument.symbol), now: now)
+    return drawn(picture, card, [], venue: instrument.venue)
   }
 
   /// The name of a market's base asset; nil if no venue gives one.
@@ -80,6 +108,15 @@ struct PictureAnswer {
   }
 
   private func drawn(_ picture: Picture, _ card: PriceCard, _ known: [String], venue: String) -> HTTPResponse {
+    guard card.hasPrice else {
+      // Without a tag, nobody keeps it: the price may be there a moment later.
+      var response = HTTPResponse.json(svg(picture, card))
+      response.contentType = "image/svg+xml"
+      if let ages = FeedAges.value(of: [venue], api.node.hub.feeds, now: api.node.clock.now()) {
+        response.fields.append(HTTPField(FeedAges.name, ages))
+      }
+      return response
+    }
     var tag = ContentTag(run: TidegateVersion.current)
     switch picture {
     case .card: card.add(to: &tag)
@@ -89,17 +126,29 @@ struct PictureAnswer {
     if let held = EntityTag.match(known, text) {
       return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
-    let body =
-      api.node.compressor.cache.body(text)
-      ?? {
-        switch picture {
-        case .card: card.svg()
-        case .line(let width, let height): LinePicture(card, width: width, height: height).svg()
-        }
-      }()
+    let body = api.node.compressor.cache.body(text) ?? svg(picture, card)
     api.node.compressor.cache.keep(body, as: text)
     var response = api.response(to: .body(body, tag: text), venues: [venue], nothing: "")
     response.contentType = "image/svg+xml"
     return response
+  }
+
+  private func svg(_ picture: Picture, _ card: PriceCard) -> [UInt8] {
+    switch picture {
+    case .card: card.svg()
+    case .line(let width, let height): LinePicture(card, width: width, height: height).svg()
+    }
+  }
+}
+
+extension Instrument {
+  /// The market that a symbol names, before its venue has described it; nil if the symbol has no base and quote.
+  fileprivate init?(naming symbol: String) {
+    let parts = symbol.split(separator: ":", maxSplits: 1)
+    let assets = parts.last?.split(separator: "-") ?? []
+    guard parts.count == 2, assets.count >= 2, symbol.utf8.count <= 80 else { return nil }
+    self.init(
+      id: InstrumentID(0), venue: String(parts[0]), venueSymbol: symbol, base: String(assets[0]),
+      quote: String(assets[1]), priceScale: 2, sizeScale: 8)
   }
 }

@@ -112,6 +112,11 @@ final class PublishedTopics: Sendable {
     pace.withLock { $0.take(subject, bytes: bytes, now: now) }
   }
 
+  /// The newest document of a topic; nil if nothing was published.
+  func newest(_ name: String) -> TopicBoard.Document? {
+    board.withLock { $0.read(name, limit: 1)?.documents.last }
+  }
+
   /// `{"topics":[{"topic":…,"number":…,"time":…,"symbol":…}]}`
   func list(symbol: String?) -> HTTPResponse {
     var out = ByteBuffer(capacity: 512)

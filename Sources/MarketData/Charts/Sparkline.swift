@@ -24,6 +24,11 @@ package struct Sparkline: Sendable, Equatable {
   package var open: Int64?
   /// The change over the range to the last point; nil while it is unknown.
   package var change: PriceChange?
+
+  /// A line without points, of a market without any price.
+  package static func empty(_ range: ChartRange, now: Timestamp) -> Sparkline {
+    Sparkline(range: range, from: now, step: 1, points: [], coveredFrom: nil, gaps: [])
+  }
 }
 
 /// The newest point of a sparkline: what an update needs.

@@ -31,6 +31,12 @@ package struct CardFigures: Sendable {
     self.since = since
   }
 
+  /// Of a market without any data yet.
+  package static func none(of instrument: Instrument, _ range: ChartRange, now: Timestamp) -> CardFigures {
+    CardFigures(
+      instrument: instrument, price: nil, line: .empty(range, now: now), high: nil, low: nil, volume: nil, time: nil)
+  }
+
   /// The change over the line in percent, with two digits; nil while it is unknown.
   var changePercent: Int64? { line.change?.percent }
 }
@@ -58,8 +64,8 @@ package struct PriceCard {
   package static let points = 96
 
   private static let padding: Double = 16
-  private static let up: StaticString = "#22C55E"
-  private static let down: StaticString = "#EF4444"
+  static let up: StaticString = "#22C55E"
+  static let down: StaticString = "#EF4444"
 
   let figures: CardFigures
   let state: DataState
@@ -67,6 +73,8 @@ package struct PriceCard {
   /// The name of the asset: `Zcash`; its code if no name is known.
   let name: String
   let now: Timestamp
+  /// Shown by a large card in place of the 24 h figures.
+  package var pool: ShieldedPool?
 
   package init(_ figures: CardFigures, _ state: DataState, size: Size, name: String?, now: Timestamp) {
     self.figures = figures
@@ -76,7 +84,10 @@ package struct PriceCard {
     self.now = now
   }
 
-  private var right: Double { size.width - Self.padding }
+  /// Whether it shows a price, and not only grey blocks.
+  package var hasPrice: Bool { figures.price != nil }
+
+  var right: Double { size.width - Self.padding }
   private var words: PriceWords? {
     figures.price.map { PriceWords($0, scale: figures.instrument.priceScale, currency: figures.instrument.quote) }
   }
@@ -121,7 +132,7 @@ package struct PriceCard {
 
   /// "Up 2.34 percent in the last 24 hours. Live."
   package var description: String {
-    var text = ""
+    var text = figures.price == nil ? "No price has arrived yet. " : ""
     if let percent = figures.changePercent {
       let span =
         switch figures.line.range {
@@ -140,6 +151,7 @@ package struct PriceCard {
     let lower = label.lowercased()
     text += (lower.first.map { String($0).uppercased() } ?? "") + lower.dropFirst() + "."
     if let time = figures.time { text += " Last update \(PriceWords.time(time, now: now))." }
+    if size == .large, hasPrice, let pool { text += " " + pool.words }
     return text
   }
 
@@ -158,6 +170,7 @@ package struct PriceCard {
     tag.add(figures.high)
     tag.add(figures.low)
     tag.add(figures.volume)
+    if size == .large, hasPrice { pool?.add(to: &tag) }
   }
 
   /// The picture, SVG 1.1 without styles or scripts. O(points).
@@ -232,22 +245,11 @@ package struct PriceCard {
     pill(x: right - 34, top: 101, isAtEnd: true, &out)
     ChartDrawing(line: figures.line, left: 16, top: 141, width: right - 16, height: 100).append(to: &out)
     out.append("<path d=\"M16 257.5H313\" stroke=\"#fff\" stroke-opacity=\".1\"/>")
-    let scale = figures.instrument.priceScale
-    let quote = figures.instrument.quote
-    let prices = [figures.high, figures.low].map { price in
-      price.map { PriceWords($0, scale: scale, currency: quote) }.map { $0.sign + $0.digits } ?? "–"
-    }
-    let volume = figures.volume.map { PriceWords($0.mantissa, scale: $0.scale, currency: "").digits } ?? "–"
-    let columns = [("24H HIGH", prices[0]), ("24H LOW", prices[1]), ("24H VOLUME", volume)]
-    for (index, (label, value)) in columns.enumerated() {
-      let x = 16 + Double(index) * 102
-      text(label, x: x, y: 283, size: 10, weight: 500, opacity: 50, spacing: "0.1em", to: &out)
-      text(value, x: x, y: 302, size: 13, weight: 500, opacity: 70, spacing: "0", room: 94, to: &out)
-    }
+    if let pool { shielded(pool, &out) } else { day(&out) }
     if let time = figures.time {
       text(
-        "updated \(PriceWords.time(time, now: now))", x: right, y: 329, size: 10, weight: 400, opacity: 40,
-        spacing: "0.02em", end: true, to: &out)
+        "updated \(PriceWords.time(time, now: now))", x: pool == nil ? right : 16, y: 329, size: 10, weight: 400,
+        opacity: 40, spacing: "0.02em", end: pool == nil, to: &out)
     }
   }
 
@@ -350,7 +352,7 @@ package struct PriceCard {
       label, x: isAtEnd ? x : left, y: y, size: 10, weight: 400, opacity: 50, spacing: "0.1em", end: isAtEnd, to: &out)
   }
 
-  private func text(
+  func text(
     _ text: String, x: Double, y: Double, size: Double, weight: Int64, opacity: Int64 = 100,
     spacing: StaticString = "0", end: Bool = false, middle: Bool = false, colour: StaticString = "#fff",
     room: Double = .infinity, to out: inout ByteBuffer
@@ -376,38 +378,5 @@ package struct PriceCard {
     out.append("\">")
     out.append(xml: text)
     out.append("</text>")
-  }
-}
-
-/// Only the chart, in the requested size.
-package struct LinePicture {
-  let card: PriceCard
-  let width: Int
-  let height: Int
-
-  /// - Parameters:
-  ///   - width: 16…2,000.
-  ///   - height: 16…1,000.
-  package init(_ card: PriceCard, width: Int, height: Int) {
-    self.card = card
-    self.width = width
-    self.height = height
-  }
-
-  /// The tag of the picture. O(points).
-  package func add(to tag: inout ContentTag) {
-    card.add(to: &tag)
-    tag.add(UInt64(width) << 32 | UInt64(height))
-  }
-
-  /// The picture. O(points).
-  package func svg() -> [UInt8] {
-    var out = ByteBuffer(capacity: 4_096)
-    let (width, height) = (Double(width), Double(height))
-    PriceCard.begin(width: width, height: height, title: card.title, description: card.description, to: &out)
-    ChartDrawing.appendGradient(to: &out)
-    ChartDrawing(line: card.figures.line, left: 2, top: 2, width: width - 4, height: height - 4).append(to: &out)
-    out.append("</svg>\n")
-    return out.takeBytes()
   }
 }

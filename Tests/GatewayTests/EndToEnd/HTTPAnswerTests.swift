@@ -170,6 +170,16 @@ struct HTTPAnswerTests {
       #expect(answer.status == 503 && answer.json["code"] as? String == "not_ready", "\(answer.text)")
       #expect(answer.json["retry"] as? Bool == true && answer.fields["Retry-After"] == "1", "\(answer.text)")
     }
+    // A page shows a picture that fails as a broken one.
+    for path in [
+      "cards/price/kraken:BTC-USD.svg", "cards/price/kraken:BTC-USD.svg?size=large", "sparklines/kraken:BTC-USD.svg",
+    ] {
+      let picture = try await harness.get("/v1/\(path)")
+      #expect(picture.status == 200 && picture.fields["Content-Type"] == "image/svg+xml", "\(path): \(picture.text)")
+      #expect(picture.fields["Cache-Control"] == "no-store" && picture.fields["ETag"] == nil, "\(picture.fields)")
+      #expect(picture.text.contains("BTC price: not known yet. No price has arrived yet."), "\(picture.text)")
+    }
+    #expect(try await harness.get("/v1/cards/price/kraken:BTC.svg").status == 503)
     let list = try await harness.get("/v1/instruments")
     #expect(list.status == 200 && list.text.contains("binance:BTC-USDT"), "\(list.text)")
     let answer = try await harness.get("/v1/snapshot?symbols=kraken:BTC-USD,binance:BTC-USDT")

@@ -41,6 +41,28 @@ struct TopicTests {
     await harness.stop()
   }
 
+  @Test("a large card shows the pool of the market that the topic's newest document names, and of no other")
+  func pool() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    try await harness.waitUntilLive()
+    func card(_ symbol: String, _ size: String = "large") async throws -> String {
+      var patience = Patience()
+      while true {
+        let text = try await harness.get("/v1/cards/price/\(symbol).svg?size=\(size)").text
+        if !text.contains("not known yet") { return text }
+        try await patience.wait(for: "a price of \(symbol)")
+      }
+    }
+    #expect(try await card("kraken:ZEC-USD").contains("24H HIGH"))
+    let document = "{\"symbol\":\"kraken:ZEC-USD\",\"percent\":\"23.4\",\"amount\":\"1234567\"}"
+    #expect(try await post(harness, "shielded-pool", document).status == 201)
+    let text = try await card("kraken:ZEC-USD")
+    #expect(text.contains("SHIELDED POOL") && text.contains("1,234,567 ZEC"), "\(text)")
+    #expect(try await card("kraken:BTC-USD").contains("24H HIGH"))
+    #expect(try await !card("kraken:ZEC-USD", "medium").contains("SHIELDED POOL"))
+    await harness.stop()
+  }
+
   @Test("nobody publishes on the client port, from a page of another site, or what is no document")
   func refusals() async throws {
     let harness = try GatewayHarness(venues: ["kraken"])

@@ -21,6 +21,7 @@ struct PriceCardFilesTests {
     var source = DataSource.live
     var gaps: [TimeSpan] = []
     var coveredFrom: Timestamp? = .distantPast
+    var pool = ""
   }
 
   /// A day that goes up and down and ends higher.
@@ -34,6 +35,9 @@ struct PriceCardFilesTests {
     Card(name: "falling", size: .medium, points: rising.reversed(), price: 4_500),
     Card(name: "stale", size: .medium, state: .stale), Card(name: "simulated", size: .large, source: .simulated),
     Card(name: "placeholder", size: .medium, points: [], price: nil, state: .connecting, coveredFrom: nil),
+    Card(
+      name: "pool", size: .large,
+      pool: "{\"percent\":\"23.4\",\"amount\":\"1234567\",\"asset\":\"ZEC\",\"change_pct_24h\":\"0.12\"}"),
     Card(
       name: "gap", size: .large,
       gaps: [TimeSpan(from: now + -8 * Microseconds.hour, to: now + -5 * Microseconds.hour)]),
@@ -55,8 +59,9 @@ struct PriceCardFilesTests {
       price: card.price, line: line, high: card.points.max(), low: card.points.min(),
       volume: Decimal64(mantissa: 123_456_789, scale: 4), time: card.price == nil ? nil : now + -Microseconds.minute)
     let state = DataState(venue: "kraken", state: card.state, source: card.source)
-    return String(
-      decoding: PriceCard(figures, state, size: card.size, name: "Zcash", now: now).svg(), as: UTF8.self)
+    var picture = PriceCard(figures, state, size: card.size, name: "Zcash", now: now)
+    picture.pool = ShieldedPool(SharedBytes(Array(card.pool.utf8)))
+    return String(decoding: picture.svg(), as: UTF8.self)
   }
 
   @Test("are what the files have; TIDEGATE_UPDATE_DOCUMENTS=1 writes them anew", arguments: 0..<cards.count)

@@ -147,6 +147,56 @@ struct PriceCardTests {
     let read = try Self.read(card.svg())
     #expect(!read.texts.contains { $0.contains("%") || $0.contains("$") || $0 == "LIVE" })
     #expect(read.elements.count { $0.attributes["fill-opacity"] == ".1" } >= 2)
+    #expect(card.description == "No price has arrived yet. Live.")
+    let line = try Self.read(LinePicture(card, width: 297, height: 40).svg())
+    #expect(line.elements.contains { $0.attributes["fill-opacity"] == ".1" }, "a line without points is grey")
+  }
+
+  private static func pool(_ document: String) -> ShieldedPool? {
+    ShieldedPool(SharedBytes(Array(document.utf8)))
+  }
+
+  @Test("a large card shows the shielded pool of its market in place of the 24 h figures, and says it")
+  func shieldedPool() throws {
+    let pool = try #require(
+      Self.pool(
+        "{\"symbol\":\"kraken:ZEC-USD\",\"percent\":\"23.4\",\"amount\":\"1234567.5\",\"change_pct_24h\":\"-0.125\"}"))
+    var card = Self.card(Self.figures([4_800, 4_823], price: 4_823), .large, name: "Zcash")
+    let before = try Self.read(card.svg())
+    #expect(before.texts.contains("24H HIGH") && !before.texts.contains("SHIELDED POOL"))
+    var tags: [UInt64] = []
+    for shown in [nil, pool] {
+      card.pool = shown
+      var tag = ContentTag(run: "")
+      card.add(to: &tag)
+      tags.append(tag.value)
+    }
+    #expect(tags[0] != tags[1], "another pool, another tag")
+    let read = try Self.read(card.svg())
+    for text in ["SHIELDED POOL", "23.4%", "1,234,567 ZEC", "▼ -0.12% (24h)"] { #expect(read.texts.contains(text)) }
+    #expect(!read.texts.contains("24H HIGH"))
+    #expect(card.description.contains("Shielded pool: 23.4 percent of supply."))
+    for element in read.elements where element.name == "text" {
+      let y = try #require(element.attributes["y"].flatMap(Double.init))
+      #expect(y <= 345 - 16)
+    }
+    card.pool = Self.pool("{\"percent\":\"7\",\"asset\":\"<ZEC>\",\"amount\":\"12.5\"}")
+    #expect(try Self.read(card.svg()).texts.contains("12.50 <ZEC>"))
+  }
+
+  @Test(
+    "a document that is no pool is none, whatever it holds",
+    arguments: [
+      "null", "[]", "{}", "{\"percent\":true}", "{\"percent\":\"101\"}", "{\"percent\":\"-1\"}", "{\"percent\":\"x\"}",
+      "{\"amount\":\"1\"}", "{\"percent\":\"1e400\"}", "{\"percent\":",
+    ])
+  func noPool(document: String) { #expect(Self.pool(document) == nil) }
+
+  @Test("figures of a pool that cannot be read are left out")
+  func partOfPool() throws {
+    let pool = try #require(
+      Self.pool("{\"percent\":23.4,\"amount\":\"-5\",\"asset\":7,\"change_pct_24h\":\"9223372036854775807\"}"))
+    #expect(pool.amount == nil && pool.asset == nil && pool.changeHundredths == nil)
   }
 
   @Test("names that are markup are text")
