@@ -264,6 +264,8 @@ export class Chart {
     for (let index = Math.ceil(low / step); index * step <= high; index += 1) {
       const value = index * step;
       stroke(context, 0, y(value), right, y(value));
+      // The label of the present price is in its place.
+      if (Math.abs(y(value) - y(Number(this.#present))) < 15) continue;
       context.fillText(grouped(value.toFixed(this.#digits)), right + 6, y(value) + 4, AXIS - 10);
     }
     const count = Math.max(2, Math.min(7, Math.floor(right / 90)));

@@ -5,6 +5,7 @@ export function coinIcon(code) {
   const icon = el("span.coin", { "aria-hidden": "true" }, code.slice(0, 1).toUpperCase());
   let hue = 0;
   for (const letter of code) hue = (hue * 31 + letter.charCodeAt(0)) % 360;
-  icon.style.setProperty("--hue", hue);
+  // Codes that differ little get hues that differ much.
+  icon.style.setProperty("--hue", (hue * 137) % 360);
   return icon;
 }

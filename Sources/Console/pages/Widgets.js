@@ -42,7 +42,7 @@ export default class Widgets {
   async enter() {
     if (this.market.value === "") {
       const found = await this.#session.instruments("").catch(() => []);
-      this.market.value = found.find(({ symbol }) => /:ZEC-USD/.test(symbol))?.symbol ?? found[0]?.symbol ?? "";
+      this.market.value = found.find(({ symbol }) => /:ZEC-USD$/.test(symbol))?.symbol ?? found[0]?.symbol ?? "";
     }
     if (this.#turn < 0) return;
     this.#show();
