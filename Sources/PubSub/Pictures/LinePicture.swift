@@ -1,4 +1,5 @@
 import Bytes
+import MarketData
 
 /// Only the chart, in the requested size.
 package struct LinePicture {
