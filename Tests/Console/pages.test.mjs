@@ -442,7 +442,7 @@ test("the candles of a day cover it, with longer ones where the exchange has no 
   try {
     await withBrowser({}, async (browser) => {
       const hours = async () => (await (await fetch(`${own.url}/v1/candles/kraken:BTC-USD?interval=1h&limit=30`)).json()).candles;
-      await eventually("the exchange's hours", async () => (await hours())?.length === 30, 30);
+      await eventually("the exchange's hours", async () => (await hours())?.length === 30, 60);
       await browser.go(`${own.url}/#/settings`);
       await browser.run("localStorage.setItem('tidegate.chart', JSON.stringify({ range: '1D', kind: 'candles' }))");
       await browser.go(`${own.url}/#/market/kraken%3ABTC-USD`);

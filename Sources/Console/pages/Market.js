@@ -31,6 +31,8 @@ const RANGES = {
 const AVERAGES = [7, 25];
 /** The most topics about a market that the page reads. */
 const TOPICS = 10;
+/** How often the page reads longer candles that the gateway does not have yet. */
+const ATTEMPTS = 6;
 const SPEAKER = "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11";
 
 /** A market: price, chart, book, trades, figures, and their source. */
@@ -192,8 +194,12 @@ export default class Market extends Page {
       show();
       const first = series.candles[0]?.time, from = series.candles.at(-1)?.time - span - INTERVALS[longer];
       if (!(first - from > 2 * INTERVALS[longer])) return;
-      older.candles = await read(`interval=${longer}&from=${from}&to=${first}&limit=100`);
-      show();
+      // A young gateway is still fetching them.
+      for (let attempt = 0; attempt < ATTEMPTS && turn === this.#turn && older.candles.length < 2; attempt += 1) {
+        if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 10_000));
+        older.candles = await read(`interval=${longer}&from=${from}&to=${first}&limit=100`);
+        if (turn === this.#turn) show();
+      }
     })().catch((error) => { if (turn === this.#turn) setText(this.coverage, `Older candles are missing: ${error.message}`); });
   }
 

@@ -42,6 +42,8 @@ export default class Portfolio extends Page {
   /** The id of the shown one; `local`: this browser's. `new`: one that the first holding makes. */
   #chosen = "local";
   #turn = 0;
+  /** The newest revision that was read because the stream reported it. */
+  #asked = 0;
 
   constructor(session) {
     super(session);
@@ -106,7 +108,8 @@ export default class Portfolio extends Page {
     const kept = isLocal ? this.local : chosen === "new" ? { holdings: [], positions: [] }
       : await this.portfolios.read(chosen, this.currency).catch((error) => { this.#problem = error.message; return { holdings: [], positions: [] }; });
     // A later one has begun meanwhile.
-    if (turn !== this.#turn) return;
+    if (turn !== this.#turn) return false;
+    if (chosen !== this.#chosen) this.#asked = 0;
     this.#chosen = chosen;
     this.kept = kept;
     const options = [...(this.#list ?? []).map(({ id, name }) => [id, name]), ...(chosen === "new" ? [["new", "Portfolio"]] : []), ["local", "This browser"]];
@@ -120,14 +123,15 @@ export default class Portfolio extends Page {
     this.transactions.replaceChildren(...transactions.slice(-TRANSACTIONS).reverse().map(({ kind, asset, quantity, price, time }) => el(
       "li.row.transaction", el("span.row-name", el("strong", `${kind[0].toUpperCase()}${kind.slice(1)} ${asset}`), el("span.caption", moment(time, 60e6, true))),
       el("span.price", grouped(quantity)), el("span.caption", price === undefined ? "" : `at ${priceText(price, this.kept.own)}`))));
+    return true;
   }
 
   async #choose(chosen) {
     stored.write("portfolio.chosen", chosen);
     this.#problem = "";
-    await this.#show(chosen);
+    if (!(await this.#show(chosen)) || this.#isLeft) return;
     this.#value = undefined;
-    if (!this.#isLeft) this.follow();
+    this.follow();
   }
 
   /** Does a change at the gateway and shows its result. */
@@ -195,8 +199,11 @@ export default class Portfolio extends Page {
     const id = this.#chosen;
     this.subscribe(id === "local" ? { channel: "portfolio", currency, holdings: sent, positions } : { channel: "portfolio", portfolio: id, currency }, (value) => {
       this.#problem = "";
-      // Changed elsewhere: other rows belong to it.
-      if (value.revision > kept.revision) this.#choose(id);
+      // Changed elsewhere: other rows belong to it. It is read once for each revision, however long that takes.
+      if (value.revision > Math.max(kept.revision, this.#asked)) {
+        this.#asked = value.revision;
+        this.#choose(id);
+      }
       const line = ({ asset }, place) => (id === "local" ? value.holdings[place] : value.holdings?.find((each) => each.asset === asset)) ?? {};
       this.#value = { ...value, holdings: holdings.map(line) };
       this.mark();
