@@ -129,7 +129,10 @@ export default class Portfolio extends Page {
   async #choose(chosen) {
     stored.write("portfolio.chosen", chosen);
     this.#problem = "";
+    const before = this.#chosen === chosen ? this.kept.revision : undefined;
     if (!(await this.#show(chosen)) || this.#isLeft) return;
+    // The same holdings keep their streams.
+    if (before !== undefined && before === this.kept.revision) return;
     this.#value = undefined;
     this.follow();
   }
