@@ -1,3 +1,4 @@
+import Decks
 import Foundation
 import HTTP1
 import History
