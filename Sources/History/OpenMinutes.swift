@@ -40,11 +40,12 @@ enum OpenMinutes {
       let quoteVolume = integer(80, Int128.self)
       return .init(
         candle: StoredCandle(
-          start: Timestamp(rawValue: value(0)), open: value(1), high: value(2), low: value(3), close: value(4),
-          volume: integer(64, Int128.self), quoteVolume: quoteVolume < 0 ? nil : quoteVolume,
-          trades: value(5) < 0 ? nil : value(5), priceScale: priceScale, sizeScale: sizeScale, quality: .partial,
-          revision: UInt32(clamping: value(6))),
-        closeTime: Timestamp(rawValue: value(7)))
+          start: StoredNumber.time(value(0)), open: value(1), high: value(2), low: value(3), close: value(4),
+          volume: StoredNumber.volume(integer(64, Int128.self)),
+          quoteVolume: quoteVolume < 0 ? nil : StoredNumber.volume(quoteVolume),
+          trades: value(5) < 0 ? nil : StoredNumber.trades(value(5)), priceScale: priceScale, sizeScale: sizeScale,
+          quality: .partial, revision: UInt32(clamping: value(6))),
+        closeTime: StoredNumber.time(value(7)))
     }
   }
 }
