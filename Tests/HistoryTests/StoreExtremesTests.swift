@@ -61,7 +61,7 @@ struct StoreExtremesTests {
     latest.latest = [
       LatestState(
         symbol: Self.symbol, time: Self.now, priceScale: 2, sizeScale: 8, trade: trade, trades: [trade],
-        minute: StoreWorld.candle(86_400))
+        minutes: [.init(candle: StoreWorld.candle(86_400), closeTime: Self.now)])
     ]
     try store.write(latest, now: Self.now)
     let message = StoredStreams.Message(prev: 40, seq: 41, events: 2, time: Self.now, bytes: SharedBytes([0x81, 0]))
