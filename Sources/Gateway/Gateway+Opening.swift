@@ -23,10 +23,10 @@ struct Preparation: Sendable, Equatable {
   }
 }
 
-/// The moment at which a gateway begins to accept clients. One that has the sockets of an earlier process waits until it
+/// The moment at which a gateway begins to accept clients. One that has sockets of an earlier process waits until it
 /// can answer what that one could; connections wait in the kernel.
 final class GatewayOpening: Sendable {
-  /// How long clients wait at most, µs. Then the gateway answers them with what it has, and the log says what is missing.
+  /// How long clients wait at most, µs. Then the gateway answers with what it has, and the log says what is missing.
   static let limit = 10 * Microseconds.second
   static let interval: Duration = .milliseconds(20)
 
@@ -157,5 +157,13 @@ extension FeedSession {
   /// The symbols that the feed follows by name, as in its configuration.
   fileprivate var followedSymbols: [String] {
     configured.symbols.filter { !stopped.contains($0) && !MarketSelection.isMeant(by: $0) }
+  }
+}
+
+extension Gateway {
+  /// Checks whether every loop turns: calls back within a second with the indices of loops that are stuck. If the first
+  /// loop is stuck, the answer never comes, so a watchdog must not wait for it.
+  package func probeLoops(then: @escaping @Sendable (_ silent: [Int]) -> Void) {
+    LoopProbe.run(nodes.map(\.loop), from: nodes[0].loop, then: then)
   }
 }

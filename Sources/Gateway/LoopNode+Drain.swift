@@ -43,11 +43,8 @@ extension LoopNode {
 
   private func endRequests(until deadline: Int64, then body: @escaping () -> Void) {
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
-    guard loop.moment < deadline, clients.httpSessions.sessions.contains(where: \.owesAnswer) else {
-      // A connection that has requested nothing until now would be answered from data that stands still.
-      for session in clients.httpSessions.sessions { session.closeForDrain() }
-      return body()
-    }
+    // A connection that has requested nothing until then is taken in later.
+    guard loop.moment < deadline, clients.httpSessions.sessions.contains(where: \.owesAnswer) else { return body() }
     loop.schedule(after: Self.lookInterval) { [self] in endRequests(until: deadline, then: body) }
   }
 

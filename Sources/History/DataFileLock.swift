@@ -15,7 +15,8 @@ package struct DataFileOwner: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// The right to be the one gateway of a data file: a lock (flock(2)) on a file beside it, which the kernel releases when
+/// The right to be the one gateway of a data file: a lock (flock(2)) on a file beside it, which the kernel releases
+/// when
 /// the process ends, however it ends. The file names the owner for the messages of others. It is never deleted, because
 /// two processes could then lock two files of one name.
 final class DataFileLock: Sendable {

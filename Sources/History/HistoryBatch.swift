@@ -38,8 +38,8 @@ package struct HistoryBatch: Sendable {
     }
   }
 
-  /// The venue has shown that no trade is missing between the run before and this one: the gap between them, until
-  /// `end`, is none.
+  /// The venue has shown that no trade is missing between the run before and this one: the gap between them does not
+  /// exist until `end`.
   package struct Junction: Sendable {
     package var symbol: String
     /// When the gap began (`RestoredInstrument.gap`).

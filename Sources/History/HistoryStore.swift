@@ -63,8 +63,8 @@ package final class HistoryStore: Sendable {
 
   // MARK: A run of the gateway
 
-  /// Begins a run: from the end of the last one, or the last moment of which it wrote everything, every instrument has a
-  /// gap that continues until the gateway observes it again. It begins a second earlier, as candles close a second late.
+  /// Begins a run: from the end of the last one, or the last moment of which it wrote everything, every instrument has
+  /// a gap that continues until the gateway observes it again. It begins a second earlier: candles close a second late.
   /// - Returns: when the last run ended; nil if there was none.
   @discardableResult
   package func begin(now: Timestamp) throws(DataFileError) -> Timestamp? {

@@ -1,4 +1,5 @@
-/// Cells of one line from left to right, with two spaces between them; cells that do not fit are left out. For programs,
+/// Cells of one line from left to right, with two spaces between them; cells that do not fit are left out. For
+/// programs,
 /// the cells are whole and have one tab between them.
 struct LineCells {
   enum Color: String, Sendable {

@@ -96,11 +96,11 @@ struct HistoryStoreTests {
     let again = try StoreWorld.store(folder)
     #expect(try again.begin(now: StoreWorld.time(300)) == StoreWorld.time(121))
     #expect(
-      try all(.minute, again).gaps == [HistoryGap(start: StoreWorld.time(121), end: .distantFuture, filled: nil)])
+      try all(.minute, again).gaps == [HistoryGap(start: StoreWorld.time(120), end: .distantFuture, filled: nil)])
     try again.write(.observed("ZEC", 310), now: StoreWorld.time(310))
     #expect(
       try all(.minute, again).gaps
-        == [HistoryGap(start: StoreWorld.time(121), end: StoreWorld.time(310), filled: nil)])
+        == [HistoryGap(start: StoreWorld.time(120), end: StoreWorld.time(310), filled: nil)])
     // What a venue knows of a part of it closes that part.
     try again.write(.delivery("ZEC", .minute, [], covers: 120..<240), now: StoreWorld.time(320))
     #expect(
@@ -127,7 +127,8 @@ struct HistoryStoreTests {
           candle: StoreWorld.candle(0, quoteVolume: nil, trades: nil, quality: .partial), closeTime: StoreWorld.time(59)
         ),
         .init(
-          candle: StoreWorld.candle(60, volume: .max, quoteVolume: .max, quality: .partial, revision: 3),
+          candle: StoreWorld.candle(
+            60, volume: Candle.volumeLimit, quoteVolume: Candle.volumeLimit, quality: .partial, revision: 3),
           closeTime: StoreWorld.time(69)),
       ])
     batch.latest = [state]

@@ -2,8 +2,8 @@ import Bytes
 import HTTP1
 import PubSub
 
-/// `/openapi.json`: describes the client port's routes as OpenAPI 3.1, with the types of all bodies and answers, so that
-/// a generated client is usable. It is made from the table that answers requests, so both name the same routes and
+/// `/openapi.json`: describes the client port's routes as OpenAPI 3.1, with the types of all bodies and answers, so
+/// that a generated client is usable. It is made from the table that answers requests, so both name the same routes and
 /// parameters.
 enum OpenAPIDocument {
   /// What a route is for, and the answer to its `GET`.

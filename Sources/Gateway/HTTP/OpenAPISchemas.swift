@@ -32,7 +32,7 @@ enum OpenAPISchemas {
     ("gaps", .list(.reference("Gap"))),
   ]
   private static let lineOptions: [JSONSchema.Member] = [
-    ("trend", .choice(["up", "down", "flat"])), ("change", .decimal), ("change_pct", .decimal),
+    ("open", .decimal), ("trend", .choice(["up", "down", "flat"])), ("change", .decimal), ("change_pct", .decimal),
     ("covered_from", .time),
   ]
 

@@ -3,7 +3,8 @@ import MarketData
 
 /// What a run restores of an instrument from the data file, at the instrument's scales.
 ///
-/// The store has closed candles, and of each minute that was open when the earlier run ended the trades until then, from
+/// The store has closed candles, and of each minute that was open when the earlier run ended the trades until then,
+/// from
 /// the same moment as the last published trades. So the venue's trades after those complete these minutes, each once.
 struct InstrumentPast: Sendable {
   /// Closed candles, coarse ones first.

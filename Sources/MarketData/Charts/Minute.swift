@@ -78,7 +78,8 @@ struct Minute {
   mutating func raiseRev() { if rev < Self.revLimit { packed &+= 1 << 20 } }
 
   /// Takes over the figures of a candle of one minute; keeps its own revision if that is higher.
-  /// - Parameter closeOffset: the time of its last trade within the minute, ms. Without it, no later trade of the minute
+  /// - Parameter closeOffset: the time of its last trade within the minute, ms. Without it, no later trade of the
+  ///   minute
   ///   changes the close; the time of its first trade is always unknown, so none changes the open.
   mutating func replace(by candle: Candle, closeOffset: UInt16 = 59_999) {
     let oldRev = rev

@@ -62,7 +62,8 @@ extension Chart {
     return restored
   }
 
-  /// Marks a time as observed because the venue has shown that no trade of it is missing. Returns whether closed candles
+  /// Marks a time as observed because the venue has shown that no trade of it is missing. Returns whether closed
+  /// candles
   /// changed, so that `reissue` has work. O(minutes of the time, at most those of a day).
   package mutating func join(_ span: TimeSpan) -> Bool {
     noteObserved(span)

@@ -101,7 +101,8 @@ package struct CompositeCandles: Sendable, Equatable {
 }
 
 extension CompositeCandles {
-  /// The line of a range that ends at `now`, with its change, and the figures of the minutes that are known. The candles
+  /// The line of a range that ends at `now`, with its change, and the figures of the minutes that are known. The
+  /// candles
   /// must be of an interval that is not longer than the range's buckets, or of minutes. O(candles + buckets).
   /// - Parameter price: the last price, which is the last point.
   package func line(

@@ -62,3 +62,55 @@ extension Market {
     if state.chart.join(span) { scheduleReissue(state, now: now) }
   }
 }
+
+extension Market {
+  /// Continues after the last trades that an earlier run has published, if `bridgesTrades` is true. Those trades are
+  /// not published again. The venue's trades of the time in between are published as `.trades`, although they are
+  /// backlog. If some may be missing, `.tradeGap` precedes them.
+  ///
+  /// - Parameters:
+  ///   - told: the published trades, oldest first, at the instrument's scales; if empty, none are known, and trades may
+  ///     be missing.
+  ///   - isCounted: whether the venue numbers the instrument's trades without gaps.
+  package func bridge(after told: [Trade], isCounted: Bool, of id: InstrumentID, into changes: inout MarketChanges) {
+    guard id.index >= 0, id.index < instruments.count else { return }
+    let state = instruments[id.index]
+    state.bridge?.begin(after: told, isCounted: isCounted)
+    if state.bridge != nil { cross(state, into: &changes) }
+  }
+
+  /// Publishes the held trades of an instrument without an earlier run.
+  package func beginWithoutPast(of id: InstrumentID, into changes: inout MarketChanges) {
+    guard id.index >= 0, id.index < instruments.count, let held = instruments[id.index].bridge?.held else { return }
+    instruments[id.index].bridge = nil
+    count(held, in: instruments[id.index])
+    append(held.filter { !$0.isBacklog }, of: id, into: &changes)
+  }
+
+  /// Publishes those of the received trades that the bridge decides to publish.
+  func cross(_ state: InstrumentState, into changes: inout MarketChanges) {
+    guard let crossing = state.bridge?.cross(), let held = state.bridge?.held else { return }
+    let last = state.bridge?.last
+    state.bridge = nil
+    let id = state.instrument.id
+    var news = crossing.news.map { held[$0] }
+    state.junction = crossing.hasGap ? .gap : .joined(at: lastHeard)
+    count(news, in: state)
+    guard crossing.hasGap else { return append(news, of: id, into: &changes) }
+    if !news.isEmpty {
+      news[0].breakBefore = crossing.isRenumbered ? .renumbered : .gap
+      if crossing.isRenumbered, let last { renumberings.note(id, before: last, after: news[0].id) }
+    }
+    let start = changes.trades.count
+    changes.trades += news.filter(\.isBacklog)
+    changes.items.append(.tradeGap(id, start..<changes.trades.count))
+    append(news.filter { !$0.isBacklog }, of: id, into: &changes)
+  }
+
+  private func append(_ trades: [Trade], of id: InstrumentID, into changes: inout MarketChanges) {
+    guard !trades.isEmpty else { return }
+    let start = changes.trades.count
+    changes.trades += trades
+    changes.items.append(.trades(id, start..<changes.trades.count))
+  }
+}

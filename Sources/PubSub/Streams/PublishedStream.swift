@@ -40,6 +40,8 @@ final class PublishedStream {
   /// The price at the beginning of that line, and the last published change over it.
   var lineOpen: Int64?
   var lineChange: PriceChange?
+  /// The revision of the figures that the last message of a ticker has.
+  var figures: UInt64 = 0
   /// The document of a channel whose data does not come from a market.
   var document: StreamDocument?
   var ring = ReplayRing()

@@ -182,8 +182,15 @@ extension StreamPublisher {
     case .sparkline where stream.isDirty || stream.isShown && stream.cachedSnapshot == nil,
       .candles where stream.isDirty:
       flush(stream, now: now, into: &out)
+    // A ticker shows the newest trade, which the market reports once a second at most.
+    case .ticker where stream.isShown && stream.figures != figures(of: stream): flush(stream, now: now, into: &out)
     default: break
     }
+  }
+
+  /// The revision of the figures of a stream's instrument.
+  func figures(of stream: PublishedStream) -> UInt64 {
+    instrument(of: stream)?.state.revision.number(of: .figures) ?? 0
   }
 
   /// Publishes the pending changes of the stream, if any.
@@ -226,6 +233,7 @@ extension StreamPublisher {
       update(stream, events: 0, now: now, into: &out) { QuoteChannel.append(quote, of: state.instrument, to: &$0) }
     case .ticker:
       guard let day = state.knownDay(now: now) else { return }
+      stream.figures = figures(of: stream)
       update(stream, events: 0, now: now, into: &out) { TickerChannel.append(day, of: state.instrument, to: &$0) }
     case .pulse:
       guard let pulse = instrument.lastPulse else { return }

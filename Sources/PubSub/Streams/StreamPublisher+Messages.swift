@@ -60,6 +60,7 @@ extension StreamPublisher {
     stream.cachedSnapshot = made
     stream.cachedReason = reason
     stream.cachedTime = now
+    if stream.key.channel == .ticker { stream.figures = figures(of: stream) }
     return made
   }
 

@@ -125,7 +125,7 @@ struct AlertRuleJSONTests {
 
   @Test(
     "a time is of the years 1970 to 9999",
-    arguments: [Int64.min, -1, 253_402_300_800_000_000, .max / 1_000_000, .max - 1_000_000, .max])
+    arguments: [Int64.min, -1, 253_402_300_800_000_000, .max - 1_000_000, .max])
   func times(number: Int64) throws {
     for (text, field) in [
       (#"{"condition":{"type":"alarm","at":\#(number)}}"#, "at"),

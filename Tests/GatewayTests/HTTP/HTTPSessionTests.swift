@@ -144,7 +144,7 @@ struct HTTPSessionTests {
       answer.fields + [
         HTTPField("Access-Control-Allow-Origin", "*"),
         HTTPField("Access-Control-Expose-Headers", HTTPResponse.exposedFields),
-        HTTPField("Content-Type", answer.contentType),
+        HTTPField("Content-Type", answer.contentType), HTTPField("X-Content-Type-Options", "nosniff"),
       ]
     HTTPEncoder.append(
       HTTPResponseHead(status: answer.status, fields: HTTPFields(fields)), bodyLength: answer.body.count,

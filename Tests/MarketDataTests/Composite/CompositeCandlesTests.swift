@@ -105,6 +105,6 @@ struct CompositeCandlesTests {
     #expect(line.change?.change == Decimal64(mantissa: 300, scale: 2) && line.change?.percent == 15_000)
     #expect(figures.high == 500 && figures.low == 190)
     let hour = merged.line(.hour, points: 60, price: nil, now: now).line
-    #expect(hour.open == 320 && hour.points.last == 379, "the close before the hour, and the last close")
+    #expect(hour.open == 319 && hour.points.last == 379, "the close before the hour, and the last close")
   }
 }

@@ -135,7 +135,7 @@ private final class Composites {
       client.ask(Self.subscribe([channel], symbol)).of("subscribed").last ?? ""
     }
     let book = failure("book", "composite:BTC-USD")
-    #expect(book.contains("\"code\":\"unknown_channel\"") && book.contains("GET /v1/quotes/composite"), "\(book)")
+    #expect(book.contains("\"code\":\"unknown_channel\"") && book.contains("GET /v1/books/composite"), "\(book)")
     #expect(failure("quote", "composite:*").contains("name each one"))
     #expect(failure("quote", "composite:NO-USD").contains("no venue has NO-USD"))
     #expect(failure("rate", "ZEC").contains("\"code\":\"unknown_symbol\""))

@@ -92,7 +92,8 @@ extension OddInputTests {
     unknownType: #"[11,"zz",[1],2]"#,
     late: ["[10,[86704,1,0.5],2,1775779200200]", "[10,[86704,1,0.5],1,1775779200144]"],
     texts: [.noNumber: [#"[10,[86704,1,"0.-10000"],2,1775779200200]"#]],
-    outcomes: [:])
+    // Its number and time are those of the first message: it came twice.
+    outcomes: [.late: .used])
 
   // MARK: Bitstamp
 
