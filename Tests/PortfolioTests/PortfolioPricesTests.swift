@@ -69,7 +69,7 @@ struct PortfolioPricesTests {
     ])
     #expect(prices.rate(.init("BTC", "USD")).reading == PriceReading(decimal("60001"), dayOpen: decimal("50000")))
     #expect(prices.rate(.init("BTC", "EUR")).reading.price == decimal("48000.8"))
-    #expect(prices.mark("test:BTC-USD").reading.price == decimal("60000.00"))
+    #expect(prices.mark("test:BTC-USD").reading.price == Decimal64(mantissa: 6_000_000, scale: 2))
   }
 
   @Test("a mark is the exact middle of a live book, else the last trade, stale where the feed is")

@@ -40,7 +40,7 @@ final class PublishedStream {
   /// The price at the beginning of that line, and the last published change over it.
   var lineOpen: Int64?
   var lineChange: PriceChange?
-  /// The revision of the figures that the last message of a ticker has.
+  /// The revision of the figures that the last message of a ticker has, and the last snapshot of a pulse.
   var figures: UInt64 = 0
   /// The document of a channel whose data does not come from a market.
   var document: StreamDocument?

@@ -184,6 +184,8 @@ extension StreamPublisher {
       flush(stream, now: now, into: &out)
     // A ticker shows the newest trade, which the market reports once a second at most.
     case .ticker where stream.isShown && stream.figures != figures(of: stream): flush(stream, now: now, into: &out)
+    // Beside the last pulse a snapshot has the present change of 24 h.
+    case .pulse where stream.figures != figures(of: stream): stream.cachedSnapshot = nil
     default: break
     }
   }

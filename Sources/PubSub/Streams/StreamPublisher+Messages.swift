@@ -60,7 +60,7 @@ extension StreamPublisher {
     stream.cachedSnapshot = made
     stream.cachedReason = reason
     stream.cachedTime = now
-    if stream.key.channel == .ticker { stream.figures = figures(of: stream) }
+    if stream.key.channel == .ticker || stream.key.channel == .pulse { stream.figures = figures(of: stream) }
     return made
   }
 
