@@ -92,7 +92,9 @@ package class SimulatedSession {
 
   /// Sends a message, unless a fault has it otherwise.
   final func send(_ payload: SharedBytes, _ kind: SimulatedFrameKind = .control, instrument: Int = -1) {
-    guard !isEnded, !isHalfOpen, isCarried(kind) else { return }
+    guard !isEnded, !isHalfOpen, isCarried(kind), !faults.isMuted(SimulatedContent(kind), of: instrument) else {
+      return
+    }
     let truth = faults.truth(kind, instrument: instrument)
     if !faults.pending.isEmpty {
       let (verdict, fault) = faults.verdict(payload, kind, instrument: instrument, session: id)

@@ -213,6 +213,11 @@ package final class SimulatedVenue {
       if span > 0 { faults.muting = (carried, faults.now + span) }
     case .candles: faults.wait(fault.candles ?? .empty)
     case .names: faults.wait(fault.names ?? .empty)
+    case .mute:
+      faults.count()
+      faults.mute(
+        fault.channel.flatMap { SimulatedContent(rawValue: $0) } ?? .trades,
+        of: fault.symbol.flatMap { market.index(named: $0) }, until: fault.seconds == nil ? nil : faults.now + span)
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {

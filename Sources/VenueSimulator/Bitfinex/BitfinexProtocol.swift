@@ -239,10 +239,20 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
   private func send(
     _ channel: BitfinexSession.Channel, _ kind: SimulatedFrameKind, _ session: BitfinexSession, _ text: JSONText
   ) {
+    // A channel that has died counts nothing.
+    guard !faults.isMuted(Self.content(channel.stream.channel), of: channel.stream.instrument) else { return }
     if session.has(Self.countFlag) { session.count += 1 }
     let count: JSONText = session.has(Self.countFlag) ? ",\(session.count)" : ""
     let time: JSONText = session.has(Self.timeFlag) ? ",\(ms: now)" : ""
     session.send(kind, instrument: channel.stream.instrument, "[\(channel.number),\(text)\(count)\(time)]")
+  }
+
+  private static func content(_ channel: BitfinexChannel) -> SimulatedContent {
+    switch channel {
+    case .book: .book
+    case .trades: .trades
+    case .ticker: .ticker
+    }
   }
 
   /// Sends to all subscribers of a channel, to each with its own number and count.

@@ -159,6 +159,8 @@ final class CoinbaseAdvancedProtocol: DeskProtocol<CoinbaseAdvancedSession, Coin
     _ channel: StaticString, _ kind: SimulatedFrameKind = .control, instrument: Int = -1,
     to session: CoinbaseAdvancedSession, _ event: JSONText
   ) {
+    // A channel that has died counts nothing.
+    guard !faults.isMuted(SimulatedContent(kind), of: instrument) else { return }
     session.send(
       kind, instrument: instrument,
       #"""

@@ -117,6 +117,7 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
 
   /// Sends what a stream begins with, and from now on what happens on it.
   final func join(_ stream: Stream, _ session: Session) {
+    faults.subscribed(to: stream.instrument)
     begin(stream, session)
     desk.add(session, stream)
   }

@@ -34,6 +34,7 @@ struct SubscriptionDesk<Channel: Hashable> {
   @discardableResult
   mutating func add(_ session: SimulatedSession, _ stream: Stream) -> Bool {
     guard !has(session, stream) else { return false }
+    session.faults.subscribed(to: stream.instrument)
     streams[session.id, default: []].append(stream)
     sessions[stream, default: []].append(session)
     return true

@@ -47,6 +47,9 @@ package struct Fault: Sendable, Equatable {
     /// As `pongs-only`, but requests are answered, application pings among them: only what the venue says by itself is
     /// missing, its heartbeats and all market data.
     case answersOnly = "answers-only"
+    /// One channel says nothing, its heartbeats neither, while all others go on: of a symbol or of all; for a number of
+    /// seconds, or until a client subscribes to it again.
+    case mute
     /// Subscriptions to the symbol are refused as if it were not listed; for good, or for `seconds`.
     case refuse
     /// Connections get a close frame with 1012.
@@ -82,6 +85,7 @@ package struct Fault: Sendable, Equatable {
       case .halfOpen: "leaves connections open and dead"
       case .pongsOnly: "answers WebSocket pings and sends nothing else"
       case .answersOnly: "answers requests and pings, sends no data and no heartbeats"
+      case .mute: "sends nothing on one channel"
       case .refuse: "refuses subscriptions to a symbol"
       case .serverReset: "closes connections with 1012"
       case .ban: "answers upgrades and REST requests with 429"
@@ -100,6 +104,7 @@ package struct Fault: Sendable, Equatable {
       case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
+      case .mute: "book, trades, quote or ticker, then :SECONDS and :SYMBOL or nothing"
       case .pongsOnly, .answersOnly: "SECONDS in which new connections are struck, or nothing"
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
       case .candles: CandleFault.allCases.map(\.rawValue).joined(separator: ", ")
@@ -112,7 +117,8 @@ package struct Fault: Sendable, Equatable {
   package var kind: Kind
   /// The symbol it strikes, by any of its names; nil for any.
   package var symbol: String?
-  /// Of that symbol only this channel, by the simulation's own name for it (`refuse` only); nil for all.
+  /// Of that symbol only this channel, by the simulation's own name for it (`refuse`); nil for all. The kind of the
+  /// channel (`mute`): a name of `SimulatedContent`.
   package var channel: String?
   /// How long it lasts, in seconds.
   package var seconds: Double?
@@ -184,6 +190,20 @@ package struct Fault: Sendable, Equatable {
     case .refuse:
       guard let value, value != "" else { throw .badValue(kind, text) }
       symbol = value
+    case .mute:
+      guard let value else { throw .badValue(kind, text) }
+      let words = value.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard SimulatedContent(rawValue: String(words[0])) != nil, !words.contains("") else {
+        throw .badValue(kind, text)
+      }
+      channel = String(words[0])
+      var rest = words.dropFirst()
+      if let first = rest.first, let seconds = Self.seconds(first, from: 0.001) {
+        self.seconds = seconds
+        rest = rest.dropFirst()
+      }
+      guard rest.count <= 1 else { throw .badValue(kind, text) }
+      symbol = rest.first.map(String.init)
     case .plannedShutdown, .pongsOnly, .answersOnly:
       guard let value else { return }
       guard let seconds = Self.seconds(value[...], from: 0.05) else { throw .badValue(kind, text) }

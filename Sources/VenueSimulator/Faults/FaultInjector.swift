@@ -23,6 +23,22 @@ package enum SimulatedFrameKind: Sendable {
   }
 }
 
+/// What a channel carries, for the fault that mutes one.
+package enum SimulatedContent: String, Sendable, CaseIterable {
+  case book, trades, quote, ticker
+
+  /// Nil for what is of no channel with data.
+  init?(_ kind: SimulatedFrameKind) {
+    switch kind {
+    case .control, .heartbeat: return nil
+    case .bookSnapshot, .book, .bookPart: self = .book
+    case .trade: self = .trades
+    case .ticker: self = .ticker
+    case .quote: self = .quote
+    }
+  }
+}
+
 /// Keeps the faults' timetable and strikes frames on their way out. Shared by a venue's sessions; confined to its
 /// queue.
 ///
@@ -63,6 +79,15 @@ final class FaultInjector {
   var bannedUntil: Timestamp?
   /// What new connections carry, and until when they are struck.
   var muting: (SimulatedSession.Carried, until: Timestamp)?
+  /// Channels that say nothing. Bounded: what is over is taken out, and there is one for each symbol and channel.
+  struct Muted {
+    /// Nil for any.
+    let instrument: Int?
+    let content: SimulatedContent
+    /// Nil: until a client subscribes to the instrument again.
+    var until: Timestamp?
+  }
+  private(set) var muted: [Muted] = []
   /// What is sent arrives only then.
   var slowUntil: Timestamp?
   /// What clients send before is not heard.
@@ -83,6 +108,23 @@ final class FaultInjector {
     guard !refused.isEmpty else { return false }
     return refused.contains(Refused(instrument: instrument))
       || channel().map { refused.contains(Refused(instrument: instrument, channel: $0)) } ?? false
+  }
+
+  func mute(_ content: SimulatedContent, of instrument: Int?, until: Timestamp?) {
+    muted.removeAll { $0.content == content && $0.instrument == instrument }
+    muted.append(Muted(instrument: instrument, content: content, until: until))
+  }
+
+  /// Whether a channel says nothing now.
+  func isMuted(_ content: SimulatedContent?, of instrument: Int) -> Bool {
+    guard !muted.isEmpty, let content else { return false }
+    muted.removeAll { $0.until.map { $0 <= now } ?? false }
+    return muted.contains { $0.content == content && $0.instrument ?? instrument == instrument }
+  }
+
+  /// A client has subscribed to a channel of an instrument: what had died of it lives again.
+  func subscribed(to instrument: Int) {
+    if !muted.isEmpty { muted.removeAll { $0.until == nil && $0.instrument ?? instrument == instrument } }
   }
 
   var isBanned: Bool { bannedUntil.map { now < $0 } ?? false }

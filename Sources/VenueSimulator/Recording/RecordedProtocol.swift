@@ -93,6 +93,7 @@ final class RecordedProtocol: VenueProtocol {
     switch fault.kind {
     case .candles: "a recording has the candles that it has"
     case .names: "a recording has no names"
+    case .mute: "channels of a recording are not told apart"
     case .refuse: "a recording does not look at subscriptions"
     case .plannedShutdown: "a recording has no announcement of one"
     default: fault.symbol == nil ? nil : "frames of a recording are not told apart by symbol; leave the symbol out"

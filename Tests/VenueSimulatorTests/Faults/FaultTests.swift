@@ -22,6 +22,11 @@ struct FaultTests {
     #expect(try Fault(parsing: "slow-handshake=2") == Fault(.slowHandshake, seconds: 2))
     #expect(try Fault(parsing: "planned-shutdown@3") == Fault(.plannedShutdown, at: 3))
     #expect(try Fault(parsing: "pongs-only@5") == Fault(.pongsOnly, at: 5))
+    #expect(try Fault(parsing: "mute=trades") == Fault(.mute, channel: "trades"))
+    #expect(try Fault(parsing: "mute=quote:60@5") == Fault(.mute, channel: "quote", seconds: 60, at: 5))
+    #expect(try Fault(parsing: "mute=ticker:ZEC-USD") == Fault(.mute, symbol: "ZEC-USD", channel: "ticker"))
+    #expect(
+      try Fault(parsing: "mute=book:2.5:ZEC-USD") == Fault(.mute, symbol: "ZEC-USD", channel: "book", seconds: 2.5))
     #expect(try Fault(parsing: "answers-only=60@5/90") == Fault(.answersOnly, seconds: 60, at: 5, every: 90))
   }
 
@@ -33,7 +38,8 @@ struct FaultTests {
       ("silence=nan", "silence takes SECONDS"),
       ("gap=", "a symbol like ZEC-USD"), ("gap@", "after @ come the seconds"), ("gap@5/0", "after @ come the seconds"),
       ("refuse", "a symbol like ZEC-USD"), ("half-open=3", "no value"), ("pongs-only=", "SECONDS in which"),
-      ("drop=0frames", "Nframes"),
+      ("drop=0frames", "Nframes"), ("mute", "book, trades, quote or ticker"), ("mute=all", "book, trades"),
+      ("mute=book:", "book, trades"), ("mute=book:1:A-B:C", "book, trades"), ("mute=book:A-B:C", "book, trades"),
     ])
   func refusals(text: String, hint: String) {
     do {
