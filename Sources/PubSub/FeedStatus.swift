@@ -57,6 +57,13 @@ package struct FeedStatus: Sendable, Equatable {
   package var syncing: [String: String]
   /// Symbols that the venue refused, with the reason.
   package var failed: [String: String]
+  /// Symbols of which a channel has died while others live, with those channels.
+  package var silent: [String: MarketChannels] = [:]
+
+  /// The symbols of `silent`, each with the reasons of its channels.
+  package var silenceReasons: [String: String] {
+    silent.mapValues { $0.list.map(\.silenceReason).joined(separator: ", ") }
+  }
 
   package init(venue: String, state: FeedState, since: Timestamp) {
     self.venue = venue

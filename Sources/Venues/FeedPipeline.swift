@@ -200,7 +200,8 @@ package final class FeedPipeline {
     if lagging != nil { catchUp(now) }
   }
 
-  /// Tells the handler of every book that the market took out of sync, and applies what that comes to.
+  /// Tells the handler of every book that the market took out of sync and of every channel that it found dead, and
+  /// applies what that comes to.
   func rebuild(from start: Int, _ now: Timestamp) {
     var next = start
     for _ in 0..<Self.rounds {
@@ -212,6 +213,14 @@ package final class FeedPipeline {
           !market[instrument].isCrossedForNow
         {
           if let place = place(of: instrument) { handler.resync(place, reason: reason, now: now, into: &batch) }
+        } else if case .channel(let instrument, let channel, let state) = changes.items[next],
+          let place = place(of: instrument)
+        {
+          switch state {
+          case .live: break
+          case .doubted: handler.askForFigures(of: place, now: now)
+          case .silent(let attempt): handler.revive(place, channel, attempt: attempt, now: now)
+          }
         }
         next += 1
       }

@@ -12,9 +12,13 @@ package struct VenueProfile: Sendable {
     case atLeast(every: Int64)
     /// Nothing has to come, and what is missing shows: the next message does not follow, or a checksum does not fit.
     case linked
-    /// Nothing has to come. A book that has died is contradicted by what does come: quotes or trades go through its
-    /// best price while it stands still (`FrozenBook`).
+    /// Nothing has to come. A channel that has died is contradicted by what does come: quotes or trades go through the
+    /// best price of a book that stands still (`FrozenBook`), a ticker tells of trades that did not come, trades come
+    /// without a ticker, a book's best price moves on without a quote (`ChannelDoubts`).
     case contradicted
+    /// Nothing has to come. Quotes that leave the last price behind make it doubtful, and the venue's figures by REST,
+    /// asked for then, show whether trades are missing.
+    case figures
     /// Nothing has to come; it lives as long as its connection does.
     case connection
   }
@@ -59,15 +63,27 @@ package struct VenueProfile: Sendable {
   package let limits: [String]
 }
 
+extension VenueProfile.Channel {
+  /// How its silence is told from its death, a few words each.
+  package var silenceWords: [String] { silence.map { $0.words(of: content) } }
+}
+
 extension VenueProfile.Silence {
   /// A few words for a table.
-  package var words: String {
+  fileprivate func words(of content: VenueProfile.Content) -> String {
     switch self {
     case .atLeast(let every):
       every >= Microseconds.second
         ? "something every \(every / Microseconds.second) s" : "something every \(every / Microseconds.millisecond) ms"
     case .linked: "a message that is missing shows in the next"
-    case .contradicted: "quotes or trades through a still book show"
+    case .contradicted:
+      switch content {
+      case .trades: "a ticker that tells of trades shows"
+      case .quote: "a book whose best price moves on shows"
+      case .ticker: "trades without a ticker show"
+      case .book, .instruments, .heartbeat: "quotes or trades through a still book show"
+      }
+    case .figures: "figures by REST show, asked for when quotes leave the last price"
     case .connection: "lives as long as the connection"
     }
   }

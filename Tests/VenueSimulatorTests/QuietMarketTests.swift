@@ -56,6 +56,10 @@ struct QuietMarketTests {
         if case .bookState(let id, .syncing(let reason?)) = change {
           resets.append("\(pipeline.market[id].instrument.symbol) \(reason) after \((now - Self.start) / 1_000_000) s")
         }
+        if case .channel(let id, let channel, .silent) = change {
+          let seconds = (now - Self.start) / Microseconds.second
+          resets.append("\(pipeline.market[id].instrument.symbol) \(channel.name) after \(seconds) s")
+        }
       }
       pipeline.clear()
       for action in pipeline.takeActions() {

@@ -44,7 +44,7 @@ struct VenueProfileTests {
       let seconds = venue.staleAfter / Microseconds.second
       expected.append("| \(venue.label) | \(venue.cadence.words) | \(seconds) s | \(2 * seconds) s |")
       for channel in venue.profile?.channels ?? [] {
-        let silence = channel.silence.map(\.words).joined(separator: "; ")
+        let silence = channel.silenceWords.joined(separator: "; ")
         expected.append("| \(venue.label) | `\(channel.name)` | \(channel.content.rawValue) | \(silence) |")
       }
     }

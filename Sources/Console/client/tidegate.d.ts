@@ -182,6 +182,8 @@ export interface Feed {
   indicator: "connected" | "reconnecting" | "disconnected" | (string & {});
   age_ms?: number; since?: Microseconds; attempt?: number; reason?: string;
   syncing?: Record<string, string>; failed?: Record<string, unknown>;
+  /** Channels that died alone, by symbol: their streams have the state `syncing`. */
+  silent?: Record<string, ("trades" | "quote" | "ticker" | (string & {}))[]>;
 }
 
 /** The card of the day of a deck. A removed deck has the `state` `removed` and no card. */

@@ -39,7 +39,8 @@ export default class Status extends Page {
       setText(row.state, String(feed.state ?? "unknown"));
       setText(row.age, age(feed.age_ms));
       setText(row.reason, String(feed.reason ?? ""));
-      setText(row.syncing, Object.keys(feed.syncing ?? {}).slice(0, 20).join(", "));
+      const silent = Object.entries(feed.silent ?? {}).map(([symbol, channels]) => `${symbol} (${[channels].flat().join(", ")})`);
+      setText(row.syncing, [...Object.keys(feed.syncing ?? {}), ...silent].slice(0, 20).join(", "));
     }
   }
 }

@@ -25,6 +25,7 @@ struct FeedReport: Sendable {
     node.feeds.all.map { feed in
       let status = feed.status
       let troubles = status.failed.merging(status.syncing) { failed, _ in failed }
+        .merging(status.silenceReasons) { book, _ in book }
       return FeedReport(
         connection: feed.pipeline.venue.label, venue: feed.pipeline.venue.name, state: status.state.rawValue,
         reason: status.reason, isStopped: node.feeds.ended.contains(feed.slot), lastMessage: status.lastMessage,

@@ -107,7 +107,7 @@ final class LoopAlerts {
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
       case .past(let id): tellPast(of: id, feed.slot)
-      case .tradeGap, .ticker, .pulse, .sparkline, .candles: break
+      case .tradeGap, .ticker, .pulse, .sparkline, .candles, .channel: break
       }
     }
   }

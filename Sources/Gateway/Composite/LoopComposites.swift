@@ -62,7 +62,7 @@ final class LoopComposites {
       switch item {
       case .quote(let quote): note(quote.instrument, feed.slot, members)
       case .trades(let id, _), .ticker(let id): note(id, feed.slot, members)
-      case .bookState(let id, _), .instrument(let id):
+      case .bookState(let id, _), .instrument(let id), .channel(let id, _, _):
         if note(id, feed.slot, members) { isUrgent = true }
       case .tradeGap, .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past: break
       }

@@ -273,6 +273,7 @@ extension FeedSession {
     for symbol in leftOut {
       status.failed[symbol] = nil
       status.syncing[symbol] = nil
+      status.silent[symbol] = nil
     }
     owner.feed(self, leftOut: symbols)
   }

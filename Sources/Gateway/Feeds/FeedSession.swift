@@ -31,6 +31,9 @@ final class FeedSession: Feed, FeedLineOwner {
   var handoversFailed = 0
   /// How often a book lost sync, by reason; a lost connection does not count.
   private(set) var resyncs: [ResyncReason: Int] = [:]
+  /// How often a channel beside a book was found dead while others lived, by channel; attempts to revive it that did
+  /// not help count, too.
+  private(set) var silences: [MarketChannel: Int] = [:]
 
   private(set) unowned var owner: any FeedOwner
   let loop: EventLoop
@@ -233,6 +236,9 @@ final class FeedSession: Feed, FeedLineOwner {
           status.syncing[symbol] = reason?.description ?? "awaiting a snapshot"
         case .absent: status.syncing[symbol] = "awaiting a snapshot"
         }
+      case .channel(let id, let channel, let state):
+        touched = true
+        note(channel, state, of: pipeline.market[id].instrument.symbol)
       case .instrument(let id):
         touched = true
         changedInstruments.insert(id)
@@ -240,6 +246,27 @@ final class FeedSession: Feed, FeedLineOwner {
       }
     }
     return touched
+  }
+
+  private func note(_ channel: MarketChannel, _ state: ChannelState, of symbol: String) {
+    guard !leftOut.contains(symbol) else { return }
+    var silent = status.silent[symbol] ?? []
+    switch state {
+    case .doubted: return
+    case .live:
+      silent.remove(MarketChannels(channel))
+      log.notice("a channel speaks again", metadata: ["symbol": "\(symbol)", "channel": "\(channel.name)"])
+    case .silent(let attempt):
+      silent.insert(MarketChannels(channel))
+      silences[channel, default: 0] += 1
+      log.warning(
+        "a channel has died alone and is subscribed again",
+        metadata: [
+          "symbol": "\(symbol)", "channel": "\(channel.name)", "reason": "\(channel.silenceReason)",
+          "attempt": "\(attempt)",
+        ])
+    }
+    status.silent[symbol] = silent.isEmpty ? nil : silent
   }
 
   func takeChangedInstruments() -> Set<InstrumentID> {

@@ -29,6 +29,7 @@ extension FeedStatus {
     if joined.source == .live { joined.source = source == .live ? other.source : source }
     joined.syncing = syncing.merging(other.syncing) { mine, _ in mine }
     joined.failed = failed.merging(other.failed) { mine, _ in mine }
+    joined.silent = silent.merging(other.silent) { $0.union($1) }
     self = joined
   }
 }

@@ -116,6 +116,13 @@ final class ReplaySession: Feed {
         if state == .live, status.state == .syncing { set(.live, reason: "replaying a recording", now) }
         isTouched = true
         changedInstruments.insert(id)
+      case .channel(let id, let channel, let state):
+        let symbol = pipeline.market[id].instrument.symbol
+        var silent = status.silent[symbol] ?? []
+        if case .silent = state { silent.insert(MarketChannels(channel)) }
+        if state == .live { silent.remove(MarketChannels(channel)) }
+        status.silent[symbol] = silent.isEmpty ? nil : silent
+        isTouched = true
       case .instrument(let id):
         isTouched = true
         changedInstruments.insert(id)

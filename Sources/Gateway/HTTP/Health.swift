@@ -50,6 +50,9 @@ struct Health: Sendable {
       if feed.state == .live, !feed.syncing.isEmpty {
         reasons.append("\(feed.venue) rebuilds \(Self.words(feed.syncing))")
       }
+      if feed.state == .live, !feed.silent.isEmpty {
+        reasons.append("\(feed.venue) subscribes again to channels of \(Self.words(feed.silenceReasons))")
+      }
     }
     if let historyFailure { reasons.append("history is not written: \(historyFailure)") }
     return reasons

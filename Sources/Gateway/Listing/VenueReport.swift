@@ -41,7 +41,7 @@ package enum VenueReport {
     ]
     if let profile = venue.profile {
       for (index, channel) in profile.channels.enumerated() {
-        let silence = channel.silence.map(\.words).joined(separator: "; ")
+        let silence = channel.silenceWords.joined(separator: "; ")
         lines.append((index == 0 ? "channels" : "", "\(channel.name) (\(channel.content.rawValue)): \(silence)"))
       }
       lines.append(("book", "\(profile.bookDepth.map { "\($0) levels a side" } ?? "all levels"); \(profile.bookCheck)"))
@@ -105,7 +105,7 @@ package enum VenueReport {
         out.append(index == 0 ? "{\"name\":" : ",{\"name\":")
         out.append(json: channel.name)
         field("content", channel.content.rawValue)
-        strings("silence", channel.silence.map(\.words))
+        strings("silence", channel.silenceWords)
         out.append("}")
       }
       out.append("]")

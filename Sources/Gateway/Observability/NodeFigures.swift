@@ -48,7 +48,13 @@ extension FeedMetrics {
       handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)
     renumberings = pipeline.market.renumberingCount
-    if let session { resyncs = ResyncReason.allCases.map { session.resyncs[$0] ?? 0 } }
+    if let session {
+      resyncs = ResyncReason.allCases.map { session.resyncs[$0] ?? 0 }
+      silences = MarketChannel.allCases.map { session.silences[$0] ?? 0 }
+    }
+    channelsSilent = MarketChannel.allCases.map { channel in
+      feed.status.silent.values.count { $0.contains(MarketChannels(channel)) }
+    }
     let isHeard = feed.status.state == .live || feed.status.state == .syncing
     let leftOut = session?.leftOut ?? []
     for state in pipeline.market.instruments where !leftOut.contains(state.instrument.symbol) {

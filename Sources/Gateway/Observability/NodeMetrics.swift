@@ -105,6 +105,10 @@ struct FeedMetrics: Sendable {
   var gaps: Int
   /// How often a book lost sync, by the index of the reason in `ResyncReason.allCases`.
   var resyncs = [Int](repeating: 0, count: ResyncReason.allCases.count)
+  /// Channels beside a book that are silent although others of their instrument contradict that, and how often one was
+  /// found so: by the index in `MarketChannel.allCases`.
+  var channelsSilent = [Int](repeating: 0, count: MarketChannel.allCases.count)
+  var silences = [Int](repeating: 0, count: MarketChannel.allCases.count)
   var trades: Int
   /// µs UTC.
   var startedAt: Int64

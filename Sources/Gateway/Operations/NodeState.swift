@@ -68,6 +68,7 @@ struct NodeState: Sendable {
     var books: [BookState] = []
     for (feed, report) in zip(node.feeds.all, reports) where !report.isStopped {
       var reasons = feed.status.failed.merging(feed.status.syncing) { failed, _ in failed }
+        .merging(feed.status.silenceReasons) { book, _ in book }
       for state in feed.pipeline.market.instruments where state.isCrossedForNow {
         reasons[state.instrument.symbol] = "bids and asks overlap"
       }

@@ -43,6 +43,15 @@ package final class InstrumentState {
   package var isKept: Bool { bookState == .live || isCrossedForNow }
   /// The contradictions of the book since its last change.
   var frozen = FrozenBook()
+  /// The contradictions of the channels beside the book.
+  var doubts = ChannelDoubts()
+  /// The venue's last figures by REST; only for comparison.
+  var witness: Ticker?
+  /// The channels beside the book that are silent although others of the instrument contradict that.
+  package var silent: MarketChannels { doubts.dead }
+  /// Whether a channel beside the book is one of `silent`.
+  @inline(__always)
+  package func isSilent(_ channel: MarketChannel) -> Bool { doubts.isDead(channel) }
   /// The number of consecutive wrong checksums.
   var checksumMisses = 0
   /// The venue time of `lastTrade`, limited to near the gateway's clock.

@@ -81,12 +81,13 @@ extension Market {
         changes.items.append(.bookDelta(id, bids: bidRange, asks: askRange, time: event.time))
       }
     }
-    guard configuration.quotesFromBook else { return }
+    guard configuration.quotesFromBook else { return compareQuote(of: state, now: now, into: &changes) }
     let bid = state.book.bestBid ?? PriceLevel(price: 0, size: 0)
     let ask = state.book.bestAsk ?? PriceLevel(price: 0, size: 0)
     let quote = Quote(
       instrument: id, bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size, time: event.time)
     publish(quote, of: state, into: &changes)
+    if configuration.hasWitness { compareLast(with: quote.bid, quote.ask, of: state, now: now, into: &changes) }
   }
 
   /// Compares the book with the venue's checksum; returns whether it stays in sync.

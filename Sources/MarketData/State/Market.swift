@@ -24,10 +24,16 @@ package final class Market {
     /// How long a crossed book may stay crossed before it is rebuilt, µs; 0: it is rebuilt at once. It is not live in
     /// the meantime.
     package var crossedTolerance: Int64
+    /// The longest time between two tickers of a market that trades, µs. Nil if the venue has no channel of tickers:
+    /// then tickers contradict no other channel, and no other channel contradicts them.
+    package var tickerInterval: Int64?
+    /// Whether figures by REST can be asked for when trades are in doubt.
+    package var hasWitness: Bool
 
     package init(
       quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?, checksumPatience: Int = 1,
-      crossedTolerance: Int64 = Microseconds.second
+      crossedTolerance: Int64 = Microseconds.second, tickerInterval: Int64? = nil,
+      hasWitness: Bool = false
     ) {
       precondition(checksumPatience > 0, "no checksum that differs is nothing to wait for")
       self.quotesFromBook = quotesFromBook
@@ -35,6 +41,8 @@ package final class Market {
       self.checksum = checksum
       self.checksumPatience = checksumPatience
       self.crossedTolerance = crossedTolerance
+      self.tickerInterval = tickerInterval
+      self.hasWitness = hasWitness
     }
   }
 
@@ -78,6 +86,10 @@ package final class Market {
   private var nextClose = Timestamp.distantFuture
   /// The time of the last events. A lost connection has observed nothing since then.
   private(set) var lastHeard = Timestamp.distantPast
+  /// When events came again after the last time without any (`ChannelDoubts.stall`).
+  var resumedAt = Timestamp.distantPast
+  /// The instrument whose missed trades the present batch brings, and the time of its last trade before them.
+  var filled: (id: InstrumentID, after: Timestamp)?
 
   /// Consecutive trades of one instrument in a batch, while they are collected.
   private struct Run {
@@ -104,7 +116,11 @@ package final class Market {
   ///   the book waits for a snapshot of the venue's. That needs `advance` to be called when `nextDeadline` says.
   package func apply(_ batch: borrowing EventBatch, now: Timestamp, into changes: inout MarketChanges) {
     var run: Run?
-    if !batch.events.isEmpty { lastHeard = now }
+    filled = nil
+    if !batch.events.isEmpty {
+      if now - lastHeard > ChannelDoubts.stall { resumedAt = now }
+      lastHeard = now
+    }
     for event in batch.events {
       if case .trade(let trade) = event {
         if let open = run, open.id != trade.instrument { finish(&run, now: now, into: &changes) }
@@ -117,13 +133,19 @@ package final class Market {
       case .quote(let quote):
         guard let state = state(quote.instrument), isPossible(quote) else { break }
         observe(state, now: now)
+        quoteCame(state, into: &changes)
         publish(quote, of: state, into: &changes)
+        if configuration.hasWitness { compareLast(with: quote.bid, quote.ask, of: state, now: now, into: &changes) }
         compare(quote, with: state, now: now)
       case .ticker(let ticker):
         guard let state = state(ticker.instrument) else { break }
         observe(state, now: now)
+        compare(ticker, with: state, now: now, into: &changes)
         state.ticker = ticker
         changes.items.append(.ticker(ticker.instrument))
+      case .witness(let figures):
+        guard let state = state(figures.instrument) else { break }
+        testify(figures, of: state, now: now, into: &changes)
       case .book(let book):
         guard let state = state(book.instrument) else { break }
         observe(state, now: now)
@@ -187,8 +209,11 @@ package final class Market {
   /// O(n).
   package func disconnect(into changes: inout MarketChanges) {
     for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
-    for state in instruments { state.counted.disconnected() }
-    for state in instruments where state.isKept { loseSync(state, .disconnected, into: &changes) }
+    for state in instruments {
+      state.counted.disconnected()
+      if state.isKept { loseSync(state, .disconnected, into: &changes) }
+      forgetDoubts(of: state, into: &changes)
+    }
   }
 
   // MARK: Instruments
@@ -224,6 +249,8 @@ package final class Market {
 
   private func apply(_ trade: Trade, now: Timestamp, run: inout Run?, into changes: inout MarketChanges) {
     guard let state = state(trade.instrument) else { return }
+    var trade = trade
+    if trade.isBacklog, fills(trade, state) { trade.isBacklog = false }
     guard trade.price > 0, trade.size > 0 else {
       refusedValues += 1
       return
@@ -237,7 +264,10 @@ package final class Market {
     }
     let time = Self.chartTime(bounded)
     if nextRoll == .distantFuture { startClock(now: now) }
-    if !trade.isBacklog { observe(state, now: now) }
+    if !trade.isBacklog {
+      tradeCame(state, now: now, into: &changes)
+      observe(state, now: now)
+    }
     // A time that is still to come would make all that follows known.
     let known = min(trade.time, now + Self.clockTolerance)
     if state.counted.contains(trade, at: known) {
@@ -372,12 +402,12 @@ package final class Market {
   }
 
   private func observe(_ state: InstrumentState, now: Timestamp) {
-    guard !state.isObserved else { return }
+    guard !state.isObserved, !state.isSilent(.trades) else { return }
     state.isObserved = true
     state.chart.beginObserving(at: now)
   }
 
-  private func stopObserving(_ state: InstrumentState, since time: Timestamp) {
+  func stopObserving(_ state: InstrumentState, since time: Timestamp) {
     state.isObserved = false
     state.chart.endObserving(at: time)
   }

@@ -7,6 +7,16 @@ package enum BookState: Sendable, Equatable {
   case live
 }
 
+/// Whether a channel beside the book is silent although others of its instrument contradict that.
+package enum ChannelState: Sendable, Equatable {
+  case live
+  /// Of trades: the best prices have left the last price behind. Only the venue's figures can show whether it trades;
+  /// they are to be asked for. No state that is published.
+  case doubted
+  /// Found silent for the `attempt`th time since it last spoke: 1 for the first.
+  case silent(attempt: Int)
+}
+
 /// A price move, merged to at most one in 100 ms; `PulseMerger` has the rule.
 package struct Pulse: Sendable, Equatable {
   package var instrument: InstrumentID
@@ -45,6 +55,8 @@ package enum MarketChange: Sendable {
   /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, with their new sizes.
   case bookDelta(InstrumentID, bids: Range<Int>, asks: Range<Int>, time: Timestamp)
   case bookState(InstrumentID, BookState)
+  /// A channel beside the book has died while others of the instrument live, or speaks again.
+  case channel(InstrumentID, MarketChannel, ChannelState)
   /// The last price changed, or a bucket of the lines began.
   case sparkline(InstrumentID)
   /// Candles closed, or closed ones changed: `changes.candles[range]`, all of one instrument.

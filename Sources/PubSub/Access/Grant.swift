@@ -111,6 +111,7 @@ extension [FeedStatus] {
       var feed = feed
       feed.syncing = feed.syncing.filter { entry in rules.allSatisfy { $0.allows(entry.key) } }
       feed.failed = feed.failed.filter { entry in rules.allSatisfy { $0.allows(entry.key) } }
+      feed.silent = feed.silent.filter { entry in rules.allSatisfy { $0.allows(entry.key) } }
       return feed
     }
   }

@@ -48,6 +48,7 @@ enum StatusChannel {
     }
     append(feed.syncing, named: "syncing", to: &out)
     append(feed.failed, named: "failed", to: &out)
+    append(feed.silent, to: &out)
     out.append(UInt8(ascii: "}"))
   }
 
@@ -63,6 +64,26 @@ enum StatusChannel {
       out.append(json: symbol)
       out.append(UInt8(ascii: ":"))
       out.append(json: reason)
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+}
+
+extension StatusChannel {
+  /// `,"silent":{"kraken:BTC-USD":["trades"]}` in the order of the symbols; nothing if empty.
+  private static func append(_ silent: [String: MarketChannels], to out: inout ByteBuffer) {
+    guard !silent.isEmpty else { return }
+    out.append(",\"silent\":{")
+    var isFirst = true
+    for (symbol, channels) in silent.sorted(by: { $0.key < $1.key }) {
+      if isFirst { isFirst = false } else { out.append(UInt8(ascii: ",")) }
+      out.append(json: symbol)
+      for (index, channel) in channels.list.enumerated() {
+        out.append(index == 0 ? ":[\"" : ",\"")
+        out.append(channel.name)
+        out.append(UInt8(ascii: "\""))
+      }
+      out.append(UInt8(ascii: "]"))
     }
     out.append(UInt8(ascii: "}"))
   }

@@ -6,7 +6,10 @@ import MarketData
 enum TickerChannel {
   /// Unknown values are left out. Values that the venue left out and that follow from the others (last, change) are
   /// computed.
-  static func append(_ day: DayTicker, of instrument: Instrument, to out: inout ByteBuffer) {
+  /// - Parameter mark: the state of the figures, if it is to be told.
+  static func append(
+    _ day: DayTicker, of instrument: Instrument, mark: ChannelMark? = nil, to out: inout ByteBuffer
+  ) {
     let ticker = day.ticker
     out.append(UInt8(ascii: "{"))
     let scale = instrument.priceScale
@@ -41,6 +44,7 @@ enum TickerChannel {
     }
     out.append("\"time\":")
     out.append(integer: ticker.time.microseconds)
+    mark?.append(to: &out)
     out.append(UInt8(ascii: "}"))
   }
 

@@ -9,9 +9,13 @@ enum TradesChannel {
   static let gatheredLimit = 500
 
   /// `{"trades":[…]}`
-  static func append(_ trades: ArraySlice<Trade>, of instrument: Instrument, to out: inout ByteBuffer) {
+  /// - Parameter mark: the state of the trades, if it is to be told.
+  static func append(
+    _ trades: ArraySlice<Trade>, of instrument: Instrument, mark: ChannelMark? = nil, to out: inout ByteBuffer
+  ) {
     out.append("{\"trades\":")
     appendList(trades, of: instrument, to: &out)
+    mark?.append(to: &out)
     out.append(UInt8(ascii: "}"))
   }
 

@@ -69,11 +69,12 @@ extension StreamPublisher {
       let summary = MarketSummary(instrument, now: now)
       if let day = summary.day {
         out.append(",\"ticker\":")
-        TickerChannel.append(day, of: state.instrument, to: &out)
+        TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
       }
       if let pulse = summary.pulse {
         out.append(",\"pulse\":")
-        PulseChannel.append(pulse, changePercent: summary.changePercent, of: state.instrument, to: &out)
+        PulseChannel.append(
+          pulse, changePercent: summary.changePercent, of: state.instrument, mark: state.silenceMark(.trades), to: &out)
       }
       if state.lastPrice != nil {
         let line = state.sparkline(points: points, price: summary.price, now: now).withWholeGap(now: now)
@@ -84,7 +85,7 @@ extension StreamPublisher {
     case .ticker:
       guard let day = state.shownDay(now: now) else { return nil }
       out.append(",\"ticker\":")
-      TickerChannel.append(day, of: state.instrument, to: &out)
+      TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
     case .trades(let limit):
       out.append(",\"trades\":")
       TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)

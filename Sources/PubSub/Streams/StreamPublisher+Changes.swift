@@ -64,6 +64,9 @@ extension StreamPublisher {
         if state != .live, instrument.state.quote == nil {
           for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
         }
+      case .channel(let id, let channel, let state):
+        guard let instrument = owner.instrument(id) else { continue }
+        publish(channel, state, of: instrument, now: now, into: &out)
       case .candles(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
         for stream in instrument.candles { closed(changes.candles[range], on: stream, now: now, into: &out) }
@@ -236,12 +239,15 @@ extension StreamPublisher {
     case .ticker:
       guard let day = state.knownDay(now: now) else { return }
       stream.figures = figures(of: stream)
-      update(stream, events: 0, now: now, into: &out) { TickerChannel.append(day, of: state.instrument, to: &$0) }
+      update(stream, events: 0, now: now, into: &out) {
+        TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &$0)
+      }
     case .pulse:
       guard let pulse = instrument.lastPulse else { return }
       let change = state.dayChange(to: pulse.price, now: now)
       update(stream, events: 0, now: now, into: &out) {
-        PulseChannel.append(pulse, changePercent: change?.percent, of: state.instrument, to: &$0)
+        PulseChannel.append(
+          pulse, changePercent: change?.percent, of: state.instrument, mark: state.silenceMark(.trades), to: &$0)
       }
     case .candles: publishCandles(stream, state, now: now, into: &out)
     case .sparkline: publishSparkline(stream, state, now: now, into: &out)
@@ -334,6 +340,45 @@ extension StreamPublisher {
     update(stream, events: 0, now: now, into: &out) {
       BookChannel.appendUpdate(
         bids: changedBids, asks: changedAsks, time: state.bookTime, of: state.instrument, to: &$0)
+    }
+  }
+}
+
+/// What the streams of an instrument say of a channel at the venue that has died while the others live.
+///
+/// Messages have `"state":"syncing"` and a `reason` for as long as the channel is silent. A message without `state` is
+/// live. Prices and trades that are shown stay, since they are the last that are known.
+extension StreamPublisher {
+  /// Notifies the subscribers at once, in every rate class, that a channel died or speaks again.
+  func publish(
+    _ channel: MarketChannel, _ state: ChannelState, of instrument: PublishedInstrument, now: Timestamp,
+    into out: inout [Delivery]
+  ) {
+    // Further attempts to revive it are no news.
+    if case .silent(let attempt) = state, attempt > 1 { return }
+    if state == .doubted { return }
+    switch channel {
+    case .quote:
+      // The next quote is a snapshot.
+      guard state != .live else { return }
+      for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
+    case .ticker:
+      for stream in instrument.tickers where stream.isShown { flush(stream, now: now, into: &out) }
+    case .trades:
+      for stream in instrument.trades where stream.isShown && stream.isRunning {
+        flush(stream, now: now, into: &out)
+        update(stream, events: 0, now: now, into: &out) {
+          TradesChannel.append([], of: instrument.state.instrument, mark: instrument.state.mark(.trades), to: &$0)
+        }
+      }
+      for stream in instrument.pulses where stream.isShown && stream.isRunning {
+        guard let price = instrument.lastPulse?.price else { continue }
+        update(stream, events: 0, now: now, into: &out) {
+          PulseChannel.append(
+            price, instrument.state.mark(.trades), time: now, of: instrument.state.instrument, to: &$0)
+        }
+      }
+      for stream in instrument.tickers where stream.isShown { flush(stream, now: now, into: &out) }
     }
   }
 }

@@ -64,12 +64,13 @@ extension StreamPublisher {
     return made
   }
 
-  /// Replaces the snapshot of a book that is out of sync, or of a quote derived from it, for a client that may not know
-  /// that yet; nil for other streams.
+  /// Replaces the snapshot of a book that is out of sync, of a quote derived from it, or of a quote whose channel has
+  /// died, for a client that may not know that yet; nil for other streams.
   func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     let channel = stream.key.channel
     guard channel == .book || channel == .quote, !stream.isShown, let state = instrument(of: stream)?.state,
-      state.bookState != .live, channel == .book || state.quote == nil
+      state.bookState != .live || (channel == .quote && state.isSilent(.quote)),
+      channel == .book || state.quote == nil
     else { return nil }
     frame.removeAll()
     WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
@@ -87,6 +88,7 @@ extension StreamPublisher {
   ) {
     var reason = "awaiting a snapshot"
     if case .syncing(let why?) = state.bookState { reason = why.description }
+    if channel == .quote, state.isSilent(.quote) { reason = MarketChannel.quote.silenceReason }
     if channel == .book {
       BookChannel.appendSyncing(reason, time: now, to: &out)
     } else {
@@ -108,17 +110,20 @@ extension StreamPublisher {
     let state = instrument.state
     switch stream.key.channel {
     case .trades:
-      TradesChannel.append(instrument.recentTrades.last(TradesChannel.recent), of: state.instrument, to: &out)
+      TradesChannel.append(
+        instrument.recentTrades.last(TradesChannel.recent), of: state.instrument, mark: state.silenceMark(.trades),
+        to: &out)
     case .quote:
       guard let quote = state.quote else { return false }
       QuoteChannel.append(quote, of: state.instrument, to: &out)
     case .ticker:
       guard let day = state.knownDay(now: now) else { return false }
-      TickerChannel.append(day, of: state.instrument, to: &out)
+      TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
     case .pulse:
       guard let pulse = instrument.lastPulse else { return false }
       let change = state.dayChange(to: pulse.price, now: now)
-      PulseChannel.append(pulse, changePercent: change?.percent, of: state.instrument, to: &out)
+      PulseChannel.append(
+        pulse, changePercent: change?.percent, of: state.instrument, mark: state.silenceMark(.trades), to: &out)
     case .sparkline:
       let points = Int(stream.key.points)
       let range = stream.key.range

@@ -135,6 +135,7 @@ extension JSONScanner {
       case "attempt": feed.attempt = Int(clamping: try json.int64())
       case "syncing": try json.object { symbol, json in feed.syncing[symbol] = try json.word() }
       case "failed": try json.object { symbol, json in feed.failed[symbol] = try json.word() }
+      case "silent": try json.object { symbol, json in feed.silent[symbol] = try json.words(limit: 8) }
       default: try json.skipValue()
       }
     }

@@ -108,6 +108,9 @@ public struct FeedReport: Sendable, Hashable {
   public var syncing: [String: String] = [:]
   /// Symbols that the exchange refused, with the reason; only in `status`.
   public var failed: [String: String] = [:]
+  /// Symbols of which a channel at the exchange died alone, with the channels: `trades`, `quote`, `ticker`; only in
+  /// `status`.
+  public var silent: [String: [String]] = [:]
   /// Whether its prices are simulated, or those of a recording: not for trading.
   public var isSimulated = false
   /// Whether its prices are those of a recording.

@@ -31,6 +31,13 @@ extension BinanceProtocol {
       if fault == .limited { isWithin = false }
       response = klines(request, isSpot: isSpot, fault)
     case "/api/v3/ticker/24hr", "/fapi/v1/ticker/24hr":
+      if let name = request["symbol"] {
+        weigh(2, 1)
+        response =
+          index(of: name, isSpot: isSpot).map { SimulatedResponse(figures(state($0))) }
+          ?? refuse(-1121, "Invalid symbol.")
+        break
+      }
       weigh(80, 40)
       response = SimulatedResponse("[\(JSONText.list(states(isSpot: isSpot), figures))]")
     default: return SimulatedResponse(status: 404, #"{"code":-1000,"msg":"Path \#(request.path) not found."}"#)

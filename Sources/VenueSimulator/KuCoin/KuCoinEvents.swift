@@ -55,6 +55,7 @@ extension KuCoinProtocol {
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     let isCandles = request.path == "/api/v1/market/candles"
     let isNames = request.path == "/api/v3/currencies"
+    if request.path == "/api/v1/market/stats" { return statistics(request) }
     guard isCandles || isNames || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
       return SimulatedResponse(status: 404, #"{"code":"404000","msg":"Url Not Found"}"#)
     }
@@ -74,6 +75,15 @@ extension KuCoinProtocol {
       isSymbols
         ? #"{"code":"200000","data":[\#(rows)]}"#
         : #"{"code":"200000","data":{"time":\#(ms: now),"ticker":[\#(rows)]}}"#)
+  }
+
+  /// The figures of one market.
+  private func statistics(_ request: SimulatedRequest) -> SimulatedResponse {
+    guard restWeight.take(15, at: now) else { return SimulatedResponse(status: 429, #"{"code":"429000"}"#) }
+    guard let index = request["symbol"].flatMap({ listed($0) }) else {
+      return SimulatedResponse(#"{"code":"200000","data":{"time":\#(ms: now),"symbol":null,"last":null,"vol":null}}"#)
+    }
+    return SimulatedResponse(#"{"code":"200000","data":\#(figures(state(index)))}"#)
   }
 
   /// What the assets are called: `name` is the code again.

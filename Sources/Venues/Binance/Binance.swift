@@ -45,6 +45,14 @@ package final class Binance: Dialect {
     // The acknowledgement does not prove that a symbol exists.
     facts.silenceLimit = Microseconds.minute
     facts.countsTrades = true
+    if market.tickerInterval == nil {
+      let path = market.volumePath
+      facts.witness = .init(
+        path: { "\(path)?symbol=\(URLText.percentEncoded($0.venueSymbol))" },
+        read: { (reader, instruments, figures) throws(FeedError) in
+          try instruments.readFigures(&reader, TickerFormat(last: "lastPrice", volume: "volume"), into: &figures)
+        })
+    }
     self.facts = facts
   }
 
@@ -52,17 +60,20 @@ package final class Binance: Dialect {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     let names: [String]
+    var method = "SUBSCRIBE"
     switch request {
-    case .topics(let topics, .subscribe):
+    // A bridged book is never subscribed again: a snapshot is what it lacks.
+    case .topics(let topics, .unsubscribe) where topics.contains(where: { $0.channel == 0 }): return nil
+    case .topics(let topics, let verb):
+      method = verb.rawValue.uppercased()
       var all: [String] = []
       for topic in topics {
         all.append(instruments[topic.place].venueSymbol.lowercased() + "@" + facts.channels[topic.channel].name)
       }
       names = all
     case .canary(let symbol): names = ["\(symbol.lowercased())@\(market.canary)"]
-    // A bridged book is never subscribed again: a snapshot is what it lacks.
     default: return nil
     }
-    return #"{"method":"SUBSCRIBE","params":\#(JSONText.array(names)),"id":\#(id)}"#
+    return #"{"method":"\#(method)","params":\#(JSONText.array(names)),"id":\#(id)}"#
   }
 }

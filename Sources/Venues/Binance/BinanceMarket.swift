@@ -20,22 +20,28 @@ struct BinanceMarket: Sendable {
   /// Whether the instrument list can be asked for by names.
   let selectsSymbols: Bool
 
-  private static let streams: [VenueProfile.Channel] = [
-    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades), .init("bookTicker", .quote),
-  ]
+  /// How long a ticker may be away while its market trades, µs; nil without tickers.
+  let tickerInterval: Int64?
+
+  private static let book = VenueProfile.Channel("depth@100ms", .book, silence: .linked, .contradicted)
+  private static let quote = VenueProfile.Channel("bookTicker", .quote, silence: .contradicted)
 
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
     depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600, channels: streams + [.init("ticker", .ticker)], canary: "ticker", scale: 8,
-    selectsSymbols: true)
+    weightPerMinute: 600,
+    channels: [
+      book, .init("trade", .trades, silence: .contradicted), quote, .init("ticker", .ticker, silence: .contradicted),
+    ], canary: "ticker", scale: 8, selectsSymbols: true, tickerInterval: Microseconds.second)
 
   /// One connection to the route `/public`, which has books, quotes and, undocumented but used by several clients,
   /// `trade`. `ticker` and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
-    weightPerMinute: 1_200, channels: streams, canary: "depth5@500ms", scale: nil, selectsSymbols: false)
+    weightPerMinute: 1_200, channels: [book, .init("trade", .trades, silence: .figures), quote], canary: "depth5@500ms",
+    scale: nil,
+    selectsSymbols: false, tickerInterval: nil)
 }
 
 extension Binance {
@@ -62,7 +68,9 @@ extension Binance {
       // 300 attempts in 5 minutes from one address.
       connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.
-      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil),
+      market: Market.Configuration(
+        quotesFromBook: false, bookDepthLimit: 10_000, checksum: nil, tickerInterval: market.tickerInterval,
+        hasWitness: market.tickerInterval == nil),
       profile: VenueProfile(
         channels: market.channels, bookDepth: 1_000, bookCheck: bookCheck,
         requests: [.instruments, .snapshots, .volumes],

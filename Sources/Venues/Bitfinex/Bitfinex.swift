@@ -16,8 +16,8 @@ package final class Bitfinex: Dialect {
   static let ticker = 2
   static let channels: [VenueProfile.Channel] = [
     .init("book", .book, silence: .linked, .atLeast(every: heartbeat), .contradicted),
-    .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat)),
-    .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat)),
+    .init("trades", .trades, silence: .linked, .atLeast(every: heartbeat), .contradicted),
+    .init("ticker", .ticker, silence: .linked, .atLeast(every: heartbeat), .contradicted),
   ]
   /// Levels a side that are subscribed. The venue says what falls out of them.
   static let bookLength = 100
@@ -25,6 +25,8 @@ package final class Bitfinex: Dialect {
   static let flags = 229_376
   /// Every channel sends a heartbeat when nothing else has come for so long.
   static let heartbeat = 15 * Microseconds.second
+  /// Tickers of a market that trades come every few seconds, and 15 s apart at most.
+  static let tickerInterval = 15 * Microseconds.second
   /// Quiet time after which a ping is sent, for when the heartbeats do not come.
   static let pingAfter = 5 * Microseconds.second
   /// How long a connection may last after a restart was announced, which says no time.
@@ -45,7 +47,7 @@ package final class Bitfinex: Dialect {
       quotesFromBook: true, bookDepthLimit: 250,
       checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: true) },
       // False ones have been reported, and a message that is missing shows in the count at once.
-      checksumPatience: 2),
+      checksumPatience: 2, tickerInterval: tickerInterval),
     profile: VenueProfile(
       channels: channels, bookDepth: bookLength,
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",

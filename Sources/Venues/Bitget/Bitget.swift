@@ -19,8 +19,9 @@ package final class Bitget: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels: [VenueProfile.Channel] = [
-    .init("books", .book, silence: .linked, .contradicted), .init("books1", .quote), .init("trade", .trades),
-    .init("ticker", .ticker),
+    .init("books", .book, silence: .linked, .contradicted),
+    .init("books1", .quote, silence: .contradicted), .init("trade", .trades, silence: .contradicted),
+    .init("ticker", .ticker, silence: .contradicted),
   ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
@@ -43,7 +44,8 @@ package final class Bitget: Dialect {
       connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       market: Market.Configuration(
         quotesFromBook: false, bookDepthLimit: depth,
-        checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: false) }),
+        checksum: { RankedChecksum.checksum(of: $0, priceScale: $1, sizeScale: $2, hasSignedAsks: false) },
+        tickerInterval: Microseconds.second),
       profile: VenueProfile(
         channels: channels, bookDepth: depth, bookCheck: "pseq links each update to the one before",
         requests: [.instruments, .volumes],

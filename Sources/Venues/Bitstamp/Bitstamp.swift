@@ -13,7 +13,7 @@ package final class Bitstamp: Dialect {
   /// By their places in `facts.channels`.
   static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
   private static let channels: [VenueProfile.Channel] = [
-    .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades),
+    .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades, silence: .figures),
   ]
   /// Quiet time after which a heartbeat is asked for.
   static let pingAfter = 10 * Microseconds.second
@@ -27,7 +27,7 @@ package final class Bitstamp: Dialect {
     cadence: .canary("diff_order_book", of: ["btcusd"], every: Microseconds.second), messageLimit: 4 << 20,
     // 1,024 channels a connection, two a symbol.
     symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil),
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil, hasWitness: true),
     profile: VenueProfile(
       channels: channels, bookDepth: nil,
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
@@ -64,6 +64,11 @@ package final class Bitstamp: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.canaryPrefix = "_"
+    facts.witness = .init(
+      path: { "/api/v2/ticker/\($0.venueSymbol)/" },
+      read: { (reader, instruments, figures) throws(FeedError) in
+        try instruments.readFigures(&reader, TickerFormat(last: "last", volume: "volume"), into: &figures)
+      })
     self.facts = facts
   }
 

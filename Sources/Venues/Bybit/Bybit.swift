@@ -23,8 +23,8 @@ package final class Bybit: Dialect {
   /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
   private static let channels: [VenueProfile.Channel] = [
     .init("orderbook.200", .book, silence: .linked, .contradicted),
-    .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval)),
-    .init("publicTrade", .trades), .init("tickers", .ticker),
+    .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval), .contradicted),
+    .init("publicTrade", .trades, silence: .contradicted), .init("tickers", .ticker, silence: .contradicted),
   ]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
@@ -43,7 +43,8 @@ package final class Bybit: Dialect {
       symbolLimit: 150, kinds: kinds, part: part,
       // 500 connections in 5 minutes from one address.
       connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
-      market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil),
+      market: Market.Configuration(
+        quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil, tickerInterval: Microseconds.second),
       profile: VenueProfile(
         channels: channels, bookDepth: 200, bookCheck: "u rises by one with every update",
         requests: [.instruments, .volumes],

@@ -14,8 +14,8 @@ package final class Coinbase: Dialect {
   /// The book's channel by the name that is documented, and by the one that acknowledgements use.
   static let bookNames = ["level2_batch", "level2_50"]
   private static let channels: [VenueProfile.Channel] = [
-    .init(bookNames[0], .book, silence: .contradicted), .init("matches", .trades, silence: .linked),
-    .init("ticker", .ticker),
+    .init(bookNames[0], .book, silence: .contradicted),
+    .init("matches", .trades, silence: .linked, .contradicted), .init("ticker", .ticker, silence: .contradicted),
     // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
     .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
   ]
@@ -32,7 +32,8 @@ package final class Coinbase: Dialect {
     // Eight requests a second from one address.
     connectLimit: ConnectLimit(count: 8, interval: Microseconds.second),
     // The snapshot is the whole book: 40,000 levels of BTC-USD, both sides together.
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    market: Market.Configuration(
+      quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil, tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: channels, bookDepth: nil,
       bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",

@@ -28,7 +28,8 @@ package final class CoinbaseAdvanced: Dialect {
 
   private static let channels: [VenueProfile.Channel] = [
     .init("level2", .book, silence: .linked, .contradicted, atMost: booksPerRequest),
-    .init("market_trades", .trades, silence: .linked), .init("ticker", .ticker, silence: .linked),
+    .init("market_trades", .trades, silence: .linked, .contradicted),
+    .init("ticker", .ticker, silence: .linked, .contradicted),
   ]
 
   package static let venue: Venue = Venue(
@@ -39,7 +40,8 @@ package final class CoinbaseAdvanced: Dialect {
     // Eight in a second may be made, and each begins with one of the eight messages that an address may send in it.
     connectLimit: ConnectLimit(count: 4, interval: Microseconds.second),
     // The snapshot is the whole book.
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil),
+    market: Market.Configuration(
+      quotesFromBook: true, bookDepthLimit: 50_000, checksum: nil, tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: [.init("heartbeats", .heartbeat, silence: .linked)] + channels, bookDepth: nil,
       bookCheck: "sequence_num counts every message of a connection",

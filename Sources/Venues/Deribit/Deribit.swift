@@ -25,8 +25,8 @@ package final class Deribit: Dialect {
   static let testID = 0
   /// A market's name stands behind the first word.
   private static let channels: [VenueProfile.Channel] = [
-    .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote),
-    .init("trades.100ms", .trades), .init("ticker.agg2", .ticker),
+    .init("book.100ms", .book, silence: .linked, .contradicted), .init("quote", .quote, silence: .contradicted),
+    .init("trades.100ms", .trades, silence: .contradicted), .init("ticker.agg2", .ticker, silence: .contradicted),
   ]
   /// How long a book may stay as it is after its quote has moved. Feeds without a key have been seen 1.6 s late.
   static let quoteLead = 15 * Microseconds.second
@@ -39,7 +39,8 @@ package final class Deribit: Dialect {
     // Books are sent whole: some thousand levels of 25 bytes a side.
     messageLimit: 4 << 20, offersCompression: true,
     symbolLimit: 200, kinds: [.perpetual, .future],
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
+    market: Market.Configuration(
+      quotesFromBook: false, bookDepthLimit: nil, checksum: nil, tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],

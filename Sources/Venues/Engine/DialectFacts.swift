@@ -180,6 +180,14 @@ struct DialectFacts {
     var waits: @Sendable (FeedSymbol) -> Bool
   }
 
+  /// The figures of one market by REST, which show whether it trades though no trade comes: where the venue has no
+  /// channel of tickers.
+  struct Witness {
+    var path: @Sendable (Instrument) -> String
+    /// Reads the last price, and the volume or the count of trades, as far as the answer has them.
+    var read: PerMarket.Figures
+  }
+
   /// That each symbol is followed on; the book's comes first.
   var channels: [VenueProfile.Channel]
   var book: Book
@@ -202,6 +210,8 @@ struct DialectFacts {
   var maintenanceLimit: Int64?
   /// Where the list has names only.
   var perMarket: PerMarket?
+  /// Nil where a channel of tickers shows whether a market trades.
+  var witness: Witness?
   /// Nil where a name that is none is refused in words.
   var fatalNames: FatalNames?
   /// Why nothing can be carried on a connection to such an address, for people; nil if it can.

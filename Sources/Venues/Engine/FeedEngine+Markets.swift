@@ -125,3 +125,89 @@ extension FeedEngine {
     batch.events.append(.ticker(ticker))
   }
 }
+
+/// Channels beside the book that the market found dead.
+extension FeedEngine {
+  /// Attempts to revive a channel by subscribing to it again; then another connection is made.
+  static let revivals = 2
+
+  /// The channel of an instrument is silent although others contradict that: it is subscribed again and, if that did not
+  /// help, on another connection. The connection that lives is left when the next one has everything.
+  /// - Parameter attempt: how often it was found silent since it last spoke, 1 for the first time.
+  package func revive(_ instrument: InstrumentID, _ channel: MarketChannel, attempt: Int, now: Timestamp) {
+    let place = instrument.index
+    guard isConnected, lines.indices.contains(place), lines[place].isCarried else { return }
+    let content = VenueProfile.Content(channel)
+    let codes = facts.channels.indices.filter { facts.channels[$0].content == content }
+    // One that is not in force has been asked for, or waits its time.
+    let inForce = codes.filter { desk.state(Topic(place: place, channel: $0)) == .acknowledged }
+    guard !inForce.isEmpty else { return }
+    guard attempt <= Self.revivals else {
+      guard now >= nextRenewal else { return }
+      nextRenewal = now + renewals.next()
+      return leave("\(channel.silenceReason): \(known[place].venueSymbol)", within: RequestDeadline.renewal)
+    }
+    if channel == .trades {
+      // What the venue sends again with the subscription is told from news by its time.
+      lines[place].hasTraded = false
+      lines[place].tradesSince = now
+    }
+    for channel in inForce { desk.renew([place], channel: channel) }
+    flush(now)
+  }
+}
+
+/// The venue's figures of a market, asked for when its trades are in doubt.
+extension FeedEngine {
+  /// The number of the request for the first instrument's figures: beyond those of all other requests.
+  static let firstWitness = 1 << 40
+  /// Requests in a minute, of all instruments together.
+  static let witnessesPerMinute = 30
+  /// After this long another request may be sent though the one before was not answered, µs.
+  static let witnessTimeout = 10 * Microseconds.second
+  static let witnessLimit = 64 << 10
+
+  func askForFigures(of instrument: InstrumentID, now: Timestamp) {
+    let place = instrument.index
+    guard let witness = facts.witness, isConnected, lines.indices.contains(place), lines[place].isCarried,
+      lines[place].witnessAsked.map({ now - $0 >= Self.witnessTimeout }) ?? true,
+      witnessBudget.left(now: now) > 0
+    else { return }
+    witnessBudget.spend(1, now: now)
+    lines[place].witnessAsked = now
+    actions.append(
+      .get(request: Self.firstWitness + place, path: witness.path(known[place]), bodyLimit: Self.witnessLimit))
+  }
+
+  /// Takes an answer that is one of those; false if it is none.
+  func takeFigures(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) -> Bool {
+    guard request >= Self.firstWitness else { return false }
+    let place = request - Self.firstWitness
+    guard let witness = facts.witness, lines.indices.contains(place), lines[place].witnessAsked != nil else {
+      return true
+    }
+    lines[place].witnessAsked = nil
+    do throws(FeedError) {
+      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
+      var figures = Ticker(instrument: InstrumentID(place), time: now)
+      var reader = FieldReader(body)
+      try witness.read(&reader, &known, &figures)
+      batch.events.append(.witness(figures))
+    } catch {
+      rejectAnswer(error)
+    }
+    return true
+  }
+}
+
+extension VenueProfile.Content {
+  fileprivate init(_ channel: MarketChannel) {
+    switch channel {
+    case .trades: self = .trades
+    case .quote: self = .quote
+    case .ticker: self = .ticker
+    }
+  }
+}

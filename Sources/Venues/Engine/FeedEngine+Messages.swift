@@ -120,7 +120,7 @@ extension FeedEngine {
         if facts.beginsWithOldTrades, !lines[place].hasTraded || newcomer == place {
           newcomer = place
           lines[place].hasTraded = true
-          let subscribed = lines[place].subscribed
+          let subscribed = lines[place].tradesSince ?? lines[place].subscribed
           trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
           batch.events[index] = .trade(trade)
         }

@@ -50,6 +50,10 @@ package final class FeedEngine {
     /// A trade that is newer than the newest update: its time, and when it came.
     var unfollowed: (time: Timestamp, since: Timestamp)?
     var hasTraded = false
+    /// When its trades were asked for again, because their channel had died alone.
+    var tradesSince: Timestamp?
+    /// When its figures were asked for that have not come yet.
+    var witnessAsked: Timestamp?
     /// Whether its details say that it is not to be carried, on whatever connection.
     var isEnded = false
     var isCarried: Bool { isListed && !isRefused && !isEnded }
@@ -91,6 +95,8 @@ package final class FeedEngine {
   var suspects: Suspects?
   /// Messages of a minute, where those are counted.
   var budget: MinuteBudget?
+  /// Requests for figures of markets whose trades are in doubt.
+  var witnessBudget: MinuteBudget
   /// Books that are to be asked for apart from the stream.
   var probes: [Int] = []
   /// The book that is being renewed while it goes on.
@@ -162,6 +168,7 @@ package final class FeedEngine {
     unnumbered = bridge?.unnumbered
     suspects = facts.fatalNames.map { Suspects($0) }
     budget = facts.pacing.perMinute.map { MinuteBudget(limit: max(1, $0 / configuration.connections)) }
+    witnessBudget = MinuteBudget(limit: max(1, Self.witnessesPerMinute / configuration.connections))
     precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
     markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max

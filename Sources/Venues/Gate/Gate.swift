@@ -29,8 +29,10 @@ package final class Gate: Dialect {
   private static func channels(_ books: Books) -> [VenueProfile.Channel] {
     let book = books == .streamed ? "spot.obu" : "spot.order_book_update"
     return [
-      .init(book, .book, silence: .linked, .contradicted), .init("spot.trades", .trades),
-      .init("spot.book_ticker", .quote), .init("spot.tickers", .ticker),
+      .init(book, .book, silence: .linked, .contradicted),
+      .init("spot.trades", .trades, silence: .contradicted),
+      .init("spot.book_ticker", .quote, silence: .contradicted),
+      .init("spot.tickers", .ticker, silence: .contradicted),
     ]
   }
 
@@ -48,7 +50,8 @@ package final class Gate: Dialect {
       // None is documented; 150 streams on a connection have been measured, on futures.
       symbolLimit: 150,
       market: Market.Configuration(
-        quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil),
+        quotesFromBook: false, bookDepthLimit: books == .streamed ? depth : nil, checksum: nil,
+        tickerInterval: Microseconds.second),
       profile: VenueProfile(
         channels: channels(books), bookDepth: depth, bookCheck: "U and u link each update to the one before",
         requests: [.instruments, .volumes],

@@ -49,6 +49,9 @@ extension FeedPipeline {
       case .ticker(var ticker):
         ticker.instrument = target(of: ticker.instrument)
         batch.events[index] = .ticker(ticker)
+      case .witness(var figures):
+        figures.instrument = target(of: figures.instrument)
+        batch.events[index] = .witness(figures)
       case .book(var book):
         let isLagging = lagging?.contains(book.instrument) ?? false
         book.instrument = target(of: book.instrument)

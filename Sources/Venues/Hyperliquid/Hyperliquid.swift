@@ -17,8 +17,9 @@ package final class Hyperliquid: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, context }
   private static let channels: [VenueProfile.Channel] = [
-    .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted), .init("bbo", .quote),
-    .init("trades", .trades), .init("activeAssetCtx", .ticker),
+    .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted),
+    .init("bbo", .quote, silence: .contradicted), .init("trades", .trades, silence: .contradicted),
+    .init("activeAssetCtx", .ticker, silence: .contradicted),
   ]
   /// Books are sent again twice a second.
   static let bookInterval = 540 * Microseconds.millisecond
@@ -38,7 +39,8 @@ package final class Hyperliquid: Dialect {
     symbolLimit: 200, addressLimit: 250, kinds: [.spot, .perpetual],
     // From one address.
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20, checksum: nil),
+    market: Market.Configuration(
+      quotesFromBook: false, bookDepthLimit: 20, checksum: nil, tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: channels, bookDepth: 5, bookCheck: "every message is the whole book",
       requests: [],

@@ -14,8 +14,8 @@ package final class Kraken: Dialect {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, trade, ticker }
   private static let channels: [VenueProfile.Channel] = [
-    .init("book", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .linked),
-    .init("ticker", .ticker),
+    .init("book", .book, silence: .linked, .contradicted),
+    .init("trade", .trades, silence: .linked, .contradicted), .init("ticker", .ticker, silence: .contradicted),
   ]
 
   package static let venue: Venue = Venue(
@@ -28,7 +28,8 @@ package final class Kraken: Dialect {
     // About 150 attempts in 10 minutes from one address, else it is banned for as long.
     connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
-      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) }),
+      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) },
+      tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: [.init("instrument", .instruments)] + channels, bookDepth: bookDepth,
       bookCheck: "CRC-32 of the top ten levels after every message",

@@ -20,7 +20,7 @@ package final class KuCoin: Dialect {
   static let retryAfter = 10 * Microseconds.second
 
   private static let channels: [VenueProfile.Channel] = [
-    .init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades),
+    .init("obu", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .figures),
   ]
 
   package static let venue: Venue = Venue(
@@ -35,7 +35,7 @@ package final class KuCoin: Dialect {
     symbolLimit: 100,
     // The smallest of the documented numbers.
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
-    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil),
+    market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil, hasWitness: true),
     profile: VenueProfile(
       channels: channels, bookDepth: depth, bookCheck: "O and C link each update to the one before",
       requests: [.instruments, .volumes],
@@ -55,6 +55,7 @@ package final class KuCoin: Dialect {
     facts.ping = .init(after: Self.pingAfter, since: .ping)
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
+    facts.witness = .init(path: { "/api/v1/market/stats?symbol=\($0.venueSymbol)" }, read: Self.readStatistics)
     facts.welcomeWithin = 3 * Microseconds.second
     // Any name is acknowledged.
     facts.silenceLimit = Microseconds.minute
@@ -62,6 +63,19 @@ package final class KuCoin: Dialect {
     // That a subscription brings a snapshot is what the documentation says of a first one.
     facts.silentAttempts = 2
     self.facts = facts
+  }
+
+  /// `{"code":"200000","data":{"symbol":…,"last":"…","vol":"…",…}}`
+  private static let readStatistics: DialectFacts.PerMarket.Figures = {
+    (reader, instruments, figures) throws(FeedError) in
+    try reader.objectStart()
+    while let key = try reader.nextKey() {
+      if reader.equals(key, "data"), reader.peek() == .object {
+        try instruments.readFigures(&reader, TickerFormat(last: "last", volume: "vol"), into: &figures)
+      } else {
+        try reader.skipValue()
+      }
+    }
   }
 
   func spell(

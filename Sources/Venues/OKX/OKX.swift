@@ -23,7 +23,8 @@ package final class OKX: Dialect {
   private static let channels: [VenueProfile.Channel] = [
     // A book that does not change says so about once a minute.
     .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
-    .init("bbo-tbt", .quote), .init("trades", .trades), .init("tickers", .ticker),
+    .init("bbo-tbt", .quote, silence: .contradicted), .init("trades", .trades, silence: .contradicted),
+    .init("tickers", .ticker, silence: .contradicted),
   ]
 
   package static let venue: Venue = Venue(
@@ -37,7 +38,8 @@ package final class OKX: Dialect {
     symbolLimit: 100, kinds: [.spot, .perpetual, .future],
     // Three attempts a second from one address.
     connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 400, checksum: nil),
+    market: Market.Configuration(
+      quotesFromBook: false, bookDepthLimit: 400, checksum: nil, tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: channels, bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       requests: [.instruments, .volumes],

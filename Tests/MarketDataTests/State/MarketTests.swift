@@ -81,6 +81,9 @@ private struct Scene: ~Copyable {
       case .candles(let id, let range): "candles \(id.index) \(range.count)"
       case .past(let id): "past \(id.index)"
       case .instrument(let id): "instrument \(id.index)"
+      case .channel(let id, let channel, .live): "\(channel.name) \(id.index) live"
+      case .channel(let id, let channel, .doubted): "\(channel.name) \(id.index) doubted"
+      case .channel(let id, let channel, .silent(let attempt)): "\(channel.name) \(id.index) silent \(attempt)"
       }
     }
   }

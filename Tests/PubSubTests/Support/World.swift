@@ -30,11 +30,14 @@ final class World {
 
   init(
     loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
-    quotesFromBook: Bool = false, remembers: Bool = true, past: Past? = nil
+    quotesFromBook: Bool = false, tickerInterval: Int64? = nil, remembers: Bool = true, past: Past? = nil
   ) {
     self.loops = loops
     markets = (0..<loops).map { _ in
-      Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil))
+      Market(
+        configuration: .init(
+          quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil,
+          tickerInterval: tickerInterval))
     }
     let numbering = past?.numbering ?? KeptNumbering(epoch: "k7")
     publishers = (0..<loops).map {

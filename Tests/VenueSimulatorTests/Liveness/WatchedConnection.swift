@@ -27,6 +27,8 @@ final class WatchedConnection {
 
   /// Sees the changes of the market before they are dropped.
   var changed: (FeedPipeline) -> Void = { _ in }
+  /// Is shown what changed, before it is forgotten.
+  var onChanges: (borrowing MarketChanges, Timestamp) -> Void = { _, _ in }
   /// REST requests that were made.
   private(set) var requests = 0
   /// Until when every REST request is answered with 429, and how long to wait.
@@ -155,6 +157,7 @@ final class WatchedConnection {
 
   private func settle() {
     changed(pipeline)
+    onChanges(pipeline.changes, now)
     pipeline.clear()
     for action in pipeline.takeActions() {
       switch action {
