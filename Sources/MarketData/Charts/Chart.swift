@@ -321,7 +321,7 @@ package struct Chart: ~Copyable {
   }
 
   /// The oldest minute from which on no minute has been dropped.
-  private var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
+  var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
 
   mutating func markLate(_ minute: Int64) -> Bool {
     guard minute < closedBefore else { return false }

@@ -55,6 +55,25 @@ struct Coverage: Sendable {
     if spans.count > Self.limit { forgetShortest() }
   }
 
+  /// Takes a span out: it was not observed after all.
+  mutating func remove(_ span: TimeSpan) {
+    guard span.from < span.to else { return }
+    var index = spans.firstIndex { $0.to > span.from } ?? spans.count
+    while index < spans.count, spans[index].from < span.to {
+      let old = spans[index]
+      if old.from < span.from {
+        spans[index].to = span.from
+        index += 1
+        if old.to > span.to { spans.insert(TimeSpan(from: span.to, to: old.to), at: index) }
+      } else if old.to > span.to {
+        spans[index].from = span.to
+      } else {
+        spans.remove(at: index)
+      }
+    }
+    if spans.count > Self.limit { forgetShortest() }
+  }
+
   /// Drops spans that end before `time`.
   mutating func forget(before time: Timestamp) {
     let old = spans.prefix { $0.to <= time }.count

@@ -101,11 +101,14 @@ package struct Trade: Sendable {
   @usableFromInline package var isBacklog: Bool
   /// What lies before it among the published trades of its instrument. The market sets it.
   @usableFromInline package var breakBefore = TradeBreak.none
+  /// Whether the trade arrives after later ones, or after a time in which its connection was lost: it is published,
+  /// belongs to its own minute, and causes a pulse only if it is the newest.
+  @usableFromInline package var isLate: Bool
 
   @inlinable
   package init(
     instrument: InstrumentID, id: TradeID, price: Int64, size: Int64, side: TakerSide, time: Timestamp,
-    isBacklog: Bool = false
+    isBacklog: Bool = false, isLate: Bool = false
   ) {
     self.instrument = instrument
     self.id = id
@@ -114,6 +117,7 @@ package struct Trade: Sendable {
     self.side = side
     self.time = time
     self.isBacklog = isBacklog
+    self.isLate = isLate
   }
 }
 
@@ -232,6 +236,10 @@ package enum ResyncReason: String, Sendable, CaseIterable {
 /// The meaning of a venue's message. Plain data: a batch is reused for each message without allocation.
 package enum MarketEvent: Sendable {
   case trade(Trade)
+  /// Trades of the instrument are missing: after those before this event, and before those after it.
+  case tradesMissing(InstrumentID, TradeHole)
+  /// The search for missing trades has ended. Those that were found are trades before this event.
+  case tradesSearched(InstrumentID, TradeHole)
   case quote(Quote)
   case ticker(Ticker)
   /// The venue's figures by REST, asked for because trades are in doubt. They are compared with those before, not shown.

@@ -130,6 +130,10 @@ package final class Market {
       if run != nil { finish(&run, now: now, into: &changes) }
       switch event {
       case .trade, .heartbeat: break
+      case .tradesMissing(let id, let hole), .tradesSearched(let id, let hole):
+        guard let state = state(id) else { break }
+        let isEnd = if case .tradesSearched = event { true } else { false }
+        apply(hole, isEnd: isEnd, to: state, now: now, into: &changes)
       case .quote(let quote):
         guard let state = state(quote.instrument), isPossible(quote) else { break }
         observe(state, now: now)
@@ -256,7 +260,7 @@ package final class Market {
       return
     }
     // Earlier trades may be old, so only times in the future are limited.
-    let earliest = trade.isBacklog ? Timestamp.distantPast : now - Self.clockTolerance
+    let earliest = trade.isBacklog || trade.isLate ? Timestamp.distantPast : now - Self.clockTolerance
     let bounded = min(max(trade.time, earliest), now + Self.clockTolerance)
     if bounded != trade.time {
       clockWarnings += 1
@@ -283,10 +287,12 @@ package final class Market {
       // A held trade is counted when it is known to be new: the stored past has the others.
     } else if trade.isBacklog, state.chart.hasWholeMinute(of: time) {
       // A restored candle has it.
+    } else if trade.isLate, state.chart.isVenueMinute(time) {
+      // A venue's minute has the trades that arrived late in it already.
     } else if state.chart.add(price: trade.price, size: trade.size, time: time, now: now) {
       scheduleReissue(state, now: now)
     }
-    let isNewest = time >= state.lastTradeTime
+    let isNewest = trade.isLate ? time > state.lastTradeTime : time >= state.lastTradeTime
     if isNewest {
       state.lastTrade = trade
       state.lastTradeTime = time
@@ -294,7 +300,7 @@ package final class Market {
     var open = run ?? Run(id: trade.instrument)
     open.movesLine = open.movesLine || state.chart.lines.changes != oldChanges
     var published = trade
-    if numbersTrades, let before = state.numbering.note(trade, at: known) {
+    if numbersTrades, !trade.isLate, let before = state.numbering.note(trade, at: known) {
       renumberings.note(trade.instrument, before: before, after: trade.id)
       published.breakBefore = .renumbered
       if state.bridge == nil {
@@ -303,7 +309,7 @@ package final class Market {
     }
     state.bridge?.hold(published, now: now)
     if !trade.isBacklog {
-      let isFrozen = isFrozen(state, by: trade, now: now)
+      let isFrozen = !trade.isLate && isFrozen(state, by: trade, now: now)
       if state.bridge == nil { changes.append(published) }
       if isNewest, let pulse = state.pulse.price(trade.price, now: now) { open.pulse = pulse }
       if isFrozen {
@@ -313,6 +319,29 @@ package final class Market {
       }
     }
     run = open
+  }
+
+  /// Notes that trades are missing, or that the search for them has ended, and publishes it. Candles of their time are
+  /// `partial` until all of them are there.
+  private func apply(
+    _ hole: TradeHole, isEnd: Bool, to state: InstrumentState, now: Timestamp, into changes: inout MarketChanges
+  ) {
+    state.revision.raise(.figures)
+    // As far as windows accept the venue's times. A missing trade may have the time of the one after.
+    let limit = now + Self.clockTolerance
+    func span(_ from: Timestamp, _ to: Timestamp) -> TimeSpan {
+      let start = min(from, limit)
+      return TimeSpan(from: start, to: max(start, min(to, limit)) + 1)
+    }
+    if !isEnd {
+      if state.chart.miss(span(hole.from, hole.to)) { scheduleReissue(state, now: now) }
+    } else if hole.missing == 0 {
+      if state.chart.complete(span(hole.covers.from, hole.covers.to)) { scheduleReissue(state, now: now) }
+    }
+    changes.holes.append(hole)
+    let index = changes.holes.count - 1
+    let id = state.instrument.id
+    changes.items.append(isEnd ? .tradesSearched(id, hole: index) : .tradesMissing(id, hole: index))
   }
 
   private func finish(_ run: inout Run?, now: Timestamp, into changes: inout MarketChanges) {

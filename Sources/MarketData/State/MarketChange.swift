@@ -46,6 +46,11 @@ package enum MarketChange: Sendable {
   /// `changes.trades[range]` are trades from after that place which the venue sent as its last ones: they are history,
   /// and nobody was sent them as news.
   case tradeGap(InstrumentID, Range<Int>)
+  /// Trades are missing between those before this change and those after it: `changes.holes[index]`.
+  case tradesMissing(InstrumentID, hole: Int)
+  /// The search for missing trades has ended: `changes.holes[index]`. Those that were found are in changes before this
+  /// one.
+  case tradesSearched(InstrumentID, hole: Int)
   case quote(Quote)
   /// The venue's 24 h figures, or the gateway's own if the venue has none.
   case ticker(InstrumentID)
@@ -71,6 +76,7 @@ package enum MarketChange: Sendable {
 package struct MarketChanges: ~Copyable {
   package var items: [MarketChange] = []
   package var trades: [Trade] = []
+  package var holes: [TradeHole] = []
   package var bids: [PriceLevel] = []
   package var asks: [PriceLevel] = []
   package var candles: [Candle] = []
@@ -93,6 +99,7 @@ package struct MarketChanges: ~Copyable {
   package mutating func removeAll() {
     items.empty()
     trades.empty()
+    holes.empty()
     bids.empty()
     asks.empty()
     candles.empty()

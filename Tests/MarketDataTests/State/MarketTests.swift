@@ -69,6 +69,8 @@ private struct Scene: ~Copyable {
       switch item {
       case .trades(let id, let range): "trades \(id.index) \(range.count)"
       case .tradeGap(let id, let range): "gap \(id.index) \(range.count)"
+      case .tradesMissing(let id, let hole): "missing \(id.index) \(changes.holes[hole].count ?? 0)"
+      case .tradesSearched(let id, let hole): "searched \(id.index) \(changes.holes[hole].found)"
       case .quote(let quote): "quote \(quote.bid)/\(quote.ask)"
       case .ticker(let id): "ticker \(id.index)"
       case .pulse(let pulse): "pulse \(pulse.price) ×\(pulse.merged)"
