@@ -95,6 +95,7 @@ package class SimulatedSession {
     guard !isEnded, !isHalfOpen, isCarried(kind), !faults.isMuted(SimulatedContent(kind), of: instrument) else {
       return
     }
+    if faults.losesTrades, case .trade = kind { return }
     let truth = faults.truth(kind, instrument: instrument)
     if !faults.pending.isEmpty {
       let (verdict, fault) = faults.verdict(payload, kind, instrument: instrument, session: id)

@@ -117,7 +117,8 @@ package final class SimulatedVenue {
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
   /// Whether a fault is under way or still to come. What is refused stays refused and is none.
   package var hasTrouble: Bool {
-    faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.carried != .everything
+    faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.losesTrades
+      || faults.carried != .everything
       || !closing.isEmpty || !scheduled.isEmpty
   }
   /// Whether a message of this instrument waits for the one that it is to follow: its book is half sent.
@@ -218,6 +219,10 @@ package final class SimulatedVenue {
       faults.mute(
         fault.channel.flatMap { SimulatedContent(rawValue: $0) } ?? .trades,
         of: fault.symbol.flatMap { market.index(named: $0) }, until: fault.seconds == nil ? nil : faults.now + span)
+    case .trades: faults.wait(fault.trades ?? .empty)
+    case .lostTrades:
+      faults.count()
+      faults.tradesLostUntil = max(faults.tradesLostUntil ?? faults.now, faults.now + span)
     case .refuse:
       faults.count()
       if let index = fault.symbol.flatMap({ market.index(named: $0) }) {

@@ -82,7 +82,7 @@ package class VenueProtocol {
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
   /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is
   /// checked, `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST, `.names` where
-  /// those of assets are said.
+  /// those of assets are said, `.trades` where single ones are asked for.
   class var special: Set<Fault.Kind> { [] }
   /// Why a fault cannot be had from this venue; nil if it can.
   package static func objection(to kind: Fault.Kind) -> String? {
@@ -92,6 +92,7 @@ package class VenueProtocol {
     case .plannedShutdown: "it announces none"
     case .staleSnapshot: "its books come in the stream"
     case .names: "it says no names"
+    case .trades: "nobody asks it for single trades"
     default: nil
     }
   }

@@ -60,7 +60,7 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   }
 
   override class var facts: SimulatedFacts {
-    SimulatedFacts(name: "binance", paths: ["/ws"], special: [.plannedShutdown, .staleSnapshot])
+    SimulatedFacts(name: "binance", paths: ["/ws"], special: [.plannedShutdown, .staleSnapshot, .trades])
   }
   /// Of any form: `welcome` looks at them.
   override class func isPath(_ path: String) -> Bool { true }

@@ -24,6 +24,11 @@ extension BinanceProtocol {
     case "/api/v3/depth", "/fapi/v1/depth":
       weigh(0, 0)
       response = depth(request, isSpot: isSpot, weigh)
+    case "/api/v3/trades", "/fapi/v1/trades", "/api/v3/historicalTrades":
+      weigh(25, 5)
+      let fault = faults.takeTradeFault()
+      if fault == .limited { isWithin = false }
+      response = pastTrades(request, isSpot: isSpot, fault)
     case "/api/v3/klines", "/fapi/v1/klines":
       let limit = request.integer("limit") ?? 500
       weigh(2, limit < 100 ? 1 : limit < 500 ? 2 : limit <= 1_000 ? 5 : 10)
@@ -55,6 +60,27 @@ extension BinanceProtocol {
 
   private func refuse(_ code: Int, _ message: String, status: Int = 400) -> SimulatedResponse {
     SimulatedResponse(status: status, #"{"code":\#(code),"msg":\#(json: message)}"#)
+  }
+
+  // MARK: - Trades
+
+  /// The newest, or of spot those from a number on; the oldest of them first. Older ones of futures are for keys.
+  private func pastTrades(_ request: SimulatedRequest, isSpot: Bool, _ fault: TradeFault?) -> SimulatedResponse {
+    guard let index = request["symbol"].flatMap({ index(of: $0, isSpot: isSpot) }) else {
+      return refuse(-1121, "Invalid symbol.")
+    }
+    let limit = Int(min(max(request.integer("limit") ?? 500, 1), 1_000))
+    let first = request.path.hasSuffix("/historicalTrades") ? request.integer("fromId") : nil
+    let rows = TradeRows(state(index), limit: limit, keepsOldest: first != nil, fault: fault) { $0.id >= first ?? 0 }
+    let i = Spelling.quoted.of(state(index))
+    let list = rows.text(i) { trade, price in
+      let isSell: StaticString = trade.side == .sell ? "true" : "false"
+      return #"""
+        {"id":\#(trade.id),"price":\#(price),"qty":\#(i.size(trade.size)),"quoteQty":"0","time":\#(ms: trade.time),\#
+        "isBuyerMaker":\#(isSell),"isBestMatch":true}
+        """#
+    }
+    return SimulatedResponse("[\(list)]")
   }
 
   // MARK: - Books

@@ -39,7 +39,7 @@ final class CoinbaseProtocol: DeskProtocol<CoinbaseSession, CoinbaseChannel> {
   var candleBudget = RequestBudget(15, perSecond: 10)
 
   override class var facts: SimulatedFacts {
-    SimulatedFacts(name: "coinbase", paths: ["/", ""], special: [.names])
+    SimulatedFacts(name: "coinbase", paths: ["/", ""], special: [.names, .trades])
   }
 
   override func tick(_ now: Timestamp, sessions: [SimulatedSession]) {

@@ -31,6 +31,7 @@ extension CoinbaseProtocol {
     }
     guard let index = index(of: parts[1]) else { return refuse(404, "NotFound") }
     if parts.count == 2 { return SimulatedResponse(product(state(index))) }
+    if parts[2] == "trades" { return pastTrades(request, index) }
     guard parts[2] == "book" else { return refuse(404, "NotFound") }
     return SimulatedResponse(book(state(index), level: request["level"] ?? "1"))
   }
@@ -67,6 +68,27 @@ extension CoinbaseProtocol {
       {"bids":\#(side(.bid)),"asks":\#(side(.ask)),"sequence":\#(state.sequence),"auction_mode":false,"auction":null,\#
       "time":"\#(rfc3339: now)"}
       """#
+  }
+
+  // MARK: - Trades
+
+  /// The newest first: those before the cursor `after`, those behind the cursor `before`. The side is the maker's.
+  private func pastTrades(_ request: SimulatedRequest, _ index: Int) -> SimulatedResponse {
+    let fault = faults.takeTradeFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, "Public rate limit exceeded") }
+    let limit = Int(min(max(request.integer("limit") ?? 1_000, 1), 1_000))
+    let (after, before) = (request.integer("after") ?? .max, request.integer("before") ?? 0)
+    let rows = TradeRows(state(index), limit: limit, isNewestFirst: true, fault: fault) {
+      $0.id < after && $0.id > before
+    }
+    let i = spell(index)
+    let list = rows.text(i) { trade, price in
+      #"""
+      {"trade_id":\#(trade.id),"side":"\#(trade.side == .buy ? "sell" : "buy")","size":\#(i.size(trade.size)),\#
+      "price":\#(price),"time":"\#(rfc3339: trade.time)"}
+      """#
+    }
+    return SimulatedResponse("[\(list)]")
   }
 
   // MARK: - Candles

@@ -66,6 +66,10 @@ package struct Fault: Sendable, Equatable {
     case candles
     /// The next answer with asset names has something wrong with it: `names=ragged`. Venues that say them.
     case names
+    /// For a number of seconds no trade is sent, and all else is: the market goes on.
+    case lostTrades = "lost-trades"
+    /// The next answer with single trades has something wrong with it: `trades=empty`. Venues that are asked for them.
+    case trades
 
     /// What it does, in a few words.
     package var summary: String {
@@ -93,6 +97,8 @@ package struct Fault: Sendable, Equatable {
       case .plannedShutdown: "announces a shutdown, then closes with 1001"
       case .candles: "answers the next request for candles wrongly"
       case .names: "answers the next request for asset names wrongly"
+      case .lostTrades: "sends no trades, and all else"
+      case .trades: "answers the next request for single trades wrongly"
       }
     }
 
@@ -100,7 +106,7 @@ package struct Fault: Sendable, Equatable {
     package var expects: String {
       switch self {
       case .drop: "SECONDS or Nframes without @, or nothing"
-      case .silence, .slow, .slowHandshake, .ban, .deaf: "SECONDS"
+      case .silence, .slow, .slowHandshake, .ban, .deaf, .lostTrades: "SECONDS"
       case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
         "a symbol like ZEC-USD, or nothing for any symbol"
       case .refuse: "a symbol like ZEC-USD"
@@ -109,6 +115,7 @@ package struct Fault: Sendable, Equatable {
       case .plannedShutdown: "SECONDS until the connections end, or nothing"
       case .candles: CandleFault.allCases.map(\.rawValue).joined(separator: ", ")
       case .names: NameFault.allCases.map(\.rawValue).joined(separator: ", ")
+      case .trades: TradeFault.allCases.map(\.rawValue).joined(separator: ", ")
       case .halfOpen, .serverReset: "no value"
       }
     }
@@ -128,6 +135,8 @@ package struct Fault: Sendable, Equatable {
   package var candles: CandleFault?
   /// What is wrong (`names` only).
   package var names: NameFault?
+  /// What is wrong (`trades` only).
+  package var trades: TradeFault?
   /// Seconds from the start, or from `inject`, to the first time.
   package var at: Double
   /// Seconds between times; nil for once.
@@ -136,7 +145,7 @@ package struct Fault: Sendable, Equatable {
   package init(
     _ kind: Kind, symbol: String? = nil, channel: String? = nil, seconds: Double? = nil, frames: Int? = nil,
     candles: CandleFault? = nil,
-    names: NameFault? = nil, at: Double = 0, every: Double? = nil
+    names: NameFault? = nil, trades: TradeFault? = nil, at: Double = 0, every: Double? = nil
   ) {
     self.kind = kind
     self.symbol = symbol
@@ -145,6 +154,7 @@ package struct Fault: Sendable, Equatable {
     self.frames = frames
     self.candles = candles
     self.names = names
+    self.trades = trades
     self.at = at
     self.every = every
   }
@@ -181,7 +191,7 @@ package struct Fault: Sendable, Equatable {
         at = seconds
         every = seconds
       }
-    case .silence, .slow, .slowHandshake, .ban, .deaf:
+    case .silence, .slow, .slowHandshake, .ban, .deaf, .lostTrades:
       guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
       self.seconds = seconds
     case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
@@ -214,6 +224,9 @@ package struct Fault: Sendable, Equatable {
     case .names:
       guard let manner = value.flatMap({ NameFault(rawValue: $0) }) else { throw .badValue(kind, text) }
       names = manner
+    case .trades:
+      guard let manner = value.flatMap({ TradeFault(rawValue: $0) }) else { throw .badValue(kind, text) }
+      trades = manner
     case .halfOpen, .serverReset:
       guard value == nil else { throw .badValue(kind, text) }
     }

@@ -92,9 +92,12 @@ final class FaultInjector {
   var slowUntil: Timestamp?
   /// What clients send before is not heard.
   var deafUntil: Timestamp?
-  /// The faults of the next answers, in order: one queue for candles, one for names.
+  /// The faults of the next answers, in order: one queue for candles, one for names, one for trades.
   private var candleFaults: [CandleFault] = []
   private var nameFaults: [NameFault] = []
+  private var tradeFaults: [TradeFault] = []
+  /// No trade is sent before.
+  var tradesLostUntil: Timestamp?
   /// The market whose true books go with the messages; nil if none do.
   var witnessed: SimulatedMarket?
 
@@ -131,6 +134,7 @@ final class FaultInjector {
   /// What a connection that is made now carries.
   var carried: SimulatedSession.Carried { muting.map { now < $0.until ? $0.0 : .everything } ?? .everything }
   var isSlow: Bool { slowUntil.map { now < $0 } ?? false }
+  var losesTrades: Bool { tradesLostUntil.map { now < $0 } ?? false }
   var isDeaf: Bool { deafUntil.map { now < $0 } ?? false }
 
   /// The true book behind a message that is about to be sent; nil if nobody wants to know, or if it is not of a book.
@@ -148,6 +152,7 @@ final class FaultInjector {
   func wait(_ kind: Fault.Kind, instrument: Int?) { Self.put(Pending(kind: kind, instrument: instrument), &pending) }
   func wait(_ fault: CandleFault) { Self.put(fault, &candleFaults) }
   func wait(_ fault: NameFault) { Self.put(fault, &nameFaults) }
+  func wait(_ fault: TradeFault) { Self.put(fault, &tradeFaults) }
 
   private static func put<Waiting>(_ fault: Waiting, _ queue: inout [Waiting]) {
     if queue.count == pendingLimit { queue.removeFirst() }
@@ -157,6 +162,7 @@ final class FaultInjector {
   /// Takes the fault of the next answer; nil if it has none.
   func takeCandleFault() -> CandleFault? { take(&candleFaults) }
   func takeNameFault() -> NameFault? { take(&nameFaults) }
+  func takeTradeFault() -> TradeFault? { take(&tradeFaults) }
 
   private func take<Waiting>(_ queue: inout [Waiting]) -> Waiting? {
     guard !queue.isEmpty else { return nil }

@@ -48,7 +48,8 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
   }
 
   override class var facts: SimulatedFacts {
-    SimulatedFacts(name: "kraken", spelling: .bare, paths: ["/v2", "/v2/"], special: [.checksum, .plannedShutdown])
+    SimulatedFacts(
+      name: "kraken", spelling: .bare, paths: ["/v2", "/v2/"], special: [.checksum, .plannedShutdown, .trades])
   }
 
   override func welcome(_ session: KrakenSession, _ request: SimulatedRequest) throws(SimulatedRefusal) {

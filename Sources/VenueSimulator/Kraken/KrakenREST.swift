@@ -7,6 +7,7 @@ extension KrakenProtocol {
     case "/0/public/AssetPairs": return assetPairs(request["pair"])
     case "/0/public/Ticker": return tickers
     case "/0/public/OHLC": return candles(request)
+    case "/0/public/Trades": return pastTrades(request)
     case "/0/public/SystemStatus":
       return SimulatedResponse(#"{"error":[],"result":{"status":"online","timestamp":"\#(rfc3339: now)"}}"#)
     case "/0/public/Time": return SimulatedResponse(#"{"error":[],"result":{"unixtime":\#(seconds: now)}}"#)
@@ -82,6 +83,33 @@ extension KrakenProtocol {
         """#
     }
     return SimulatedResponse(#"{"error":[],"result":{\#(rows)}}"#)
+  }
+
+  // MARK: - Trades
+
+  /// Up to 1,000 trades after `since`, in ns, the oldest first; without it the newest.
+  private func pastTrades(_ request: SimulatedRequest) -> SimulatedResponse {
+    let fault = faults.takeTradeFault()
+    guard fault != .limited, candleBudget.take(at: now) else { return refuse("EGeneral:Too many requests") }
+    guard let name = request["pair"], let index = index(ofPair: name) else {
+      return refuse("EQuery:Unknown asset pair")
+    }
+    let limit = Int(min(max(request.integer("count") ?? 1_000, 1), 1_000))
+    let since = request.integer("since")
+    let rows = TradeRows(state(index), limit: limit, keepsOldest: since != nil, fault: fault) { trade in
+      since.map { trade.time.rawValue > $0 / 1_000 } ?? true
+    }
+    let i = Spelling.quoted.of(state(index))
+    let list = rows.text(i) { trade, price in
+      let fraction = String(String(1_000_000 + trade.time.rawValue % 1_000_000).dropFirst())
+      return #"""
+        [\#(price),\#(i.size(trade.size)),\#(seconds: trade.time).\#(fraction),"\#(trade.side == .buy ? "b" : "s")",\#
+        "\#(trade.id & 3 == 0 ? "l" : "m")","",\#(trade.id)]
+        """#
+    }
+    let key = name.contains("/") ? name : Self.key(state(index).instrument)
+    let last = rows.trades.last.map { "\($0.time.rawValue)000" } ?? request["since"] ?? "0"
+    return SimulatedResponse(#"{"error":[],"result":{\#(json: key):[\#(list)],"last":\#(json: last)}}"#)
   }
 
   // MARK: - Candles

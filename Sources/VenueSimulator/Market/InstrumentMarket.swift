@@ -22,7 +22,11 @@ package final class InstrumentMarket {
   /// The id of the latest trade.
   package private(set) var tradeID: Int64
 
+  /// More of them, oldest first, for requests by number: at least `pastLimit`, once there were so many.
+  package private(set) var pastTrades: [SimulatedTrade] = []
+
   package static let recentLimit = 50
+  static let pastLimit = 10_000
   private(set) var nextEvent: Timestamp
   private var lastEvent: Timestamp
   private var random: MarketRandom
@@ -158,6 +162,7 @@ package final class InstrumentMarket {
           id: tradeID - Int64(index), price: price * instrument.tick, size: tradeSize(), side: side, time: time))
     }
     recentTrades = trades.reversed()
+    pastTrades = recentTrades
   }
 
   // MARK: - A moment
@@ -258,6 +263,8 @@ package final class InstrumentMarket {
     day.record(trade)
     if recentTrades.count == Self.recentLimit { recentTrades.removeFirst() }
     recentTrades.append(trade)
+    if pastTrades.count == 2 * Self.pastLimit { pastTrades.removeFirst(Self.pastLimit) }
+    pastTrades.append(trade)
   }
 
   /// Orders that stand: fills a wide spread, then changes one to three levels, and keeps the depth.

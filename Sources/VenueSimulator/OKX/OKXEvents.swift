@@ -64,6 +64,7 @@ extension OKXProtocol {
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if let candles = candles(request) { return candles }
+    if request.path == "/api/v5/market/history-trades" { return pastTrades(request) }
     guard request.path == "/api/v5/public/instruments" || request.path == "/api/v5/market/tickers" else {
       return SimulatedResponse(status: 404, #"{"code":"404","msg":"Not Found","data":[]}"#)
     }
@@ -99,6 +100,32 @@ extension OKXProtocol {
       {"instType":"\#(type)","instId":"\#(i.name)",\#(assets),"tickSz":\#(i.tick),"lotSz":\#(i.lot),"minSz":\#(i.lot),\#
       "state":"live","instIdCode":10458}
       """#
+  }
+
+  // MARK: - Trades
+
+  /// The newest first: with `type` 1 those before the number `after`, 100 at most.
+  private func pastTrades(_ request: SimulatedRequest) -> SimulatedResponse {
+    let fault = faults.takeTradeFault()
+    guard fault != .limited, historyBudget.take(at: now) else {
+      return SimulatedResponse(status: 429, #"{"code":"50011","msg":"Too Many Requests","data":[]}"#)
+    }
+    guard let index = request["instId"].flatMap({ index(of: $0) }), request["type"] ?? "1" == "1" else {
+      return SimulatedResponse(#"{"code":"51001","msg":"Instrument ID doesn't exist.","data":[]}"#)
+    }
+    let limit = Int(min(max(request.integer("limit") ?? 100, 1), 100))
+    let (after, before) = (request.integer("after") ?? .max, request.integer("before") ?? 0)
+    let rows = TradeRows(state(index), limit: limit, isNewestFirst: true, fault: fault) {
+      $0.id < after && $0.id > before
+    }
+    let i = spell(index)
+    let list = rows.text(i) { trade, price in
+      #"""
+      {"instId":"\#(i.name)","side":"\#(trade.side == .buy ? "buy" : "sell")","sz":\#(i.size(trade.size)),\#
+      "px":\#(price),"source":"0","tradeId":"\#(trade.id)","ts":"\#(ms: trade.time)"}
+      """#
+    }
+    return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(list)]}"#)
   }
 
   // MARK: - Candles

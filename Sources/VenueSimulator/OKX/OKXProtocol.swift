@@ -43,7 +43,8 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   }
 
   override class var facts: SimulatedFacts {
-    SimulatedFacts(name: "okx", spelling: .shortest, paths: ["/ws/v5/public"], special: [.plannedShutdown])
+    SimulatedFacts(
+      name: "okx", spelling: .shortest, paths: ["/ws/v5/public"], special: [.plannedShutdown, .trades])
   }
 
   override func announceShutdown(to session: SimulatedSession) {

@@ -94,6 +94,8 @@ final class RecordedProtocol: VenueProtocol {
     case .candles: "a recording has the candles that it has"
     case .names: "a recording has no names"
     case .mute: "channels of a recording are not told apart"
+    case .trades: "a recording has no single trades"
+    case .lostTrades: "frames of a recording are not told apart by channel"
     case .refuse: "a recording does not look at subscriptions"
     case .plannedShutdown: "a recording has no announcement of one"
     default: fault.symbol == nil ? nil : "frames of a recording are not told apart by symbol; leave the symbol out"

@@ -214,8 +214,8 @@ final class VenueTrial {
       let index = wanted.randomElement(using: &random)!
       let symbol = symbol(index)
       switch kind {
-      case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles, .names, .mute: break
-      case .silence, .slow, .deaf: fault.seconds = Double.random(in: 0.2...15, using: &random)
+      case .drop, .halfOpen, .serverReset, .plannedShutdown, .candles, .names, .mute, .trades: break
+      case .silence, .slow, .deaf, .lostTrades: fault.seconds = Double.random(in: 0.2...15, using: &random)
       case .pongsOnly, .answersOnly:
         if Bool.random(using: &random) { fault.seconds = Double.random(in: 0.2...15, using: &random) }
       case .slowHandshake: fault.seconds = Double.random(in: 0.1...4, using: &random)
