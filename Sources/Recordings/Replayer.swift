@@ -45,7 +45,10 @@ package final class Replayer {
     self.source = source
     self.reader = try RecordingSequence(paths: paths)
     self.venue = source.venue
-    self.pipeline = FeedPipeline(venue: source.venue, configuration: FeedConfiguration(symbols: source.symbols))
+    var configuration = FeedConfiguration(symbols: source.symbols)
+    // A recording has no answers to what a replay asks for.
+    configuration.findsTrades = false
+    self.pipeline = FeedPipeline(venue: source.venue, configuration: configuration)
     self.tally = ReplayTally()
     tally.skipped = source.skipped
     self.upcoming = try reader.next()

@@ -13,6 +13,8 @@ package struct FeedConfiguration: Sendable {
   package var elsewhere: [String] = []
   /// What of the venue's whole list is kept for `FeedEngine.listing`.
   package var listing: ListingDetail
+  /// Whether trades that are missing are asked for by REST.
+  package var findsTrades = true
 
   package init(
     symbols: [String], endpoint: String? = nil, restEndpoint: String? = nil, listing: ListingDetail = .none

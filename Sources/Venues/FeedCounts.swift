@@ -40,9 +40,16 @@ package struct SymbolCounts: Sendable, Equatable, CountsOfFeed {
   package var backlogTrades = 0
   /// Trades that the venue's numbering says were missed.
   package var missedTrades = 0
+  /// Runs of such trades.
+  package var tradeHoles = 0
+  /// Missed trades that came late or were found by REST.
+  package var foundTrades = 0
   package init() {}
 
   static var all: [WritableKeyPath<SymbolCounts, Int>] {
-    [\.deltas, \.snapshots, \.sequenceOK, \.gaps, \.dropped, \.bridged, \.trades, \.backlogTrades, \.missedTrades]
+    [
+      \.deltas, \.snapshots, \.sequenceOK, \.gaps, \.dropped, \.bridged, \.trades, \.backlogTrades, \.missedTrades,
+      \.tradeHoles, \.foundTrades,
+    ]
   }
 }

@@ -53,6 +53,7 @@ package final class Binance: Dialect {
           try instruments.readFigures(&reader, TickerFormat(last: "lastPrice", volume: "volume"), into: &figures)
         })
     }
+    facts.tradePages = market.trades
     self.facts = facts
   }
 

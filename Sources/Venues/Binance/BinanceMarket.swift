@@ -7,6 +7,8 @@ struct BinanceMarket: Sendable {
   /// 24 h figures of all markets: weight 80 on spot, 40 on futures.
   let volumePath: String
   let depthPath: String
+  /// How trades that are missing are asked for.
+  let trades: TradePages
   let rule: SequenceRule
   /// Snapshots that can be asked for, the deepest first: levels a side, and the request weight.
   let snapshots: [(levels: Int, weight: Int)]
@@ -28,8 +30,8 @@ struct BinanceMarket: Sendable {
 
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
-    depthPath: "/api/v3/depth", rule: .binanceSpot, snapshots: [(1_000, 50), (500, 25), (100, 5)],
-    weightPerMinute: 600,
+    depthPath: "/api/v3/depth", trades: .binanceSpot, rule: .binanceSpot,
+    snapshots: [(1_000, 50), (500, 25), (100, 5)], weightPerMinute: 600,
     channels: [
       book, .init("trade", .trades, silence: .contradicted), quote, .init("ticker", .ticker, silence: .contradicted),
     ], canary: "ticker", scale: 8, selectsSymbols: true, tickerInterval: Microseconds.second)
@@ -38,6 +40,7 @@ struct BinanceMarket: Sendable {
   /// `trade`. `ticker` and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
+    trades: .binanceFutures,
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
     weightPerMinute: 1_200, channels: [book, .init("trade", .trades, silence: .figures), quote], canary: "depth5@500ms",
     scale: nil,

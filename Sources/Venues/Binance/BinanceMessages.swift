@@ -323,6 +323,7 @@ extension Binance {
       let kind = try value.string("X")
       guard value.equals(kind, "MARKET") else {
         hearing.ignored += 1
+        hearing.report(.passedTrade(place: place, id: Int64(clamping: trade.id.number ?? 0)))
         return
       }
     }
@@ -330,6 +331,8 @@ extension Binance {
     if isAggregate {
       if hasTrades[place] { return }
     } else {
+      // Aggregates before it had numbers of their own.
+      if !hasTrades[place] { hearing.fill(0) }
       hasTrades[place] = true
     }
     batch.events.append(.trade(trade))

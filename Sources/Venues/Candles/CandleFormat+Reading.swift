@@ -14,7 +14,7 @@ extension CandleFormat {
     var rows = 0
     do throws(FeedError) {
       var reader = FieldReader(body)
-      try descend(&reader, path[...])
+      try Self.descend(&reader, path[...], "candles")
       switch query.instrument.kind == .spot ? layout : contractLayout ?? layout {
       case .columns(let columns): try readColumns(&reader, columns, query, now, &answer, &rows)
       case let layout: try readRows(&reader, layout, query, now, &answer, &rows)
@@ -43,7 +43,10 @@ extension CandleFormat {
     return CandleError(isLimited ? .limited : .refused, "\(what): \(text)")
   }
 
-  private func descend(_ reader: inout FieldReader, _ path: ArraySlice<Step>) throws(FeedError) {
+  /// Goes to where the rows stand.
+  static func descend(
+    _ reader: inout FieldReader, _ path: ArraySlice<Step>, _ what: StaticString
+  ) throws(FeedError) {
     for step in path {
       guard reader.peek() == .object else { throw FeedError(.shape, "no object") }
       try reader.objectStart()
@@ -56,7 +59,7 @@ extension CandleFormat {
         if isFound { break search }
         try reader.skipValue()
       }
-      if !isFound { throw FeedError(.shape, "no candles") }
+      if !isFound { throw FeedError(.shape, "no \(what)") }
     }
   }
 

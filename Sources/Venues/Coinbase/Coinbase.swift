@@ -68,6 +68,7 @@ package final class Coinbase: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.countsTrades = true
+    facts.tradePages = .coinbase
     self.facts = facts
   }
 

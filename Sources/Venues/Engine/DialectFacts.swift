@@ -235,6 +235,8 @@ struct DialectFacts {
   var isSilentWithoutSymbols = false
   /// Whether the trades of a symbol are counted without holes.
   var countsTrades = false
+  /// How trades that are missing are asked for; nil where they are not. Only where trades are counted.
+  var tradePages: TradePages?
   /// Whether the first message of trades may be of trades from before the subscription, which nothing but their times
   /// tells.
   var beginsWithOldTrades = false

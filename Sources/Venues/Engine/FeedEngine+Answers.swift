@@ -15,7 +15,8 @@ extension FeedEngine {
       if facts.pacing.oneByOne != nil { flush(now) }
     case .taken(let id, let topics, let reason): try take(topics, of: id, rest: reason, now: now)
     case .refused(let refusal): try act(refusal, now: now)
-    case .newestTrade(let place, let id): compareTrades(place, id)
+    case .passedTrade(let place, let id): trades.pass(place, id)
+    case .newestTrade(let place, let id): compareTrades(place, id, now: now, into: &batch)
     case .welcome(let pingAfter): welcomed(pingAfter, now)
     case .greeted: greetingDue = nil
     case .ended(let topic) where topic.channel == 0:
@@ -114,17 +115,6 @@ extension FeedEngine {
     }
   }
 
-  /// The venue says which trade of a symbol is its newest. One that it knew of the last time, and that has not come
-  /// since, is missing.
-  private func compareTrades(_ place: Int, _ id: Int64) {
-    let missed = lines[place].toldTrade - lines[place].lastTrade
-    if lines[place].lastTrade > 0, missed > 0 {
-      seen[place].missedTrades &+= Int(missed)
-      lines[place].lastTrade = lines[place].toldTrade
-    }
-    lines[place].toldTrade = id
-  }
-
   private func queueBooks(_ topics: [Topic], _ now: Timestamp) {
     for topic in topics { lines[topic.place].book.queued(now: now) }
   }
@@ -142,4 +132,114 @@ extension FeedEngine {
     flush(now)
   }
 
+}
+
+/// Trades by their numbers, where the venue counts them without holes: the engine reports missing ones before the trade
+/// that follows them, and asks for them by REST.
+extension FeedEngine {
+  /// Takes the trade at `index` of the batch, which may be left out; tells what is missing before it. Returns the index
+  /// behind it.
+  func number(_ trade: Trade, fills: Int64, at index: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    var trade = trade
+    switch trades.take(trade, fills: fills, now: now) {
+    case .first, .old(isKnown: false): return index + 1
+    case .old(isKnown: true):
+      // A new subscription brings the newest trades again.
+      guard trade.isBacklog else { return index + 1 }
+      batch.events.remove(at: index)
+      return index
+    case .next:
+      // From the time without a connection.
+      guard trade.isBacklog else { return index + 1 }
+      batch.events[index] = .trade(trade.late)
+      return index + 1
+    case .after(let hole):
+      note(hole, of: trade.instrument.index)
+      if trade.isBacklog, hole.count != nil { trade = trade.late }
+      batch.events[index] = .trade(trade)
+      batch.events.insert(.tradesMissing(trade.instrument, hole), at: index)
+      return index + 2
+    case .late(let whole):
+      seen[trade.instrument.index].foundTrades += 1
+      batch.events[index] = .trade(trade.late)
+      guard let whole else { return index + 1 }
+      batch.events.insert(.tradesSearched(trade.instrument, whole), at: index + 1)
+      return index + 2
+    }
+  }
+
+  /// The venue says which trade of a symbol is its newest.
+  func compareTrades(_ place: Int, _ id: Int64, now: Timestamp, into batch: inout EventBatch) {
+    guard let hole = trades.tell(place, id, now: now) else { return }
+    note(hole, of: place)
+    batch.events.append(.tradesMissing(InstrumentID(place), hole))
+  }
+
+  private func note(_ hole: TradeHole, of place: Int) {
+    seen[place].missedTrades &+= Int(hole.count ?? 0)
+    seen[place].tradeHoles += 1
+  }
+
+  /// Asks for what is missing, as far as it may be asked for now, and publishes what was found.
+  func searchTrades(now: Timestamp, into batch: inout EventBatch) {
+    guard !trades.isIdle else { return }
+    trades.expire(now: now)
+    while let (path, request) = trades.next(now: now, known) {
+      actions.append(.get(request: request, path: path, bodyLimit: TradePages.bodyLimit))
+    }
+    for event in trades.takeReady() {
+      switch event {
+      case .trade(let trade):
+        guard trade.price > 0, trade.size > 0 else { continue }
+        known.note(trade.instrument.index, price: trade.price, size: trade.size)
+        seen[trade.instrument.index].foundTrades += 1
+        batch.events.append(.trade(trade))
+      case .searched(let instrument, let hole): batch.events.append(.tradesSearched(instrument, hole))
+      }
+    }
+  }
+
+  /// Takes an answer; false if it is none about missing trades.
+  func takeTrades(
+    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) -> Bool {
+    guard request > TradeDesk.firstRequest else { return false }
+    guard let place = trades.place(of: request), let pages = trades.pages else { return true }
+    guard status == 200, let rows = read(pages, body, place, now: now, into: &batch) else {
+      trades.failed(request, status: status, retryAfter: retryAfter, now: now)
+      return true
+    }
+    trades.answered(request, rows, now: now)
+    searchTrades(now: now, into: &batch)
+    return true
+  }
+
+  /// Reads the rows of an answer, at scales that are widened as they want them. Nil if it has none: the reason is kept.
+  private func read(
+    _ pages: TradePages, _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
+  ) -> [Trade]? {
+    // Price and size may each widen several times.
+    for _ in 0..<32 {
+      do throws(FeedError) {
+        known.begin()
+        return try pages.read(body, place, &known, now: now)
+      } catch {
+        guard widenIfNeeded(into: &batch) else {
+          rejectAnswer(error)
+          return nil
+        }
+      }
+    }
+    return nil
+  }
+}
+
+extension Trade {
+  /// The same as one that came late.
+  fileprivate var late: Trade {
+    var trade = self
+    trade.isBacklog = false
+    trade.isLate = true
+    return trade
+  }
 }

@@ -42,6 +42,7 @@ extension FeedEngine {
   ) {
     if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
     if takeFigures(request, status: status, body: body, now: now, into: &batch) { return }
+    if takeTrades(request, status: status, body: body, now: now, into: &batch) { return }
     guard listRequest.isAnswered(by: request) else {
       if takeMarket(request, status: status, body: body, now: now, into: &batch) { return }
       guard let place = pacer.answered(request) else { return }

@@ -99,7 +99,7 @@ extension FeedEngine {
   func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
     var index = start
     var book = 0
-    var trades = 0
+    var tradeCount = 0
     /// Whose trades are the first of it.
     var newcomer = -1
     var hasLost = false
@@ -127,15 +127,11 @@ extension FeedEngine {
         count(trade)
         if unnumbered != nil { traded(trade, now) }
         if facts.countsTrades {
-          let id = Int64(clamping: trade.id.number ?? 0)
-          let fills = trades < hearing.fills.count ? hearing.fills[trades] : 1
-          trades += 1
-          if !trade.isBacklog {
-            // One sequence per book: a jump means trades that never came.
-            seen[place].missedTrades &+= TradeSequence.missed(
-              after: lines[place].lastTrade, before: id, fills: fills)
-          }
-          numbered(trade, id, place)
+          let fills = tradeCount < hearing.fills.count ? hearing.fills[tradeCount] : 1
+          tradeCount += 1
+          hear(place)
+          index = number(trade, fills: fills, at: index, now: now, into: &batch)
+          continue
         }
         hear(place)
       case .book(let event):
@@ -345,6 +341,7 @@ extension FeedEngine {
   func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
     guard lines.indices.contains(place) else { return }
     lines[place].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    trades.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
     if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 

@@ -40,11 +40,6 @@ package final class FeedEngine {
     var isSuspect = false
     /// Whether its channels have been asked for on this connection.
     var isAsked = false
-    var lastTrade: Int64 = 0
-    /// The newest time of a trade.
-    var tradeTime = Timestamp.distantPast
-    /// The newest trade by what the venue said of it before.
-    var toldTrade: Int64 = 0
     /// When a live book whose updates are not numbered is renewed.
     var renewDue = Timestamp.distantFuture
     /// A trade that is newer than the newest update: its time, and when it came.
@@ -84,6 +79,8 @@ package final class FeedEngine {
   var lines: [Line] = []
   var desk: SubscriptionDesk
   var pacer: RequestPacer
+  /// Where trades are counted, their numbers.
+  var trades: TradeDesk
   /// Where the list has names only.
   var markets: MarketDesk?
   /// Whether the details of a market have ever said that it is not to be carried.
@@ -163,6 +160,8 @@ package final class FeedEngine {
     pacer = RequestPacer(
       weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
       requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
+    trades = TradeDesk(
+      configuration.findsTrades ? facts.tradePages : nil, connections: configuration.connections)
     snapshotLevels = bridge?.snapshots[0].levels ?? 0
     listRequest = ListRequest(banPause: facts.banPause)
     unnumbered = bridge?.unnumbered
@@ -251,6 +250,7 @@ package final class FeedEngine {
     pages = ListPages()
     desk.removeAll()
     pacer.removeAll()
+    trades.disconnected()
     renewal = nil
     markets?.disconnected()
     dialect.forget()
@@ -300,6 +300,7 @@ package final class FeedEngine {
     ping(now)
     pacer.expire(now: now)
     pump(now)
+    searchTrades(now: now, into: &batch)
   }
 
   /// The dialect's own watch, and the channels that promise something.

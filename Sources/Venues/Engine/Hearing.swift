@@ -60,6 +60,8 @@ struct Hearing {
     case taken(id: Int, [Topic], rest: String)
     /// The number of a symbol's newest trade, where the venue says it again.
     case newestTrade(place: Int, id: Int64)
+    /// A trade with this number was left out on purpose.
+    case passedTrade(place: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
     /// The greeting was answered.
@@ -123,8 +125,8 @@ struct Hearing {
   /// request; the book's does by its events.
   mutating func hear(_ topic: Topic) { heard.append(topic) }
 
-  /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. Of
-  /// each trade of a message, or of none.
+  /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. 0: it begins another
+  /// numbering. Of each trade of a message, or of none.
   mutating func fill(_ count: Int64) { fills.append(count) }
 
   mutating func report(_ report: Report) { reports.append(report) }

@@ -74,6 +74,8 @@ extension FeedPipeline {
           }
         }
         batch.instruments[slot] = batch.instruments[slot].placed(at: target(of: place))
+      case .tradesMissing(let place, let hole): batch.events[index] = .tradesMissing(target(of: place), hole)
+      case .tradesSearched(let place, let hole): batch.events[index] = .tradesSearched(target(of: place), hole)
       case .heartbeat: break
       }
     }
@@ -99,7 +101,7 @@ extension FeedPipeline {
     guard let overlap, !trade.isBacklog else { return true }
     let key = TradeKey(instrument: trade.instrument.rawValue, id: trade.id)
     guard overlap.endsAt == nil else { return !overlap.isKnown(key, at: trade.time) }
-    overlap.willPublish(key, at: trade.time, now: now)
+    overlap.willPublish(key, at: trade.time, isAwaited: !trade.isLate, now: now)
     return true
   }
 
@@ -187,8 +189,9 @@ extension FeedPipeline {
     }
     for held in overlap.change(now: now) {
       guard held.trade.instrument.index < map.count,
-        let trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
+        var trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
       else { continue }
+      if let place = place(of: trade.instrument) { trade.isLate = handler.trades.found(trade, at: place.index) }
       batch.events.append(.trade(trade))
     }
     var behind: [(place: InstrumentID, target: InstrumentID)] = []
@@ -211,6 +214,10 @@ extension FeedPipeline {
     }
 
     carry(to: successor, map)
+    let both = map.indices.compactMap { new in place(of: map[new]).map { (old: $0.index, new: new) } }
+    for (place, hole) in successor.handler.trades.takeOver(handler.trades, both) {
+      batch.events.append(.tradesMissing(map[place], hole))
+    }
     handler = successor.handler
     // The same only if nothing stands behind them that another instrument of the handler's could come to be taken for.
     places = map.count == count && zip(map.indices, map).allSatisfy({ $0 == $1.index }) ? nil : map

@@ -74,10 +74,11 @@ final class TradeOverlap {
   private(set) var droppedTwice = 0
 
   /// The old connection's trade of `time` is about to be published.
-  func willPublish(_ key: TradeKey, at time: Timestamp, now: Timestamp) {
+  /// - Parameter isAwaited: whether the new connection brings it, too: not what REST has brought.
+  func willPublish(_ key: TradeKey, at time: Timestamp, isAwaited: Bool = true, now: Timestamp) {
     published.insert(key, at: time)
-    guard isComparing, !ignored.contains(key.instrument), !key.id.isEmpty, missing.count < RecentTrades.limit,
-      !received.contains(key, at: time)
+    guard isComparing, isAwaited, !ignored.contains(key.instrument), !key.id.isEmpty,
+      missing.count < RecentTrades.limit, !received.contains(key, at: time)
     else { return }
     missing[key] = now
   }

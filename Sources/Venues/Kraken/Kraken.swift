@@ -51,6 +51,7 @@ package final class Kraken: Dialect {
     facts.streamedList = .init(within: 15 * Microseconds.second)
     facts.volumes = Self.volumes
     facts.countsTrades = true
+    facts.tradePages = .kraken
     facts.unlisted = { wanted, markets in
       // REST and v1 still say XBT and XDG; v2 says BTC and DOGE.
       let names = ["XBT": "BTC", "XDG": "DOGE"]

@@ -62,6 +62,7 @@ package final class OKX: Dialect {
     facts.list = Self.listing
     facts.volumes = Self.volumes
     facts.countsTrades = true
+    facts.tradePages = .okx
     facts.beginsWithOldTrades = true
     self.facts = facts
   }

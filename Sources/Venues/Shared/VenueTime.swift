@@ -85,6 +85,14 @@ enum VenueTime {
     value >= 100_000_000_000_000_000 ? Timestamp(microseconds: value / 1_000) : epoch(value)
   }
 
+  /// A count of seconds since 1970 with digits after the point, cut to µs: `1688669597.8277369`. Nil before 1970 and
+  /// after the year 5138.
+  static func seconds(_ value: Decimal64) -> Timestamp? {
+    guard value.mantissa > 0, value.scale <= DecimalText.scaleLimit else { return nil }
+    let microseconds = Int128(value.mantissa) * 1_000_000 / Int128(DecimalText.power(value.scale))
+    return microseconds < 100_000_000_000_000_000 ? Timestamp(microseconds: Int64(microseconds)) : nil
+  }
+
   /// A count of ms since 1970 with digits after the point, cut to µs: `1606292218213.4578`. Nil before 1970 and after
   /// the year 5138.
   static func milliseconds(_ value: Decimal64) -> Timestamp? {

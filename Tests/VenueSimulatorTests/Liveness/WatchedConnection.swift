@@ -29,6 +29,8 @@ final class WatchedConnection {
   var changed: (FeedPipeline) -> Void = { _ in }
   /// Is shown what changed, before it is forgotten.
   var onChanges: (borrowing MarketChanges, Timestamp) -> Void = { _, _ in }
+  /// Is shown all changes of the market.
+  var observe: ((borrowing MarketChanges) -> Void)?
   /// REST requests that were made.
   private(set) var requests = 0
   /// Until when every REST request is answered with 429, and how long to wait.
@@ -158,6 +160,7 @@ final class WatchedConnection {
   private func settle() {
     changed(pipeline)
     onChanges(pipeline.changes, now)
+    observe?(pipeline.changes)
     pipeline.clear()
     for action in pipeline.takeActions() {
       switch action {
