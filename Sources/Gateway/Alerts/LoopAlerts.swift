@@ -94,7 +94,9 @@ final class LoopAlerts {
         if wanted[symbol] != nil { follow(symbol, feed.slot, id) }
       case .trades(let id, let range):
         guard let entry = entry(feed.slot, id), tellState(of: id, feed.slot), entry.watch.isWanted else { continue }
-        for trade in changes.trades[range] where !trade.isBacklog { events.append(.price(trade.price)) }
+        for trade in changes.trades[range] where !trade.isBacklog && !trade.isLate {
+          events.append(.price(trade.price))
+        }
         send(entry.watch.source)
       case .quote(let quote):
         guard let entry = entry(feed.slot, quote.instrument), tellState(of: quote.instrument, feed.slot) else {
@@ -107,7 +109,7 @@ final class LoopAlerts {
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
       case .past(let id): tellPast(of: id, feed.slot)
-      case .tradeGap, .ticker, .pulse, .sparkline, .candles, .channel: break
+      case .tradeGap, .tradesMissing, .tradesSearched, .ticker, .pulse, .sparkline, .candles, .channel: break
       }
     }
   }

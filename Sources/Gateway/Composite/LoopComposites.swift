@@ -64,7 +64,8 @@ final class LoopComposites {
       case .trades(let id, _), .ticker(let id): note(id, feed.slot, members)
       case .bookState(let id, _), .instrument(let id), .channel(let id, _, _):
         if note(id, feed.slot, members) { isUrgent = true }
-      case .tradeGap, .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past: break
+      case .tradeGap, .tradesMissing, .tradesSearched, .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past:
+        break
       }
     }
   }

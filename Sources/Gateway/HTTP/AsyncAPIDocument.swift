@@ -116,7 +116,14 @@ enum AsyncAPIDocument {
         out.append("},\"channel\":{\"const\":")
         out.append(json: channel.rawValue)
         out.append("},\"data\":")
-        object((isSnapshot ? data?.snapshot : data?.update) ?? [], to: &out) { _ in }
+        object((isSnapshot ? data?.snapshot : data?.update) ?? [], to: &out) { out in
+          let options = isSnapshot ? [] : data?.options ?? []
+          list(options, to: &out) { option, out in
+            out.append(json: option.name)
+            out.append(UInt8(ascii: ":"))
+            out.append(option.schema)
+          }
+        }
       }
       out.append(UInt8(ascii: "}"))
     }

@@ -20,7 +20,7 @@ struct DeliveryTimes: Sendable {
     came(at: uptime)
     while toArrival.count <= slot { toArrival.append(Histogram(from: 100_000, to: 10_000_000_000)) }
     for item in changes.items {
-      guard case .trades(_, let range) = item, let trade = changes.trades[range].last else { continue }
+      guard case .trades(_, let range) = item, let trade = changes.trades[range].last, !trade.isLate else { continue }
       toArrival[slot].record(UInt64(max(0, now - trade.time)) &* 1_000)
     }
   }

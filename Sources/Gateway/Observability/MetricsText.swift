@@ -172,6 +172,12 @@ enum MetricsText {
     perFeed("feed_trade_renumberings_total", "counter", "Times that a venue began an instrument's trade ids anew.") {
       "\($0.renumberings)"
     }
+    perFeed("feed_trades_missed_total", "counter", "Trades that did not arrive, by the venue's numbers.") {
+      "\($0.tradesMissed)"
+    }
+    perFeed("feed_trades_found_total", "counter", "Missed trades that arrived late or that REST brought.") {
+      "\($0.tradesFound)"
+    }
     perFeed(
       "feed_age_seconds", "gauge", "Seconds since the last market message; since the feed's start if there was none."
     ) { feed in "\(Double(max(0, now.microseconds - (feed.lastMessage ?? feed.startedAt))) / 1e6)" }

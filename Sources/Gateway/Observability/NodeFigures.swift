@@ -48,6 +48,8 @@ extension FeedMetrics {
       handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)
     renumberings = pipeline.market.renumberingCount
+    tradesMissed = symbols.reduce(0) { $0 &+ $1.missedTrades }
+    tradesFound = symbols.reduce(0) { $0 &+ $1.foundTrades }
     if let session {
       resyncs = ResyncReason.allCases.map { session.resyncs[$0] ?? 0 }
       silences = MarketChannel.allCases.map { session.silences[$0] ?? 0 }

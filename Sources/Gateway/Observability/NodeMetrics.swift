@@ -110,6 +110,9 @@ struct FeedMetrics: Sendable {
   var channelsSilent = [Int](repeating: 0, count: MarketChannel.allCases.count)
   var silences = [Int](repeating: 0, count: MarketChannel.allCases.count)
   var trades: Int
+  /// Trades that are missing by the venue's numbers, and those of them that came late or were found by REST.
+  var tradesMissed = 0
+  var tradesFound = 0
   /// µs UTC.
   var startedAt: Int64
   /// µs UTC; nil: there was no message.

@@ -47,7 +47,33 @@ enum TradesChannel {
     case .gap: out.append(",\"gap\":true")
     case .renumbered: out.append(",\"gap\":true,\"renumbered\":true")
     }
+    if trade.isLate { out.append(",\"late\":true") }
     out.append(UInt8(ascii: "}"))
+  }
+
+  /// `{"trades":[],"lost":{"from_id":"7","to_id":"9","count":3,"from":…,"to":…,"requested":true}}`, or
+  /// `"found":{…,"count":2,"missing":1}` at the end of the search.
+  static func append(_ hole: TradeHole, isEnd: Bool, to out: inout ByteBuffer) {
+    out.append(isEnd ? "{\"trades\":[],\"found\":{\"from_id\":\"" : "{\"trades\":[],\"lost\":{\"from_id\":\"")
+    out.append(integer: hole.first)
+    out.append("\",\"to_id\":\"")
+    out.append(integer: hole.last)
+    out.append(UInt8(ascii: "\""))
+    if isEnd {
+      out.append(",\"count\":")
+      out.append(integer: hole.found)
+      out.append(",\"missing\":")
+      out.append(integer: hole.missing ?? 0)
+    } else if let count = hole.count {
+      out.append(",\"count\":")
+      out.append(integer: count)
+    }
+    out.append(",\"from\":")
+    out.append(integer: hole.from.microseconds)
+    out.append(",\"to\":")
+    out.append(integer: hole.to.microseconds)
+    if !isEnd { out.append(hole.isSearched ? ",\"requested\":true" : ",\"requested\":false") }
+    out.append("}}")
   }
 }
 
@@ -70,6 +96,20 @@ struct RecentTrades {
       ring[start] = trade
       start = (start + 1) % TradesChannel.recent
     }
+  }
+
+  /// Appends a trade, or puts one that is late to its place by its number.
+  mutating func add(_ trade: Trade) {
+    guard trade.isLate, let number = trade.id.number else { return append(trade) }
+    var trades = last(ring.count)
+    var place = trades.endIndex
+    while place > trades.startIndex, let other = trades[place - 1].id.number, other > number { place -= 1 }
+    // Older than all that are kept.
+    guard place > trades.startIndex || ring.count < TradesChannel.recent else { return }
+    trades.insert(trade, at: place)
+    ring = Array(trades.suffix(TradesChannel.recent))
+    start = 0
+    appended &+= 1
   }
 
   /// The last `limit` trades, oldest first. O(limit), allocates.

@@ -16,8 +16,14 @@ package enum WireDescription {
     package var update: [String]
     /// The fields of a subscription beside `channel`, `symbols` and `interval_ms`.
     package var parameters: [String]
+    /// The JSON Schemas of members that an update may have beside those that it always has.
+    package var options: [(name: String, schema: StaticString)]
 
-    init(_ snapshot: [String], update: [String]? = nil, parameters: [String] = []) {
+    init(
+      _ snapshot: [String], update: [String]? = nil, parameters: [String] = [],
+      options: [(name: String, schema: StaticString)] = []
+    ) {
+      self.options = options
       self.snapshot = snapshot
       self.update = update ?? snapshot
       self.parameters = parameters
@@ -50,12 +56,23 @@ package enum WireDescription {
     "heartbeat": ["time", "sent", "feeds"],
   ]
 
+  private static let lostTrades: StaticString = """
+    {"type":"object","required":["from_id","to_id","from","to","requested"],"properties":{"from_id":{"type":"string"},\
+    "to_id":{"type":"string"},"count":{"type":"integer","minimum":1},"from":{"type":"integer"},"to":{"type":"integer"},\
+    "requested":{"type":"boolean"}}}
+    """
+  private static let foundTrades: StaticString = """
+    {"type":"object","required":["from_id","to_id","count","missing","from","to"],\
+    "properties":{"from_id":{"type":"string"},"to_id":{"type":"string"},"count":{"type":"integer","minimum":0},\
+    "missing":{"type":"integer","minimum":0},"from":{"type":"integer"},"to":{"type":"integer"}}}
+    """
+
   /// The members that every snapshot and every update has, in all channels.
   package static let snapshot = ["channel", "stream", "seq", "reason", "time", "data"]
   package static let update = ["channel", "stream", "prev", "seq", "time", "data"]
 
   package static let channels: [ChannelName: ChannelData] = [
-    .trades: .init(["trades"]),
+    .trades: .init(["trades"], options: [("lost", lostTrades), ("found", foundTrades)]),
     .quote: .init(["time"]),
     .ticker: .init(["source", "time"]),
     .pulse: .init(["price", "merged", "time"]),

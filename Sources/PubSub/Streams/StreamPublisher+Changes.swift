@@ -10,7 +10,7 @@ extension StreamPublisher {
       switch changes.items[index] {
       case .trades(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
-        for place in range { instrument.recentTrades.append(changes.trades[place]) }
+        for place in range { instrument.recentTrades.add(changes.trades[place]) }
         for stream in instrument.trades {
           if stream.isImmediate {
             publishTrades(changes.trades[range], on: stream, instrument, now: now, into: &out)
@@ -24,6 +24,12 @@ extension StreamPublisher {
       case .tradeGap(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
         begin(instrument, with: changes.trades[range], now: now, into: &out)
+      case .tradesMissing(let id, let hole):
+        guard let instrument = owner.instrument(id) else { continue }
+        publish(changes.holes[hole], isEnd: false, of: instrument, now: now, into: &out)
+      case .tradesSearched(let id, let hole):
+        guard let instrument = owner.instrument(id) else { continue }
+        publish(changes.holes[hole], isEnd: true, of: instrument, now: now, into: &out)
       case .quote(let quote):
         guard let instrument = owner.instrument(quote.instrument) else { continue }
         changed(instrument.quotes, now: now, into: &out)
@@ -95,6 +101,20 @@ extension StreamPublisher {
     for stream in instrument.trades { flush(stream, now: now, into: &out) }
     for trade in trades { instrument.recentTrades.append(trade) }
     for stream in instrument.trades { republish(stream, now: now, into: &out) }
+  }
+
+  /// Notifies the subscribers of the trades, at once in every rate class, that trades are missing between those before
+  /// and those after, or how the search for them has ended. It is an update of the stream, so clients that return
+  /// get it, too.
+  func publish(
+    _ hole: TradeHole, isEnd: Bool, of instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in instrument.trades {
+      flush(stream, now: now, into: &out)
+      guard stream.isRunning, stream.isShown else { continue }
+      update(stream, events: 0, now: now, into: &out) { TradesChannel.append(hole, isEnd: isEnd, to: &$0) }
+    }
+    changed(instrument.candles, now: now, into: &out)
   }
 
   /// Notifies the subscribers of a book, or of a quote derived from it, that it is out of sync: at once in every rate

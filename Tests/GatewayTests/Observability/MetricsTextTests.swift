@@ -17,6 +17,7 @@ struct MetricsTextTests {
       instruments: 4, books: [4, 0, 0, 0], gaps: 5, trades: 6, startedAt: 0, lastMessage: 1_000_000,
       errors: [(.json, 2), (.answer, 1)], isSimulated: true)
     var silent = feed
+    (silent.tradesMissed, silent.tradesFound) = (90, 12)
     silent.venue = "okx"
     silent.connection = "okx-2"
     silent.startedAt = 500_000
@@ -47,6 +48,8 @@ struct MetricsTextTests {
     #expect(lines.contains("tidegate_feed_simulated{venue=\"kraken\",connection=\"kraken\"} 1"))
     // An alert on the age must see a venue from which nothing ever came.
     #expect(lines.contains("tidegate_feed_age_seconds{venue=\"okx\",connection=\"okx-2\"} 3.0"))
+    #expect(lines.contains("tidegate_feed_trades_missed_total{venue=\"okx\",connection=\"okx-2\"} 90"))
+    #expect(lines.contains("tidegate_feed_trades_found_total{venue=\"okx\",connection=\"okx-2\"} 12"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",connection=\"kraken\",kind=\"json\"} 2"))
     #expect(lines.contains("tidegate_feed_errors_total{venue=\"kraken\",connection=\"kraken\",kind=\"answer\"} 1"))
     let families = Set(lines.filter { $0.hasPrefix("# TYPE") }.map { $0.split(separator: " ")[2] })
