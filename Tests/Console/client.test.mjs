@@ -123,6 +123,21 @@ test("a trade that follows a hole of the exchange is told as a gap, once, and th
   await world.say(snapshot(1, "trades", BTC, 20, { trades: [trade("9"), marked, trade("2")] }));
   assert.equal(gaps(), 1, "a snapshot that shows it again is no news");
   assert.deepEqual(subscription.value.map(({ id, renumbered }) => `${id} ${renumbered ?? false}`), ["9 false", "1 true", "2 false"]);
+test("trades that the gateway did not get are told of by number; those that it finds go to their places", async () => {
+  const world = new World();
+  const { subscription, seen } = followed(world, { channel: "trades", symbol: BTC });
+  await world.connected();
+  const trade = (id, time, late) => ({ id, price: "1", size: "2", side: "buy", time, ...(late && { late }) });
+  await world.say(snapshot(1, "trades", BTC, 10, { trades: [trade("5", 5)] }));
+  const hole = { from_id: "6", to_id: "8", from: 5, to: 9 };
+  await world.say(update(1, "trades", BTC, 10, 11, { trades: [], lost: { ...hole, count: 3, requested: true } }));
+  assert.equal(seen.filter(({ info }) => info?.type === "gap").at(-1).info.lost, 3);
+  await world.say(update(1, "trades", BTC, 11, 12, { trades: [trade("9", 9)] }));
+  await world.say(update(1, "trades", BTC, 12, 13, { trades: [trade("6", 6, true), trade("8", 8, true)] }));
+  await world.say(update(1, "trades", BTC, 13, 14, { trades: [], found: { ...hole, count: 2, missing: 1 } }));
+  assert.deepEqual(subscription.value.map(({ id }) => id), ["5", "6", "8", "9"]);
+  assert.equal(seen.filter(({ info }) => info?.type === "gap").length, 1);
+  assert.equal(subscription.state, "live");
 });
 
 test("a heartbeat that counts messages which did not arrive ends the connection", async () => {

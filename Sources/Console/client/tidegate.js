@@ -342,7 +342,16 @@ function checkedTrades(data) {
   for (const trade of trades) {
     need(isObject(trade) && Decimal.isValid(trade.price) && Decimal.isValid(trade.size), "a trade");
   }
+  need(data.lost === undefined || isObject(data.lost), "lost trades");
   return trades;
+}
+
+/** The last trades by time: those that came late go to their places. */
+function mergedTrades(value, data) {
+  const news = checkedTrades(data);
+  const trades = [...(value ?? []), ...news];
+  if (news.some((trade) => trade.late === true)) trades.sort((a, b) => a.time - b.time);
+  return trades.slice(-TRADES_KEPT);
 }
 
 const DECIMAL_FIELDS = new Set([
@@ -380,7 +389,7 @@ function whole(_, data) { return checkedRecord(data); }
  * counts, and no snapshot repairs a gap. `isNameless`: it has no symbol.
  */
 const CHANNELS = new Map(Object.entries({
-  trades: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedTrades(data)].slice(-TRADES_KEPT) },
+  trades: { isEvents: true, merge: mergedTrades },
   quote: { merge: whole },
   ticker: { merge: whole },
   pulse: { merge: whole },
@@ -1117,6 +1126,11 @@ export class Tidegate {
     stream.isSynced = true;
     // The exchange's trades before this one may be missing, although the gateway's messages are all there.
     if (stream.channel === "trades" && message.data.trades.some((trade) => trade.gap === true)) this.#missed(stream, "trades may be missing");
+    const { lost } = message.data;
+    if (stream.channel === "trades" && lost !== undefined) {
+      const missing = lost.count === undefined ? undefined : wait(lost.count, 0, Number.MAX_SAFE_INTEGER);
+      this.#missed(stream, "the gateway did not get trades of the exchange", missing);
+    }
     this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
   }
 

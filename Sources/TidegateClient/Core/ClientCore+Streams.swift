@@ -181,7 +181,7 @@ extension ClientCore {
       case .events(let events, let isGap, let missing):
         guard let info = streams[key]?.info else { continue }
         if isGap { append(.gap(info, missing: missing), of: key, into: &actions) }
-        append(.value(events, info), of: key, into: &actions)
+        if events.eventCount != 0 || !isGap { append(.value(events, info), of: key, into: &actions) }
       }
     }
   }

@@ -143,7 +143,7 @@ struct ClientStream: Sendable {
       freshness = .stale(.outOfSync(reason))
       return .state
     }
-    if case .trades(let trades) = message.data { return take(trades, of: message) }
+    if case .trades(let trades, let lost) = message.data { return take(trades, lost, of: message) }
     if case .documents(let documents) = message.data { return take(documents, of: message) }
     if !message.isSnapshot {
       // After a gap, messages before the next snapshot are useless.
@@ -191,16 +191,22 @@ struct ClientStream: Sendable {
     return true
   }
 
-  private mutating func take(_ trades: [Trade], of message: ServerMessage.StreamMessage) -> Change {
+  private mutating func take(
+    _ trades: [Trade], _ lost: LostTrades?, of message: ServerMessage.StreamMessage
+  ) -> Change {
     let links = message.isSnapshot || seq == nil || message.prev == seq
     seq = message.seq
     gapDeadline = nil
     freshness = .live
     hasSnapshot = hasSnapshot || message.isSnapshot
     guard message.isSnapshot, let known = recent else {
-      recent = Array(((recent ?? []) + trades).suffix(Self.recentLimit))
+      // How a search for missing trades ended.
+      if trades.isEmpty, lost == nil, links { return .nothing }
+      // A later snapshot shows late ones before the newest.
+      recent = Array(((recent ?? []) + trades.filter { !$0.isLate }).suffix(Self.recentLimit))
       let isMarked = !message.isSnapshot && trades.contains(where: \.followsGap)
-      return .events(.trades(trades), isGap: !links || isMarked, missing: nil)
+      return .events(
+        .trades(trades), isGap: !links || isMarked || lost != nil, missing: links ? lost?.count : nil)
     }
     // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it, unless a
     // later one says so. An id alone does not name a trade: an exchange may begin its numbers anew.

@@ -72,7 +72,8 @@ enum ServerMessage {
 enum StreamData {
   /// The whole value.
   case payload(Payload)
-  case trades([Trade])
+  /// Trades, and those that the gateway says it did not get before them.
+  case trades([Trade], lost: LostTrades?)
   /// All levels, or those that changed.
   case levels(BookLevels)
   /// A whole sparkline, without its symbol.
@@ -87,6 +88,12 @@ enum StreamData {
   case outOfSync(String)
   /// A change of one point of a sparkline.
   case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?, SparklineMove)
+}
+
+/// Trades that the gateway did not get from the exchange.
+struct LostTrades {
+  /// Their number; nil if it is unknown.
+  var count: Int?
 }
 
 extension ServerMessage {

@@ -27,6 +27,15 @@ extension JSONScanner {
     }
   }
 
+  /// `{"from_id":"7","to_id":"9","count":3,…}`: trades that the gateway did not get.
+  mutating func lostTrades() throws -> LostTrades {
+    var lost = LostTrades()
+    try object { key, json in
+      if key == "count" { lost.count = Int(clamping: try json.int64()) } else { try json.skipValue() }
+    }
+    return lost
+  }
+
   /// A field that only composites have, or an unknown one.
   mutating func compositePart(_ key: String, _ fields: inout CompositeFields) throws {
     switch key {

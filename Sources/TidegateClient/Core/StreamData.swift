@@ -146,7 +146,7 @@ extension JSONScanner {
   mutating func streamData(_ channel: Channel, isSnapshot: Bool) throws -> StreamData? {
     switch channel {
     case .quote: try quote()
-    case .trades: .trades(try trades())
+    case .trades: try trades()
     case .ticker: .payload(.ticker(try ticker()))
     case .pulse: try pulse().map { .payload(.pulse($0)) }
     case .book: try book()
@@ -193,22 +193,28 @@ extension JSONScanner {
     return state == "live" || quote.composite != nil ? .payload(.quote(quote)) : .outOfSync(reason)
   }
 
-  private mutating func trades() throws -> [Trade] {
+  private mutating func trades() throws -> StreamData {
     var trades: [Trade] = []
+    var lost: LostTrades?
     try object { key, json in
-      guard key == "trades" else { return try json.skipValue() }
-      try json.arrayStart()
-      while try json.nextElement() { if let trade = try json.trade() { trades.append(trade) } }
+      switch key {
+      case "trades":
+        try json.arrayStart()
+        while try json.nextElement() { if let trade = try json.trade() { trades.append(trade) } }
+      case "lost" where json.peek() == .object: lost = try json.lostTrades()
+      default: try json.skipValue()
+      }
     }
-    return trades
+    return .trades(trades, lost: lost)
   }
 
   private mutating func trade() throws -> Trade? {
     var id = ""
     var price: ExactDecimal?, size: ExactDecimal?, side: Trade.Side?, time: Date?
-    var followsGap = false, isRenumbered = false
+    var followsGap = false, isRenumbered = false, isLate = false
     try object { key, json in
       switch key {
+      case "late": isLate = try json.bool()
       case "id": id = json.peek() == .string ? try json.word() : String(try json.int64())
       case "price": price = try json.exact()
       case "size": size = try json.exact()
@@ -221,7 +227,8 @@ extension JSONScanner {
     }
     guard let price, let size else { return nil }
     return Trade(
-      id: id, price: price, size: size, side: side, time: time, followsGap: followsGap, isRenumbered: isRenumbered)
+      id: id, price: price, size: size, side: side, time: time, followsGap: followsGap, isRenumbered: isRenumbered,
+      isLate: isLate)
   }
 
   private mutating func ticker() throws -> Ticker {

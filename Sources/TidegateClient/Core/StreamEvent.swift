@@ -7,7 +7,8 @@ public enum StreamEvent<Value: Sendable>: Sendable {
   case value(Value, StreamInfo)
   /// The last value is old until the next one. The client has already requested the next one.
   case stale(StreamInfo, StaleReason)
-  /// Trades or documents are permanently missing here, with their number if it is known.
+  /// Trades or documents are missing here, with their number if it is known: this client did not get them, or the
+  /// gateway did not get trades from the exchange. Those that the gateway finds later have `isLate`.
   case gap(StreamInfo, missing: Int?)
   /// After a reconnection trades or documents continue where they stopped: nothing is missing.
   case resumed(StreamInfo)

@@ -38,6 +38,8 @@ public struct Trade: Sendable, Hashable {
   public var followsGap = false
   /// Whether the exchange began its numbers anew with this trade: ids before and after it cannot be compared.
   public var isRenumbered = false
+  /// Whether the gateway got it after later trades: it is one of those that a `.gap` has reported.
+  public var isLate = false
 }
 
 /// The last price and the figures of the last 24 hours. Unknown values are nil.

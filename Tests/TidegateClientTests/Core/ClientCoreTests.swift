@@ -152,6 +152,28 @@ struct ClientCoreTests {
     #expect(it.receive(CoreHarness.trades("update", [50], prev: 40, seq: 41)).events.short == ["trades 50"])
   }
 
+  @Test("trades that the gateway did not get are a gap with their number; late ones are marked, and come once")
+  func lateTrades() {
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
+    it.live("trades")
+    let hole = #""from_id":"8","to_id":"9","from":1,"to":2"#
+    let lost = #"{"trades":[],"lost":{\#(hole),"count":2,"requested":true}}"#
+    let unknown = #"{"trades":[],"lost":{\#(hole),"requested":false}}"#
+    let late = #"{"trades":[{"id":"8","price":"1","size":"1","side":"buy","time":1,"late":true}]}"#
+    let found = #"{"trades":[],"found":{\#(hole),"count":1,"missing":1}}"#
+    #expect(it.receive(CoreHarness.trades("snapshot", [6, 7], seq: 11)).events.short == ["trades 6 7"])
+    #expect(it.receive(CoreHarness.message("update", "trades", lost, prev: 11, seq: 12)).events.short == ["gap of 2"])
+    #expect(it.receive(CoreHarness.trades("update", [10], prev: 12, seq: 13)).events.short == ["trades 10"])
+    let event = it.receive(CoreHarness.message("update", "trades", late, prev: 13, seq: 14)).events
+    #expect(event.short == ["trades 8"])
+    guard case .value(.trades(let trades), _)? = event.first else { return #expect(Bool(false)) }
+    #expect(trades.map(\.isLate) == [true])
+    #expect(it.receive(CoreHarness.message("update", "trades", found, prev: 14, seq: 15)).isSilent)
+    #expect(it.receive(CoreHarness.message("update", "trades", unknown, prev: 15, seq: 16)).events.short == ["gap"])
+    // A snapshot has all of them in order: only what is behind the newest is new.
+    #expect(it.receive(CoreHarness.trades("snapshot", [7, 8, 10, 11], seq: 20)).events.short == ["trades 11"])
+  }
+
   @Test("of a later snapshot of trades only those are told that are new; a gap where they do not meet")
   func tradeSnapshots() {
     var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
