@@ -192,6 +192,12 @@ deploy_check() { # crash | nginx | caddy | container | kubernetes
   TMPDIR="$work" "$venv/bin/python" -B Tests/Peers/deploy.py "$1" "$binary" "$venv/bin"
 }
 
+# The alert rules, with their own times, over series as faults make them.
+rules_check() {
+  command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
+  python3 Tests/Peers/rules.py
+}
+
 # Faults that raise the alerts, and their end; those that fit in a minute and a half.
 drill_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
@@ -286,6 +292,7 @@ peer "Upgrades, reloads, restarts: no poller gets a 5xx or is refused" polling_c
 peer "SIGUSR2: upgrades that no client notices but by a reconnect" upgrade_check
 peer "SIGUSR2: each crossing fires once across upgrades, and each firing is delivered" alert_upgrade_check 4
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
+peer "promtool: each alert fires in its time and clears" rules_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check
 collect
 peer "A crash: the process lets go of its ports, as each way to run it sets the backtracer" deploy_check crash

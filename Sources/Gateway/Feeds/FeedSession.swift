@@ -29,6 +29,8 @@ final class FeedSession: Feed, FeedLineOwner {
   var linesReplaced = 0
   /// Handovers that failed, so that the feed had to start again.
   var handoversFailed = 0
+  /// How often the venue fell silent on an open connection.
+  private(set) var silences = 0
   /// How often a book lost sync, by reason; a lost connection does not count.
   private(set) var resyncs: [ResyncReason: Int] = [:]
   /// How often a channel beside a book was found dead while others lived, by channel; attempts to revive it that did
@@ -369,6 +371,7 @@ final class FeedSession: Feed, FeedLineOwner {
   func set(_ state: FeedState, reason: String?, _ now: Timestamp, force: Bool = false, isLogged: Bool = true) {
     guard status.state != state || force else { return }
     if status.state != state { status.since = now }
+    if state == .stale, status.state != .stale { silences += 1 }
     status.state = state
     status.reason = reason
     if isLogged {

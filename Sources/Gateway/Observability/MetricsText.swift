@@ -135,6 +135,9 @@ enum MetricsText {
     }
     perFeed("feed_bytes_total", "counter", "Bytes received.") { "\($0.bytes)" }
     perFeed("feed_connects_total", "counter", "Connections made.") { "\($0.connects)" }
+    perFeed("feed_silences_total", "counter", "Times that the venue fell silent on an open connection.") {
+      "\($0.silences)"
+    }
     out.family(
       "feed_handovers_total", "counter", "Planned changes of connection, and whether the feed continued without a gap.",
       feeds.flatMap { feed in

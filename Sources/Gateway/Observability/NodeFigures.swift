@@ -45,7 +45,8 @@ extension FeedMetrics {
       gaps: symbols.reduce(0) { $0 + $1.gaps }, trades: symbols.reduce(0) { $0 + $1.trades },
       startedAt: node.feeds.starts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
       errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
-      handoversFailed: session?.handoversFailed ?? 0, isSimulated: feed.status.source != .live,
+      handoversFailed: session?.handoversFailed ?? 0, silences: session?.silences ?? 0,
+      isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)
     renumberings = pipeline.market.renumberingCount
     tradesMissed = symbols.reduce(0) { $0 &+ $1.missedTrades }

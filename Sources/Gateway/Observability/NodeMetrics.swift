@@ -122,6 +122,8 @@ struct FeedMetrics: Sendable {
   /// Connections that were replaced without a gap, and replacements that failed.
   var replaced = 0
   var handoversFailed = 0
+  /// How often the venue fell silent on an open connection.
+  var silences = 0
   /// Whether its prices are simulated or replayed.
   var isSimulated = false
   /// Values of the venue that no market can have.

@@ -15,7 +15,7 @@ struct MetricsTextTests {
     let feed = FeedMetrics(
       venue: "kraken", connection: "kraken", state: "live", messages: 10, rejected: 1, bytes: 2, connects: 3,
       instruments: 4, books: [4, 0, 0, 0], gaps: 5, trades: 6, startedAt: 0, lastMessage: 1_000_000,
-      errors: [(.json, 2), (.answer, 1)], isSimulated: true)
+      errors: [(.json, 2), (.answer, 1)], silences: 7, isSimulated: true)
     var silent = feed
     (silent.tradesMissed, silent.tradesFound) = (90, 12)
     silent.venue = "okx"
@@ -45,6 +45,7 @@ struct MetricsTextTests {
     #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",connection=\"kraken\",state=\"live\"} 1"))
     #expect(lines.contains("tidegate_feed_state{venue=\"kraken\",connection=\"kraken\",state=\"stale\"} 0"))
     #expect(lines.contains("tidegate_feed_age_seconds{venue=\"kraken\",connection=\"kraken\"} 2.5"))
+    #expect(lines.contains("tidegate_feed_silences_total{venue=\"kraken\",connection=\"kraken\"} 7"))
     #expect(lines.contains("tidegate_feed_simulated{venue=\"kraken\",connection=\"kraken\"} 1"))
     // An alert on the age must see a venue from which nothing ever came.
     #expect(lines.contains("tidegate_feed_age_seconds{venue=\"okx\",connection=\"okx-2\"} 3.0"))
