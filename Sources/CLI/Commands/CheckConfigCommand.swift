@@ -8,8 +8,9 @@ struct CheckConfigCommand: ParsableCommand {
     commandName: "check-config",
     abstract: "Check a configuration file and show the effective settings.",
     discussion: """
-      TIDEGATE_ variables count, as they do for serve. The last line says OK or NOT OK. Exits with 64 if anything is
-      wrong.
+      TIDEGATE_ variables count, as they do for serve. It refuses what serve refuses, and also what serve starts with
+      but can never do, like following a future that has expired. The last line says OK or NOT OK. Exits with 64 if
+      anything is wrong.
       """)
 
   @Argument(help: ArgumentHelp("The file to check: .yaml, .yml or .json.", valueName: "file"))
@@ -18,7 +19,8 @@ struct CheckConfigCommand: ParsableCommand {
   func run() throws {
     do {
       let loaded = try loadConfiguration(file: file, flags: [])
-      if let file = loaded.configuration.keysFile { _ = try loadKeys(file) }
+      let check = StartCheck(loaded)
+      try refuse(check.refusals + check.lasting)
       print(loaded.description)
       print("OK: \(file) can be used as it is: \(loaded.configuration.summary)")
     } catch let code as ExitCode {
@@ -37,10 +39,20 @@ func loadConfiguration(
     return try ConfigurationLoader.load(
       file: file, environment: ProcessInfo.processInfo.environment, flags: flags, needsData: needsData)
   } catch {
-    explain(error.problems.map(\.description).joined(separator: "; "))
-    for problem in error.problems { printError("error: \(problem.description)") }
-    throw ExitCode.validationFailure
+    throw refusal(error.problems, explain)
   }
+}
+
+/// Prints problems, if there are any, and exits as for a wrong command line (64).
+/// - Parameter explain: gets the problems, too.
+func refuse(_ problems: [ConfigurationProblem], explain: (String) -> Void = { _ in }) throws {
+  if !problems.isEmpty { throw refusal(problems, explain) }
+}
+
+private func refusal(_ problems: [ConfigurationProblem], _ explain: (String) -> Void) -> ExitCode {
+  explain(problems.map(\.description).joined(separator: "; "))
+  for problem in problems { printError("error: \(problem.description)") }
+  return ExitCode.validationFailure
 }
 
 /// Loads a key file, or prints every problem and exits as for a wrong command line (64).
@@ -49,9 +61,7 @@ func loadKeys(_ file: String, explain: (String) -> Void = { _ in }) throws -> Au
   do throws(ConfigurationProblems) {
     return try Authenticator(path: file)
   } catch {
-    explain(error.problems.map(\.description).joined(separator: "; "))
-    for problem in error.problems { printError("error: \(problem.description)") }
-    throw ExitCode.validationFailure
+    throw refusal(error.problems, explain)
   }
 }
 

@@ -49,16 +49,21 @@ extension Logger {
 /// all at once. SIGUSR2 starts another process, which takes over, and sends the clients there.
 ///
 /// - Parameters:
+///   - lasting: what can never work of it, for the log.
 ///   - program: the program that another process is started with.
 ///   - origin: the process that this one takes over from.
 ///   - load: reads the configuration again; nil: it cannot change.
 func serve(
-  _ configuration: GatewayConfiguration, signals: ServiceSignals, program: Program?, origin: UpgradeOrigin?,
+  _ configuration: GatewayConfiguration, lasting: [ConfigurationProblem] = [], signals: ServiceSignals,
+  program: Program?, origin: UpgradeOrigin?,
   load: (@Sendable () throws(ConfigurationProblems) -> GatewayConfiguration)? = nil
 ) async throws {
   var configuration = configuration
   let logs = makeLogs(configuration.logLevels, configuration.logs.format)
   let log = logs.logger
+  for problem in lasting {
+    log.warning("a part of the configuration can never work", metadata: ["reason": "\(problem.description)"])
+  }
   var demo: Demo?
   if configuration.demo {
     demo = try Demo(seed: configuration.seed, rate: configuration.rate)

@@ -68,7 +68,10 @@ struct ServeCommand: AsyncParsableCommand {
     let origin = try UpgradeOrigin(environment: ProcessInfo.processInfo.environment)
     do {
       let loaded = try loadConfiguration(file: config, flags: flags) { origin?.fail($0) }
-      try await serve(loaded.configuration, signals: signals, program: program, origin: origin) {
+      let check = StartCheck(loaded)
+      try refuse(check.refusals) { origin?.fail($0) }
+      try await serve(loaded.configuration, lasting: check.lasting, signals: signals, program: program, origin: origin)
+      {
         [config, flags] () throws(ConfigurationProblems) in
         try ConfigurationLoader.load(file: config, environment: ProcessInfo.processInfo.environment, flags: flags)
           .configuration

@@ -19,14 +19,29 @@ final class AdminToken: Sendable {
   /// Reads the file. Returns what is wrong with it; then the token in use stays.
   func read() -> String? {
     guard let path else { return nil }
-    guard let data = FileManager.default.contents(atPath: path) else { return "\(path) cannot be read" }
-    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-    guard Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      let (least, most) = (Self.lengths.lowerBound, Self.lengths.upperBound)
-      return "\(path) contains no token: it must be \(least) to \(most) letters without spaces"
+    switch Self.read(path) {
+    case .success(let read):
+      token.withLock { $0 = read }
+      return nil
+    case .failure(let problem): return problem.words
     }
-    token.withLock { $0 = Array(text.utf8) }
-    return nil
+  }
+
+  /// Why a file holds no token; in words.
+  struct Problem: Error { let words: String }
+
+  /// The token in a file.
+  static func read(_ path: String) -> Result<[UInt8], Problem> {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      return .failure(Problem(words: "\(path) cannot be read"))
+    }
+    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      let (least, most) = (lengths.lowerBound, lengths.upperBound)
+      return .failure(
+        Problem(words: "\(path) contains no token: it must be \(least) to \(most) letters without spaces"))
+    }
+    return .success(Array(text.utf8))
   }
 
   /// Whether a request may continue. The time that the check takes reveals nothing about the token but its length.

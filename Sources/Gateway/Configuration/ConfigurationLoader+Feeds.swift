@@ -93,6 +93,14 @@ extension ConfigurationLoader {
           name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
       return
     }
+    if let rule, let foreign = symbols.first(where: { !Self.mayTrade($0, at: rule) }) {
+      problems.append(
+        ConfigurationProblem(
+          name: name, place: place, message: "\"\(foreign)\" is of a kind of market that \(venue) does not have",
+          allowed: Instrument.Kind.Family.allCases.filter { rule.kinds.contains($0) }.map(\.rawValue)
+            .joined(separator: ", ")))
+      return
+    }
     if let objection = rule?.objection(symbols) {
       problems.append(
         ConfigurationProblem(
@@ -118,6 +126,15 @@ extension ConfigurationLoader {
       feeds[venue, default: .init(venue: venue, symbols: [])].endpoint = text
     }
     origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = place
+  }
+
+  /// Whether a symbol or selection can name markets that a venue has.
+  private static func mayTrade(_ text: String, at rule: VenueRule) -> Bool {
+    guard MarketSelection.isMeant(by: text) else {
+      return FeedSymbol(text).map { rule.kinds.contains($0.kind.family) } ?? false
+    }
+    guard let selection = try? MarketSelection(text) else { return false }
+    return rule.kinds.contains { selection.mayHold($0) }
   }
 
   /// Why a text is not a valid selection; nil if it is one.
@@ -163,6 +180,23 @@ extension ConfigurationLoader {
     } catch {
       problems += error.problems
     }
+  }
+
+  /// The internal port answers everybody: metrics, health, topics to publish. On an address that other networks reach,
+  /// that needs a word of the operator, which `internal-hosts` is.
+  private mutating func checkInternalAddress() {
+    let address = configuration.internalListen
+    let isOfEverything = ["0.0.0.0", "::"].contains(address.host)
+    guard isOfEverything || WebhookAddresses(allowed: []).allows(address.address), configuration.internalHosts.isEmpty
+    else { return }
+    problems.append(
+      ConfigurationProblem(
+        name: "internal-listen", place: origins["internal-listen"] ?? "default",
+        message: "\(address.description) can be reached from "
+          + (isOfEverything ? "every network of this machine" : "the Internet")
+          + ", and the internal port asks nobody for a token before it publishes or shows metrics",
+        allowed:
+          "a loopback or private address; or name the hosts of its URLs in internal-hosts, if a firewall guards it"))
   }
 
   /// Makes the checks that need the whole configuration.
@@ -240,6 +274,7 @@ extension ConfigurationLoader {
           message: "\(configuration.listen.description) is taken by listen (\(place("listen")))",
           allowed: "another port"))
     }
+    checkInternalAddress()
     if needsData, configuration.feeds.isEmpty, !configuration.demo, configuration.replay.isEmpty, problems.isEmpty {
       problems.append(
         ConfigurationProblem(

@@ -52,17 +52,23 @@ package struct ConfigurationLoader: Sendable {
   package struct VenueRule: Sendable {
     package let name: String
     package let symbolLimit: Int
+    /// The kinds of market that it has.
+    package let kinds: Set<Instrument.Kind.Family>
     /// Why the venue cannot follow these symbols although they are within the limit; nil if it can.
     package let objection: @Sendable (_ symbols: [String]) -> String?
     package init(
-      name: String, symbolLimit: Int, objection: @escaping @Sendable (_ symbols: [String]) -> String? = { _ in nil }
+      name: String, symbolLimit: Int, kinds: Set<Instrument.Kind.Family> = Set(Instrument.Kind.Family.allCases),
+      objection: @escaping @Sendable (_ symbols: [String]) -> String? = { _ in nil }
     ) {
+      self.kinds = kinds
       self.name = name
       self.symbolLimit = symbolLimit
       self.objection = objection
     }
     package init(_ venue: Venue) {
-      self.init(name: venue.name, symbolLimit: venue.feedSymbolLimit, objection: { venue.objection(to: $0) })
+      self.init(
+        name: venue.name, symbolLimit: venue.feedSymbolLimit, kinds: venue.kinds,
+        objection: { venue.objection(to: $0) })
     }
   }
 

@@ -27,6 +27,13 @@ enum FileProblem {
     return writing(into: ancestor.isEmpty ? "/" : ancestor)
   }
 
+  /// Why a file, if it exists, cannot be written; nil if it can, or does not exist.
+  static func updating(_ path: String) -> String? {
+    let files = FileManager.default
+    return files.fileExists(atPath: path) && !files.isWritableFile(atPath: path)
+      ? "this user may not write \(path)" : nil
+  }
+
   /// Whether anyone may write the file. Follows a link: the mode of the link itself lets everybody write.
   static func isWritableByAll(_ path: String) -> Bool {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path

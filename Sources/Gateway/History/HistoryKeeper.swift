@@ -119,7 +119,7 @@ package final class HistoryKeeper: Sendable {
     try DataFile.check(path: path(directory, isSimulated), parts: SchemaPart.all)
   }
 
-  private static func path(_ directory: String, _ isSimulated: Bool) -> String {
+  static func path(_ directory: String, _ isSimulated: Bool) -> String {
     directory + (directory.hasSuffix("/") ? "" : "/") + fileName(isSimulated: isSimulated)
   }
 

@@ -44,6 +44,41 @@ struct ConfigurationLoaderTests {
     }
   }
 
+  @Test("a kind of market that a venue does not have is refused, as a symbol and as a selection")
+  func kinds() {
+    func problems(_ feed: String) -> [String] {
+      do throws(ConfigurationProblems) {
+        _ = try ConfigurationLoader.load(
+          file: nil, flags: [ConfigurationFlag("--feed", sets: "feeds", to: [feed])])
+        return []
+      } catch {
+        return error.problems.map(\.description)
+      }
+    }
+    for feed in [
+      "kraken=BTC-USD-PERP", "coinbase=BTC-USD-20261225", "kraken=BTC-USD,*-USD-PERP:top20", "bitget=*-*-2026*",
+    ] {
+      let found = problems(feed)
+      #expect(found.count == 1 && found[0].contains("is of a kind of market that"), "\(feed): \(found)")
+    }
+    for feed in ["kraken=BTC-USD,*", "okx=BTC-USDT-PERP,BTC-USD-20261225", "deribit=*-USDC-PERP", "gate=*-USDT:top5"] {
+      #expect(problems(feed) == [], "\(feed)")
+    }
+  }
+
+  @Test("an internal port that other networks reach is refused, unless its hosts are named")
+  func internalAddress() {
+    for address in ["0.0.0.0:9090", "[::]:9090", "8.8.8.8:9090", "[2600::1]:9090"] {
+      let text = "internal-listen: \"\(address)\"\n"
+      let found = Self.problems(text)
+      #expect(found.count == 1 && found[0].contains("can be reached from"), "\(address): \(found)")
+      #expect(Self.problems(text + "internal-hosts: [gateway.internal]\n") == [], "\(address)")
+    }
+    for address in ["127.0.0.1:9090", "[::1]:9090", "10.1.2.3:9090", "192.168.0.7:9090", "[fd00::1]:9090"] {
+      #expect(Self.problems("internal-listen: \"\(address)\"\n") == [], "\(address)")
+    }
+  }
+
   @Test("the defaults")
   func defaults() throws {
     let configuration = try Self.load().configuration
