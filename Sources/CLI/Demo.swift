@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import Logging
 import Transport
 import VenueSimulator
 
@@ -14,15 +15,18 @@ final class Demo {
     var feeds: [GatewayConfiguration.Feed]
     /// PEM file of the root that signed the exchanges' certificate.
     var caFile: String
+    /// The operators' token, for a configuration that names none.
+    var adminTokenFile: String?
 
-    /// Replaces the feeds of a configuration.
+    /// Replaces the feeds of a configuration, and completes it.
     func apply(to configuration: inout GatewayConfiguration) {
       configuration.feeds = feeds
       configuration.caFile = caFile
+      if configuration.adminTokenFile == nil { configuration.adminTokenFile = adminTokenFile }
     }
   }
 
-  let market: Market
+  private(set) var market: Market
 
   private let loop: EventLoop
   private let exchanges: [SimulatedExchange]
@@ -54,6 +58,16 @@ final class Demo {
     }
     self.exchanges = exchanges
     market = Market(feeds: feeds, caFile: file.path)
+  }
+
+  /// Makes the operators' token of a configuration that names none.
+  func addToken(_ configuration: GatewayConfiguration, _ log: Logger) {
+    guard configuration.adminTokenFile == nil else { return }
+    do {
+      market.adminTokenFile = try DemoToken.file(in: configuration.data.directory ?? folder.path)
+    } catch {
+      log.warning("the demo has no operators' token", metadata: ["reason": "\(error.localizedDescription)"])
+    }
   }
 
   /// Stops the exchanges and removes the certificate's file.

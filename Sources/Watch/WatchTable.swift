@@ -48,6 +48,9 @@ package struct WatchTable: Sendable {
     for symbol in symbols where !symbol.contains("*") { rows[symbol] = Row() }
   }
 
+  /// Where a gateway listens that is not configured otherwise.
+  package static let usualURL = "ws://127.0.0.1:8080/v1/stream"
+
   /// Whether every row has all that it can show, or an error, and the states of the feeds are known.
   package var isComplete: Bool {
     !rows.isEmpty && !feeds.isEmpty && rows.values.allSatisfy { $0.isComplete || $0.error != nil }
@@ -122,12 +125,21 @@ package struct WatchTable: Sendable {
     }
   }
 
-  /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way.
-  private static func words(of refusal: Refusal) -> String {
+  /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way, and types a
+  /// command in place of a request.
+  private func words(of refusal: Refusal) -> String {
     if refusal.code == .unauthorized {
       return "the gateway requires a key or token; give it with --token-file or in TIDEGATE_TOKEN"
     }
-    return refusal.hint.isEmpty ? refusal.message : "\(refusal.message); \(refusal.hint)"
+    var hint = refusal.hint
+    if let request = hint.firstRange(of: "GET /") {
+      let at = url == Self.usualURL ? "" : url + " "
+      let venue = refusal.symbol.prefix { $0 != ":" }
+      // Markets of all venues at once are no pattern.
+      let command = venue == "*" || venue.isEmpty ? "" : "see them: tidegate watch --once \(at)'\(venue):*'"
+      hint = hint[..<request.lowerBound] + command
+    }
+    return hint.isEmpty ? refusal.message : "\(refusal.message); \(hint)"
   }
 
   /// Applies an event of the streams; returns the symbol whose row changed, if one did.
@@ -136,7 +148,7 @@ package struct WatchTable: Sendable {
     switch event {
     case .refused(let refusal) where !refusal.symbol.isEmpty:
       guard rows[refusal.symbol] != nil || rows.count < Self.rowLimit else { return nil }
-      let error = Self.words(of: refusal)
+      let error = words(of: refusal)
       // Each channel is refused with the same words; they are shown once.
       guard rows[refusal.symbol, default: Row()].error != error else { return nil }
       rows[refusal.symbol, default: Row()].error = error

@@ -116,8 +116,15 @@ test("a wrong token is refused in words; the right one is kept only where it was
     assert.ok(!(await kept())[0].includes(token));
   }));
 
+test("a link with a token signs in, and the token leaves the address line", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(`${gateway.internalURL}/ops#token=${token}`);
+    await eventually("feeds", () => browser.count(".feed"));
+    assert.ok(!(await browser.run("return location.href")).includes(token));
+  }));
+
 test("a gateway without a token says so", { skip, timeout: 90_000 }, async () => {
-  const open = await Gateway.start(["--demo"]);
+  const open = await Gateway.start(["--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2"]);
   try {
     await withBrowser({}, async (browser) => {
       await signIn(browser, token, open.internalURL);

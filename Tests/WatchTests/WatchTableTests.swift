@@ -228,6 +228,26 @@ struct WatchTableTests {
     #expect(!two.isRefused)
   }
 
+  @Test("a hint is a command, which a user of a terminal can type, and not a request")
+  func hints() {
+    var table = WatchTable(url: WatchTable.usualURL, symbols: ["kraken:BTC-FOO"])
+    let item = Self.refusal(
+      "kraken:BTC-FOO", "kraken has no BTC-FOO",
+      hint: "did you mean kraken:BTC-USD? GET /v1/instruments?venue=kraken")
+    _ = table.apply(.refused(item))
+    #expect(
+      table.refused == [
+        "kraken:BTC-FOO: kraken has no BTC-FOO; did you mean kraken:BTC-USD? see them: tidegate watch --once 'kraken:*'"
+      ])
+    var other = WatchTable(url: "wss://h/v1/stream", symbols: ["kraken:BTC-FOO", "*:FOO"])
+    _ = other.apply(.refused(Self.refusal("kraken:BTC-FOO", "no", hint: "GET /v1/instruments lists what it allows")))
+    _ = other.apply(.refused(Self.refusal("*:FOO", "no venue has FOO", hint: "GET /v1/instruments")))
+    #expect(
+      other.refused == [
+        "*:FOO: no venue has FOO", "kraken:BTC-FOO: no; see them: tidegate watch --once wss://h/v1/stream 'kraken:*'",
+      ])
+  }
+
   @Test("a venue that the gateway does not have is no green dot")
   func unknownVenue() {
     var table = WatchTable(url: "ws://h/", symbols: ["karken:BTC-USD"])

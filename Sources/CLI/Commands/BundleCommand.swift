@@ -8,28 +8,26 @@ struct BundleCommand: AsyncParsableCommand {
     commandName: "bundle",
     abstract: "Collect what a fault report needs from a running gateway into one archive.",
     discussion: """
-      Health, metrics and the rejected messages of every feed; with --token-file also the configuration, the feeds and
-      the clients. The archive contains addresses and paths, but no token or key. Exits with 3 if no gateway answers.
+      Health, metrics and the rejected messages of every feed; with the operators' token also the configuration, the
+      feeds and the clients. The archive contains addresses and paths, but no token or key. Exits with 3 if no gateway
+      answers.
 
         tidegate bundle --token-file /etc/tidegate/admin-token
       """)
 
   @Option(help: ArgumentHelp("The gateway's internal address.", valueName: "host:port"))
   var at = "127.0.0.1:9090"
-  @Option(help: ArgumentHelp("The file of admin.token-file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "The file of admin.token-file (default: the variable TIDEGATE_ADMIN_TOKEN_FILE, else the demo's own file).",
+      valueName: "file"))
   var tokenFile: String?
   @Option(help: ArgumentHelp("Write this archive (default: tidegate-TIME.tar.gz).", valueName: "file"))
   var out: String?
 
   func run() async throws {
     let address = try internalAddress(at)
-    var token: String?
-    if let tokenFile {
-      guard let data = FileManager.default.contents(atPath: tokenFile) else {
-        throw ValidationError("--token-file \"\(tokenFile)\" cannot be read.")
-      }
-      token = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-    }
+    let token = try TopCommand.token(tokenFile)
     let loop = try EventLoop(index: 0, label: "tidegate.bundle")
     guard case .answered(_, let health) = await InternalRequest.send("GET", "/healthz", at: address, loop: loop) else {
       printError("error: no gateway answers at \(address.description)")
@@ -57,7 +55,10 @@ struct BundleCommand: AsyncParsableCommand {
       let isAdmin = target.hasPrefix("/admin/")
       switch await InternalRequest.send("GET", target, token: isAdmin ? token : nil, at: address, loop: loop) {
       case .answered(let status, let text):
-        if isAdmin, status != 200 { printError("\(target) answered \(status): \(text)") }
+        if isAdmin, status != 200 {
+          printError("\(file) is left out: \(GatewayRefusal(status: status, text: text).words)")
+          continue
+        }
         if target == "/metrics" { metrics = text }
         try keep(file, text)
       case .failed(let reason): try keep(file, "no answer: \(reason)")

@@ -66,8 +66,10 @@ func serve(
   }
   var demo: Demo?
   if configuration.demo {
-    demo = try Demo(seed: configuration.seed, rate: configuration.rate)
-    demo?.market.apply(to: &configuration)
+    let made = try Demo(seed: configuration.seed, rate: configuration.rate)
+    made.addToken(configuration, log)
+    made.market.apply(to: &configuration)
+    demo = made
   }
   defer { demo?.stop() }
   if configuration.feeds.isEmpty, configuration.replay.isEmpty {
@@ -125,26 +127,10 @@ func serve(
   gateway.onUpgradeRequest(upgrades)
   signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload(reload) } })
 
-  let scheme = configuration.tls == nil ? "ws" : "wss"
-  let url = "\(scheme)://\(gateway.address.description)/v1/stream"
-  let web = "\(configuration.tls == nil ? "http" : "https")://\(gateway.address.description)"
-  let watched = configuration.feeds.prefix(3).compactMap { feed in
-    feed.symbols.first.map { MarketSelection.isMeant(by: $0) ? "'\(feed.venue):*'" : "\(feed.venue):\($0)" }
-  }
-  print(
-    """
-    Tidegate \(TidegateVersion.current)
-      stream    \(url)
-      http      \(web)/v1/instruments
-      internal  http://\(gateway.internalAddress.description)/metrics
-    """)
-  if configuration.demo { print("The prices are SIMULATED: Kraken, Coinbase and Binance run inside this process.") }
-  if !configuration.replay.isEmpty { print("The prices are REPLAYED: they are those of the recordings.") }
-  if !watched.isEmpty {
-    let program = CommandLine.arguments[0]
-    let address = url == WatchCommand.defaultURL ? "" : url + " "
-    print("See it, in another terminal:\n  \(program) watch \(address)\(watched.joined(separator: " "))")
-  }
+  let banner = Banner(
+    configuration: configuration, address: gateway.address, internalAddress: gateway.internalAddress,
+    program: CommandLine.arguments[0], environment: environment)
+  print(banner.lines.joined(separator: "\n"))
   fflush(nil)
 
   gateway.whenOpen {

@@ -12,6 +12,7 @@ struct TopCommand: AsyncParsableCommand {
     discussion: """
       The page /ops on the internal port shows the same. It needs the operators' token.
 
+        tidegate top                                              # beside a demo of the same user
         tidegate top --token-file /etc/tidegate/admin-token
         tidegate top --once --json | jq '.feeds[] | select(.state != "live")'
 
@@ -20,16 +21,18 @@ struct TopCommand: AsyncParsableCommand {
       """)
 
   @Option(help: ArgumentHelp("The gateway's internal address.", valueName: "host:port"))
-  var at = "127.0.0.1:9090"
+  var at = Self.defaultAddress
   @Option(
     help: ArgumentHelp(
-      "The file of admin.token-file (default: the variable TIDEGATE_ADMIN_TOKEN_FILE).", valueName: "file"))
+      "The file of admin.token-file (default: the variable TIDEGATE_ADMIN_TOKEN_FILE, else the demo's own file).",
+      valueName: "file"))
   var tokenFile: String?
   @Flag(help: "Show it once and exit.")
   var once = false
   @Flag(help: "Print the documents as they are, one a line.")
   var json = false
 
+  static let defaultAddress = "127.0.0.1:9090"
   /// The time between two requests.
   private static let interval = Duration.seconds(1)
 
@@ -42,11 +45,8 @@ struct TopCommand: AsyncParsableCommand {
 
   func run() async throws {
     let address = try internalAddress(at)
-    guard let file = tokenFile ?? ProcessInfo.processInfo.environment["TIDEGATE_ADMIN_TOKEN_FILE"] else {
+    guard let token = try Self.token(tokenFile) else {
       throw ValidationError("--token-file is missing; give the file of admin.token-file.")
-    }
-    guard let token = WatchCommand.token(inFile: file) else {
-      throw ValidationError("--token-file \"\(file)\" cannot be read or is empty; give the file of admin.token-file.")
     }
     let loop = try EventLoop(index: 0, label: "tidegate.top")
     let drawsInPlace = Terminal.isThere && !json && !once
@@ -96,10 +96,20 @@ struct TopCommand: AsyncParsableCommand {
       }
       return .state(state, text: text)
     case .answered(let status, let text):
-      let error = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
-      let words = [error?["message"], error?["hint"]].compactMap { $0 as? String }.joined(separator: ": ")
-      let reason = words.isEmpty ? "\(address.description) answers \(status)" : words
-      return status == 401 || status == 403 ? .refused(reason) : .failed(reason)
+      let reason = GatewayRefusal(status: status, text: text).words
+      return status == 401 || status == 403 ? .refused(reason) : .failed("\(address.description): \(reason)")
     }
+  }
+
+  /// The operators' token of a file, of the environment's file, or of a demo of this user; nil if there is none.
+  static func token(_ file: String?) throws -> String? {
+    let environment = ProcessInfo.processInfo.environment
+    if let file = file ?? environment["TIDEGATE_ADMIN_TOKEN_FILE"] {
+      guard let token = WatchCommand.token(inFile: file) else {
+        throw ValidationError("--token-file \"\(file)\" cannot be read or is empty; give the file of admin.token-file.")
+      }
+      return token
+    }
+    return DemoToken.usualFile(environment).flatMap { WatchCommand.token(inFile: $0) }
   }
 }

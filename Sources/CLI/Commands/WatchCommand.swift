@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import TidegateClient
 import TidegateEpoll
+import Watch
 
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct WatchCommand: AsyncParsableCommand {
       by signal N.
       """)
 
-  static let defaultURL = "ws://127.0.0.1:8080/v1/stream"
+  static let defaultURL = WatchTable.usualURL
 
   @Argument(
     help: ArgumentHelp(

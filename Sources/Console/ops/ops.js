@@ -60,5 +60,11 @@ function forget() {
 
 leave.addEventListener("click", () => { forget(); ask(""); });
 let kept;
-try { kept = sessionStorage.getItem(TOKEN) ?? undefined; } catch { /* private windows */ }
+// A demo's link brings its token behind the #, which no request contains. It leaves the address line at once.
+const brought = new URLSearchParams(location.hash.slice(1)).get("token");
+if (brought) {
+  history.replaceState(null, "", location.pathname + location.search);
+  try { sessionStorage.setItem(TOKEN, brought); } catch { kept = brought; }
+}
+try { kept = sessionStorage.getItem(TOKEN) ?? kept; } catch { /* private windows */ }
 if (kept === undefined) ask(""); else look(kept);

@@ -39,7 +39,8 @@ package enum TopicPublisher {
       }
     switch outcome {
     case .answered(201, let text): return .published(text)
-    case .answered(_, let text), .failed(let text): return .refused(text)
+    case .answered(let status, let text): return .refused(GatewayRefusal(status: status, text: text).words)
+    case .failed(let reason): return .refused(reason)
     }
   }
 }

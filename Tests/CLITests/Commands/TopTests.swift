@@ -43,4 +43,31 @@ struct TopTests {
     gateway.send(SIGINT)
     _ = try await gateway.status()
   }
+
+  @Test("beside a demo it needs no token to be typed, and the demo says what to open")
+  func demo() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-top-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let environment = ["TIDEGATE_DATA_DIRECTORY": folder.path]
+    let gateway = try await TidegateProcess.serving(["--demo"], environment: environment)
+    let lines = gateway.printed.split(separator: "\n").map(String.init)
+    #expect(lines[0].hasPrefix("open http://127.0.0.1:") && lines[0].hasSuffix("/"), "\(lines)")
+    let address = try gateway.internalAddress
+    #expect(lines[1].hasPrefix("open http://\(address)/ops#token="), "\(lines)")
+    #expect(lines.contains { $0.hasSuffix("tidegate top --at \(address)") }, "\(lines)")
+    let table = try TidegateProcess(["top", "--once", "--at", address], environment: environment)
+    #expect(try await table.status() == 0, "\(table.logged)")
+    let file = folder.appendingPathComponent("demo-admin-token")
+    let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
+    #expect(mode?.intValue == 0o600)
+    let token = try String(contentsOf: file, encoding: .utf8)
+    #expect(lines[1].hasSuffix("#token=" + token.trimmingCharacters(in: .newlines)))
+    gateway.send(SIGINT)
+    _ = try await gateway.status()
+    // The same again, so that an open page keeps working.
+    let second = try await TidegateProcess.serving(["--demo"], environment: environment)
+    #expect(try String(contentsOf: file, encoding: .utf8) == token)
+    second.send(SIGINT)
+    _ = try await second.status()
+  }
 }

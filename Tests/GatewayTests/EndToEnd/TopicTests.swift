@@ -130,7 +130,7 @@ struct TopicTests {
       Issue.record("an empty document was published")
       return await harness.stop()
     }
-    #expect(reason.contains("bad_document"))
+    #expect(!reason.contains("{") && reason.contains("JSON"), "\(reason)")
     await harness.stop()
   }
 }
