@@ -123,6 +123,8 @@ test("a trade that follows a hole of the exchange is told as a gap, once, and th
   await world.say(snapshot(1, "trades", BTC, 20, { trades: [trade("9"), marked, trade("2")] }));
   assert.equal(gaps(), 1, "a snapshot that shows it again is no news");
   assert.deepEqual(subscription.value.map(({ id, renumbered }) => `${id} ${renumbered ?? false}`), ["9 false", "1 true", "2 false"]);
+});
+
 test("trades that the gateway did not get are told of by number; those that it finds go to their places", async () => {
   const world = new World();
   const { subscription, seen } = followed(world, { channel: "trades", symbol: BTC });
