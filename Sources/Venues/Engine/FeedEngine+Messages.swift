@@ -150,16 +150,6 @@ extension FeedEngine {
     if hasLost { tick(now: now, into: &batch) }
   }
 
-  /// Notes the number of a trade. One that is newer than all before it and has a lower number is the first of a new
-  /// numbering: nothing follows from what was said of the old one.
-  private func numbered(_ trade: Trade, _ id: Int64, _ place: Int) {
-    if trade.time > lines[place].tradeTime {
-      lines[place].tradeTime = trade.time
-      if id < lines[place].lastTrade { (lines[place].lastTrade, lines[place].toldTrade) = (id, id) }
-    }
-    lines[place].lastTrade = max(lines[place].lastTrade, id)
-  }
-
   /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
   func count(_ trade: Trade) {
     let place = trade.instrument.index
