@@ -87,7 +87,7 @@ package struct StartCheck: Sendable {
       switch error {
       case .newer, .foreign: refusals.append(problem(key, error.description))
       // The gateway sets a damaged file aside; others pass.
-      case .damaged, .full, .busy, .inaccessible, .failed: break
+      case .damaged, .full, .busy, .owned, .inaccessible, .failed: break
       }
     }
     guard origins[key].map({ $0 != "default" }) ?? false,

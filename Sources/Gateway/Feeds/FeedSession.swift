@@ -35,7 +35,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private(set) var resyncs: [ResyncReason: Int] = [:]
   /// How often a channel beside a book was found dead while others lived, by channel; attempts to revive it that did
   /// not help count, too.
-  private(set) var silences: [MarketChannel: Int] = [:]
+  private(set) var channelSilences: [MarketChannel: Int] = [:]
 
   private(set) unowned var owner: any FeedOwner
   let loop: EventLoop
@@ -260,7 +260,7 @@ final class FeedSession: Feed, FeedLineOwner {
       log.notice("a channel speaks again", metadata: ["symbol": "\(symbol)", "channel": "\(channel.name)"])
     case .silent(let attempt):
       silent.insert(MarketChannels(channel))
-      silences[channel, default: 0] += 1
+      channelSilences[channel, default: 0] += 1
       log.warning(
         "a channel has died alone and is subscribed again",
         metadata: [

@@ -167,9 +167,9 @@ enum MetricsText {
         zip(MarketChannel.allCases, feed.channelsSilent).map { (labels(feed, "channel", $0.name), "\($1)") }
       })
     out.family(
-      "feed_silences_total", "counter", "Times that such a channel was found silent and asked for again, by channel.",
+      "feed_channel_silences_total", "counter", "Times that such a channel was found silent and asked for again, by channel.",
       feeds.flatMap { feed in
-        zip(MarketChannel.allCases, feed.silences).map { (labels(feed, "channel", $0.name), "\($1)") }
+        zip(MarketChannel.allCases, feed.channelSilences).map { (labels(feed, "channel", $0.name), "\($1)") }
       })
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
     perFeed("feed_trade_renumberings_total", "counter", "Times that a venue began an instrument's trade ids anew.") {

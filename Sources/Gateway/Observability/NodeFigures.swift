@@ -53,7 +53,7 @@ extension FeedMetrics {
     tradesFound = symbols.reduce(0) { $0 &+ $1.foundTrades }
     if let session {
       resyncs = ResyncReason.allCases.map { session.resyncs[$0] ?? 0 }
-      silences = MarketChannel.allCases.map { session.silences[$0] ?? 0 }
+      channelSilences = MarketChannel.allCases.map { session.channelSilences[$0] ?? 0 }
     }
     channelsSilent = MarketChannel.allCases.map { channel in
       feed.status.silent.values.count { $0.contains(MarketChannels(channel)) }

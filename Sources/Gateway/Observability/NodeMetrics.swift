@@ -108,7 +108,7 @@ struct FeedMetrics: Sendable {
   /// Channels beside a book that are silent although others of their instrument contradict that, and how often one was
   /// found so: by the index in `MarketChannel.allCases`.
   var channelsSilent = [Int](repeating: 0, count: MarketChannel.allCases.count)
-  var silences = [Int](repeating: 0, count: MarketChannel.allCases.count)
+  var channelSilences = [Int](repeating: 0, count: MarketChannel.allCases.count)
   var trades: Int
   /// Trades that are missing by the venue's numbers, and those of them that came late or were found by REST.
   var tradesMissed = 0

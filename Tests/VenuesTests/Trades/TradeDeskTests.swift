@@ -56,7 +56,8 @@ struct TradeDeskTests {
     #expect(desk.take(old(15, at: 1), fills: 1, now: now(5)) == .old(isKnown: true))
     #expect(desk.take(old(16, at: 2), fills: 1, now: now(5)) == .next)
     guard case .after(let hole) = desk.take(old(20, at: 3), fills: 1, now: now(5)) else {
-      return Issue.record("nothing is missing")
+      Issue.record("nothing is missing")
+      return
     }
     #expect(hole.first == 17 && hole.last == 19 && hole.covers == TimeSpan(from: now(2), to: now(5)))
   }
@@ -132,10 +133,12 @@ struct TradeDeskTests {
     _ = take(10, at: 0)
     _ = take(20, at: 1)
     #expect(desk.next(now: now(1), table) == nil)
-    let first = try #require(desk.next(now: now(2), table))
+    let step1 = desk.next(now: now(2), table)
+    let first = try #require(step1)
     #expect(first.path == "A 11-19" && desk.next(now: now(3), table) == nil)
     desk.answered(first.request, [trade(17, at: 1), trade(12, at: 1), trade(20, at: 1)], now: now(3))
-    let second = try #require(desk.next(now: now(3), table))
+    let step2 = desk.next(now: now(3), table)
+    let second = try #require(step2)
     #expect(second.path == "A 11-19")
     desk.answered(second.request, (11...19).map { trade($0, at: 1) }, now: now(4))
     var found: [UInt64] = []
@@ -169,7 +172,8 @@ struct TradeDeskTests {
   mutating func limited() throws {
     _ = take(10, at: 0)
     _ = take(12, at: 0)
-    let (_, request) = try #require(desk.next(now: now(1), table))
+    let step3 = desk.next(now: now(1), table)
+    let (_, request) = try #require(step3)
     desk.failed(request, status: 429, retryAfter: 20 * Microseconds.second, now: now(1))
     #expect(desk.next(now: now(20), table) == nil)
     #expect(desk.next(now: now(21), table) != nil)
@@ -179,7 +183,8 @@ struct TradeDeskTests {
   mutating func deadlines() throws {
     _ = take(10, at: 0)
     _ = take(12, at: 0)
-    let (_, request) = try #require(desk.next(now: now(1), table))
+    let step4 = desk.next(now: now(1), table)
+    let (_, request) = try #require(step4)
     desk.expire(now: now(40))
     #expect(desk.place(of: request) == nil && desk.searches.count == 1)
     desk.disconnected()
@@ -219,8 +224,8 @@ struct TradeDeskTests {
 
   @Test("after a change of connection the new desk goes on: what both missed is asked for, what one saw is not")
   mutating func handover() {
-    _ = take(10, at: 0)
-    _ = take(14, at: 1)
+    _ = self.take(10, at: 0)
+    _ = self.take(14, at: 1)
     var next = TradeDesk(Self.pages, connections: 1)
     func take(_ id: UInt64, _ second: Int64) {
       _ = next.take(trade(id, at: second), fills: 1, now: now(second))
