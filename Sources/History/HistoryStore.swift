@@ -75,7 +75,7 @@ package final class HistoryStore: Sendable {
         for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
           // Trades that were under way then were not seen.
           try GapTable.open(id, at: min(last, now) - Chart.grace, db)
-          // What was known of the minutes that were open then is better than nothing.
+          // The known part of a minute that was open then is better than no candle.
           for minute in try LatestTable.state(id, symbol: symbol, db)?.minutes ?? [] {
             try CandleTable(resolution: .minute).putUnlessGrown(minute.candle, instrument: id, db)
           }

@@ -64,7 +64,7 @@ package struct VenueProfile: Sendable {
 }
 
 extension VenueProfile.Channel {
-  /// How its silence is told from its death, a few words each.
+  /// How the gateway distinguishes its silence from its death, a few words each.
   package var silenceWords: [String] { silence.map { $0.words(of: content) } }
 }
 

@@ -6,7 +6,7 @@ import PubSub
 /// that a generated client is usable. It is made from the table that answers requests, so both name the same routes and
 /// parameters.
 enum OpenAPIDocument {
-  /// What a route is for, and the answer to its `GET`.
+  /// The purpose of a route, and the answer to its `GET`.
   struct Answer {
     var summary: String
     var contentType = "application/json"

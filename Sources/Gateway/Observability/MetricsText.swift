@@ -167,7 +167,8 @@ enum MetricsText {
         zip(MarketChannel.allCases, feed.channelsSilent).map { (labels(feed, "channel", $0.name), "\($1)") }
       })
     out.family(
-      "feed_channel_silences_total", "counter", "Times that such a channel was found silent and asked for again, by channel.",
+      "feed_channel_silences_total", "counter",
+      "Times that such a channel was found silent and asked for again, by channel.",
       feeds.flatMap { feed in
         zip(MarketChannel.allCases, feed.channelSilences).map { (labels(feed, "channel", $0.name), "\($1)") }
       })

@@ -242,7 +242,8 @@ package enum MarketEvent: Sendable {
   case tradesSearched(InstrumentID, TradeHole)
   case quote(Quote)
   case ticker(Ticker)
-  /// The venue's figures by REST, asked for because trades are in doubt. They are compared with those before, not shown.
+  /// The venue's figures by REST, asked for because trades are in doubt. They are compared with those before, not
+  /// shown.
   case witness(Ticker)
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.

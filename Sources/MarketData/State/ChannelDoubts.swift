@@ -110,7 +110,8 @@ struct ChannelDoubts {
   private(set) var trades = Doubt()
   private(set) var quotes = Doubt()
   private(set) var tickers = Doubt()
-  /// When the last live trade came; with the first ticker of a connection, the time until which trades may be subscribed
+  /// When the last live trade came; with the first ticker of a connection, the time until which trades may be
+  /// subscribed
   /// to.
   private(set) var tradeAt = Timestamp.distantPast
   /// When the last ticker came; nil before the first of a connection.

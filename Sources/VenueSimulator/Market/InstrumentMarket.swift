@@ -93,7 +93,7 @@ package final class InstrumentMarket {
     while minutes.count < SimulatedDay.minuteCount {
       let close = Int64(price)
       if let path {
-        // What a minute brought is the same whenever it is asked for.
+        // Every request for a minute gets the same trades.
         let number = start.microseconds / Microseconds.minute - Int64(minutes.count) - 1
         random = MarketRandom(seed: seed ^ UInt64(bitPattern: number) &* 0xA076_1D64_78BD_642F)
         price = centre * path.level(at: Timestamp(microseconds: number * Microseconds.minute))

@@ -131,7 +131,8 @@ extension FeedEngine {
   /// Attempts to revive a channel by subscribing to it again; then another connection is made.
   static let revivals = 2
 
-  /// The channel of an instrument is silent although others contradict that: it is subscribed again and, if that did not
+  /// The channel of an instrument is silent although others contradict that: it is subscribed again and, if that did
+  /// not
   /// help, on another connection. The connection that lives is left when the next one has everything.
   /// - Parameter attempt: how often it was found silent since it last spoke, 1 for the first time.
   package func revive(_ instrument: InstrumentID, _ channel: MarketChannel, attempt: Int, now: Timestamp) {
@@ -148,7 +149,7 @@ extension FeedEngine {
       return leave("\(channel.silenceReason): \(known[place].venueSymbol)", within: RequestDeadline.renewal)
     }
     if channel == .trades {
-      // What the venue sends again with the subscription is told from news by its time.
+      // The time of a trade shows whether the venue sends it again with the subscription.
       lines[place].hasTraded = false
       lines[place].tradesSince = now
     }

@@ -125,7 +125,8 @@ struct Hearing {
   /// request; the book's does by its events.
   mutating func hear(_ topic: Topic) { heard.append(topic) }
 
-  /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. 0: it begins another
+  /// The trade that has just been appended stands for so many of the venue's numbers, of which its id is the last. 0:
+  /// it begins another
   /// numbering. Of each trade of a message, or of none.
   mutating func fill(_ count: Int64) { fills.append(count) }
 

@@ -29,7 +29,7 @@ struct TradeDesk {
     var arrived = Timestamp.distantPast
   }
 
-  /// What a trade is by its number.
+  /// The place of a trade in the venue's numbers.
   enum Verdict: Equatable {
     /// It begins a numbering, or has no number.
     case first

@@ -55,7 +55,8 @@ struct TradePages: Sendable {
   static let bodyLimit = 1 << 20
 
   /// Reads the rows of an answer. A row that cannot be read costs itself alone.
-  /// - Throws: the answer has no rows, or a value has more digits than its scale: then `instruments` says what it needs.
+  /// - Throws: the answer has no rows, or a value has more digits than its scale: then `instruments` says what it
+  ///   needs.
   func read(
     _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> [Trade] {
@@ -77,7 +78,7 @@ struct TradePages: Sendable {
     return trades
   }
 
-  /// What the fields are called in errors.
+  /// The names of the fields in errors.
   private static let format = TradeFormat(price: "price", size: "size", id: "id", side: "side")
 
   private func fields(of row: inout FieldReader, _ place: Int) throws(FeedError) -> TradeFields {

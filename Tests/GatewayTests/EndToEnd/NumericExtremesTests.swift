@@ -21,7 +21,7 @@ struct NumericExtremesTests {
     var fields: [HTTPField] = []
   }
 
-  /// What the guides show, by what it is sent to.
+  /// The guides' examples, by the route that they are sent to.
   private struct Samples {
     var rules: [String] = []
     var portfolios: [String] = []
@@ -192,7 +192,7 @@ struct NumericExtremesTests {
     let document = try await harness.get("/openapi.json").json
     let requests = try Self.requests(document, samples, ids: ids)
     #expect(requests.count > 2_000)
-    // What once ended the process is always among them.
+    // The numbers that once ended the process are always among them.
     let certain = [Int64.min, -1, .max].map { number in
       Request(
         method: "POST", target: "/v1/alerts",

@@ -45,7 +45,7 @@ struct OpenAPIDocumentTests {
     #expect(creation?["required"] as? Bool == true && paths["/v1/alerts"]?["get"]?["requestBody"] == nil)
     let refusals = paths["/v1/webhooks"]?["post"]?["responses"] as? [String: Any]
     #expect(refusals?["422"] != nil, "a body that cannot be used")
-    // What is described is there, and what is there is described.
+    // The document describes every route, and no other.
     #expect(Set(OpenAPIDocument.answers.keys) == Set(paths.keys))
     let changes = Route.allCases.flatMap { route in
       route.methods.filter { $0 != "GET" && $0 != "HEAD" }.map { "\($0) \(route.path)" }
