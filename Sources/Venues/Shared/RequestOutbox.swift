@@ -44,13 +44,13 @@ struct RequestOutbox<Request> {
     for request in requests where hasRoom(for: 1) { waiting.append(Waiting(request: request, isJoined: false)) }
   }
 
-  /// Adds requests that go together or not at all: the end of a subscription and its beginning. Precondition: at most
-  /// `atOnce`.
+  /// Adds requests that go together or not at all: the end of a subscription and its beginning. More than `atOnce` go
+  /// one behind the other.
   /// - Parameter isFirst: before all others instead of behind them.
   mutating func append(together requests: Request..., isFirst: Bool = false) {
-    precondition(requests.count <= atOnce)
     guard hasRoom(for: requests.count) else { return }
-    let group = requests.enumerated().map { Waiting(request: $1, isJoined: $0 > 0) }
+    let isOneGo = requests.count <= atOnce
+    let group = requests.enumerated().map { Waiting(request: $1, isJoined: isOneGo && $0 > 0) }
     waiting.insert(contentsOf: group, at: isFirst ? 0 : waiting.count)
   }
 

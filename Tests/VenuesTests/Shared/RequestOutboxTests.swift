@@ -64,6 +64,21 @@ struct RequestOutboxTests {
     #expect(outbox.take(now: now, room: 2) == [9, 10])
   }
 
+  @Test("what belongs together and is more than one go goes one behind the other, or not at all")
+  func oneAtOnce() {
+    var outbox = outbox(1)
+    outbox.append(1)
+    outbox.append(together: 2, 3)
+    outbox.append(together: 4, 5, isFirst: true)
+    var now = start
+    var taken: [[Int]] = []
+    while !outbox.isEmpty {
+      taken.append(outbox.take(now: now))
+      now = now + 200_000
+    }
+    #expect(taken == [[4], [5], [1], [2], [3]])
+  }
+
   @Test("a pause, its end before its time, and requests that wait for a time of their own")
   func pauses() {
     var outbox = outbox()
