@@ -75,8 +75,10 @@ struct TradeDesk {
     let place = trade.instrument.index
     while numbers.count <= place { numbers.append(Numbers()) }
     let old = numbers[place]
+    // A time that is still to come would hide every later numbering.
+    let time = min(trade.time, now + Market.clockTolerance)
     guard old.last > 0, fills > 0 else {
-      begin(place, id, trade, now)
+      begin(place, id, time, isLive: !trade.isBacklog, now)
       return .first
     }
     if !trade.isBacklog { numbers[place].isLive = true }
@@ -85,21 +87,21 @@ struct TradeDesk {
       for index in searches.indices where searches[index].place == place && searches[index].remove(own) > 0 {
         return .late(whole: endIfWhole(index))
       }
-      if id < old.first {
-        numbers[place].first = id
-        return .old(isKnown: false)
-      }
       // A number that goes back while time goes on is another numbering.
-      guard trade.time > old.time else { return .old(isKnown: true) }
-      begin(place, id, trade, now)
-      return .first
+      guard time <= old.time else {
+        begin(place, id, time, isLive: !trade.isBacklog, now)
+        return .first
+      }
+      guard id < old.first else { return .old(isKnown: true) }
+      numbers[place].first = id
+      return .old(isKnown: false)
     }
     numbers[place].last = id
-    numbers[place].time = max(old.time, trade.time)
+    numbers[place].time = max(old.time, time)
     numbers[place].arrived = now
     guard numbers[place].isLive else { return .first }
     guard TradeSequence.missed(after: old.last, before: id, fills: fills) > 0 else { return .next }
-    return .after(open(place, old, through: own.lowerBound - 1, at: trade.time, now))
+    return .after(open(place, old, through: own.lowerBound - 1, at: time, now))
   }
 
   /// A trade with this number was left out on purpose.
@@ -120,8 +122,8 @@ struct TradeDesk {
     return open(place, old, through: old.told, at: now, now)
   }
 
-  private mutating func begin(_ place: Int, _ id: Int64, _ trade: Trade, _ now: Timestamp) {
-    numbers[place] = Numbers(first: id, last: id, isLive: !trade.isBacklog, time: trade.time, arrived: now)
+  private mutating func begin(_ place: Int, _ id: Int64, _ time: Timestamp, isLive: Bool, _ now: Timestamp) {
+    numbers[place] = Numbers(first: id, last: id, isLive: isLive, time: time, arrived: now)
     // Their numbers mean other trades from here on.
     for index in searches.indices.reversed() where searches[index].place == place { end(index) }
   }

@@ -97,6 +97,15 @@ struct TradeDeskTests {
     #expect(hole.missing == 4 && desk.isIdle)
   }
 
+  @Test("a time that is still to come does not hide another numbering")
+  mutating func future() throws {
+    _ = take(1_000, at: 0)
+    #expect(desk.take(trade(1_001, at: 86_400), fills: 1, now: now(1)) == .next)
+    #expect(take(7, at: 20) == .first)
+    guard case .after(let hole) = take(9, at: 21) else { throw Failure() }
+    #expect(hole.first == 8 && hole.last == 8)
+  }
+
   @Test("a jump further than trades can be counted says nothing of how many are missing, and asks for nothing")
   mutating func jump() throws {
     for last: UInt64 in [2_000_000, UInt64(Int64.max), .max] {
