@@ -359,8 +359,7 @@ package struct Chart: ~Copyable {
   ) -> Candle? {
     let time = Timestamp(microseconds: start * Microseconds.minute)
     guard sums.hasPrice else { return quietCandle(interval, at: start, before: before, of: id, now: now) }
-    let known = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
-    let isCovered = coverage[Int(ChartRange.day.rawValue)].covers(known)
+    let isCovered = coverage[Int(ChartRange.day.rawValue)].covers(known(time, interval, now: now))
     return Candle(
       instrument: id, interval: interval, time: time, open: sums.open, high: sums.high, low: sums.low,
       close: sums.close, volume: sums.volume, quoteVolume: sums.hasQuoteVolume ? sums.quoteVolume : nil,
@@ -374,16 +373,23 @@ package struct Chart: ~Copyable {
   ) -> Candle? {
     let start = floorDivide(minute, interval.minutes) * interval.minutes
     let time = Timestamp(microseconds: start * Microseconds.minute)
-    let known = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
+    let past = TimeSpan(from: time, to: max(time, min(time + interval.length, now)))
     let day = coverage[Int(ChartRange.day.rawValue)]
-    let observed = day.start(in: known).map { $0 < known.to } ?? false
-    guard observed || known.from == known.to, let price = before ?? price(before: time) else {
+    let observed = day.start(in: past).map { $0 < past.to } ?? false
+    guard observed || past.from == past.to, let price = before ?? price(before: time) else {
       return nil
     }
     return Candle(
       instrument: id, interval: interval, time: time, open: price, high: price, low: price, close: price, volume: 0,
-      quoteVolume: 0, trades: 0, source: day.covers(known) ? .own : .partial,
+      quoteVolume: 0, trades: 0, source: day.covers(known(time, interval, now: now)) ? .own : .partial,
       isClosed: start + interval.minutes <= closedBefore)
+  }
+
+  /// The time of a candle of which all trades have to be known. The coverage of an observed instrument has no end, but
+  /// missing trades may have a time that is still to come, if the venue's clock is ahead.
+  private func known(_ time: Timestamp, _ interval: CandleInterval, now: Timestamp) -> TimeSpan {
+    let end = time + interval.length
+    return TimeSpan(from: time, to: isObserved ? end : max(time, min(end, now)))
   }
 
   private func price(before time: Timestamp) -> Int64? {

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Missing trades in the market")
 struct MarketTradeHolesTests {
-  /// A whole minute.
-  private static let start = Timestamp(microseconds: 1_790_000_040_000_000)
+  /// The beginning of a minute and of five.
+  private static let start = Timestamp(microseconds: 1_790_000_100_000_000)
 
   private final class World {
     let market = Market(configuration: .init(quotesFromBook: false, bookDepthLimit: nil, checksum: nil))
@@ -95,6 +95,22 @@ struct MarketTradeHolesTests {
     world.trade(4, price: 5, at: 10)
     world.hole(10, 10)
     #expect(world.candles().map(\.source) == [.partial])
+    world.hole(10, 10, isEnd: true, found: 2)
+    #expect(world.candles().map(\.source) == [.own])
+  }
+
+  @Test("at a time that is still to come mark their minute at once: the venue's clock is ahead")
+  func future() {
+    let world = World()
+    world.trade(1, price: 5, at: 10)
+    world.hole(12, 13)
+    #expect(world.candles().map(\.source) == [.partial])
+    world.hole(12, 13, isEnd: true, found: 2)
+    #expect(world.candles().map(\.source) == [.own])
+    // Those of the next minute say nothing of this one.
+    world.trade(4, price: 5, at: 58)
+    world.hole(61, 61)
+    #expect(world.candles().map(\.source) == [.own])
   }
 
   @Test("of a closed minute publish its candle again with a higher revision; found ones mend it")
