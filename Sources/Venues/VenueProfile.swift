@@ -16,6 +16,8 @@ package struct VenueProfile: Sendable {
     /// best price of a book that stands still (`FrozenBook`), a ticker tells of trades that did not come, trades come
     /// without a ticker, a book's best price moves on without a quote (`ChannelDoubts`).
     case contradicted
+    /// Nothing has to come. A quote names the last trade, and one that names another one contradicts the silence.
+    case quoted
     /// Nothing has to come. Quotes that leave the last price behind make it doubtful, and the venue's figures by REST,
     /// asked for then, show whether trades are missing.
     case figures
@@ -83,6 +85,7 @@ extension VenueProfile.Silence {
       case .ticker: "trades without a ticker show"
       case .book, .instruments, .heartbeat: "quotes or trades through a still book show"
       }
+    case .quoted: "a quote that names another last trade shows"
     case .figures: "figures by REST show, asked for when quotes leave the last price"
     case .connection: "lives as long as the connection"
     }

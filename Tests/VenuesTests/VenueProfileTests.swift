@@ -37,8 +37,12 @@ struct VenueProfileTests {
   func documented() throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Sources/Venues/Venues.docc/Staleness.md")
-    let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
-      .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| connection") }
+    let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "<!-- generated: connections -->")
+    let rows = parts.dropFirst().flatMap { part in
+      part.components(separatedBy: "<!-- /generated -->")[0].split(separator: "\n").map(String.init)
+        .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| connection") }
+    }
+    #expect(parts.count == 3)
     var expected: [String] = []
     for venue in Self.connections {
       let seconds = venue.staleAfter / Microseconds.second

@@ -245,6 +245,9 @@ package enum MarketEvent: Sendable {
   /// The venue's figures by REST, asked for because trades are in doubt. They are compared with those before, not
   /// shown.
   case witness(Ticker)
+  /// Another channel shows a trade of the instrument that has just been made. It is compared with the channel of
+  /// trades.
+  case tradeShown(InstrumentID)
   case book(BookEvent)
   /// The instrument's book is out of sync from here on, until its next snapshot.
   case bookReset(InstrumentID, ResyncReason)

@@ -46,6 +46,8 @@ struct ChannelDoubts {
   /// How long trades must have been contradicted, µs. With the time that a ticker may be late, and its interval of a
   /// second, a dead channel is found within 10 s in a market that trades each second.
   static let patience = 4 * Microseconds.second
+  /// The same if the venue's figures contradict, which are asked for each `witnessInterval`, µs.
+  static let witnessPatience = 3 * Microseconds.second
   /// The same for quotes and for tickers that come each second or more often, µs.
   static let directPatience = 6 * Microseconds.second
   /// How much later than a trade the ticker may come that has it, µs, apart from its interval.
@@ -111,8 +113,7 @@ struct ChannelDoubts {
   private(set) var quotes = Doubt()
   private(set) var tickers = Doubt()
   /// When the last live trade came; with the first ticker of a connection, the time until which trades may be
-  /// subscribed
-  /// to.
+  /// subscribed to.
   private(set) var tradeAt = Timestamp.distantPast
   /// When the last ticker came; nil before the first of a connection.
   private var tickerAt: Timestamp?
@@ -156,9 +157,11 @@ struct ChannelDoubts {
   }
 
   /// A ticker came.
-  /// - Parameter hasTraded: whether it tells of a trade since the ticker before.
+  /// - Parameters:
+  ///   - hasTraded: whether it tells of a trade since the ticker before.
+  ///   - interval: the longest time between two tickers of a market that trades, µs.
   /// - Returns: whether the channel of trades is dead.
-  mutating func tickerCame(hasTraded: Bool, since resumed: Timestamp, now: Timestamp) -> Bool {
+  mutating func tickerCame(hasTraded: Bool, interval: Int64, since resumed: Timestamp, now: Timestamp) -> Bool {
     tickers.end()
     guard let before = tickerAt else {
       tickerAt = now
@@ -166,10 +169,24 @@ struct ChannelDoubts {
       return false
     }
     tickerAt = now
-    // A trade that came after the ticker before, or shortly before that, explains it.
-    guard hasTraded, before - tradeAt > Self.tickerLateness,
+    // A trade that came after the ticker before, or shortly before that, explains it, but not if it is longer ago than
+    // a ticker takes.
+    let isExplained = before - tradeAt <= Self.tickerLateness && now - tradeAt <= interval + Self.tickerLateness
+    guard hasTraded, !isExplained,
       trades.note(patience: Self.patience, since: resumed, now: now)
     else { return false }
+    dead.insert(MarketChannels(.trades))
+    return true
+  }
+
+  /// Another channel shows a trade that has just been made.
+  /// - Returns: whether the channel of trades is dead.
+  mutating func tradeShown(since resumed: Timestamp, now: Timestamp) -> Bool {
+    if tradeAt == .distantPast { tradeAt = now }
+    // A trade that came shortly before is the one that is shown.
+    guard now - tradeAt > Self.tickerLateness, trades.note(patience: Self.patience, since: resumed, now: now) else {
+      return false
+    }
     dead.insert(MarketChannels(.trades))
     return true
   }
@@ -194,13 +211,22 @@ struct ChannelDoubts {
   }
 
   /// Figures came that were asked for.
-  /// - Parameter hasTraded: whether they tell of a trade since the figures before.
+  /// - Parameters:
+  ///   - hasTraded: whether they tell of a trade since the figures before.
+  ///   - isLast: whether their last price is that of the last trade; nil if they have none.
   /// - Returns: whether the channel of trades is dead.
-  mutating func witnessCame(hasTraded: Bool, now: Timestamp) -> Bool {
-    defer { witnessAt = now }
-    guard hasTraded, let before = witnessAt, before - tradeAt > Self.tickerLateness,
-      trades.note(patience: Self.patience, since: .distantPast, now: now)
-    else { return false }
+  mutating func witnessCame(hasTraded: Bool, isLast: Bool?, now: Timestamp) -> Bool {
+    let isCompared = witnessAt.map { $0 - tradeAt > Self.tickerLateness } ?? false
+    witnessAt = now
+    guard isLast != true else {
+      trades.forget()
+      return false
+    }
+    // The first figures since the last trade contradict by another price alone. They may be some seconds old, so the
+    // next ones have to contradict by a change.
+    let contradicts =
+      isCompared ? hasTraded : isLast == false && tradeAt != .distantPast && now - tradeAt > Self.tickerLateness
+    guard contradicts, trades.note(patience: Self.witnessPatience, since: .distantPast, now: now) else { return false }
     dead.insert(MarketChannels(.trades))
     return true
   }

@@ -17,10 +17,10 @@ extension Market {
 
   /// Notes what a ticker says of trades, before it replaces the one before.
   func compare(_ ticker: Ticker, with state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
-    guard configuration.tickerInterval != nil else { return }
+    guard let interval = configuration.tickerInterval else { return }
     if state.isSilent(.ticker) { revive(.ticker, of: state, into: &changes) }
     let hasTraded = state.ticker.map { ticker.tellsOfTrade(since: $0) } ?? false
-    let isDead = state.doubts.tickerCame(hasTraded: hasTraded, since: resumedAt, now: now)
+    let isDead = state.doubts.tickerCame(hasTraded: hasTraded, interval: interval, since: resumedAt, now: now)
     judgeTrades(of: state, areDead: isDead, by: ticker, now: now, into: &changes)
   }
 
@@ -38,19 +38,29 @@ extension Market {
   func testify(_ figures: Ticker, of state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
     let hasTraded = state.witness.map { figures.tellsOfTrade(since: $0) } ?? false
     state.witness = figures
-    let isDead = state.doubts.witnessCame(hasTraded: hasTraded, now: now)
+    let isLast = figures.last.flatMap { last in state.lastTrade.map { $0.price == last } }
+    let isDead = state.doubts.witnessCame(hasTraded: hasTraded, isLast: isLast, now: now)
     judgeTrades(of: state, areDead: isDead, by: figures, now: now, into: &changes)
+  }
+
+  /// Notes that another channel shows a trade.
+  func tradeShown(of state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
+    if state.doubts.tradeShown(since: resumedAt, now: now) { loseTrades(of: state, now: now, into: &changes) }
   }
 
   private func judgeTrades(
     of state: InstrumentState, areDead: Bool, by figures: Ticker, now: Timestamp, into changes: inout MarketChanges
   ) {
     if areDead {
-      lose(.trades, of: state, into: &changes)
-      if state.isObserved { stopObserving(state, since: min(max(state.doubts.tradeAt, state.lastTradeTime), now)) }
+      loseTrades(of: state, now: now, into: &changes)
     } else if state.isSilent(.trades), state.doubts.hasAgreed(now: now), figures.last == state.lastTrade?.price {
       revive(.trades, of: state, into: &changes)
     }
+  }
+
+  private func loseTrades(of state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
+    lose(.trades, of: state, into: &changes)
+    if state.isObserved { stopObserving(state, since: min(max(state.doubts.tradeAt, state.lastTradeTime), now)) }
   }
 
   func quoteCame(_ state: InstrumentState, into changes: inout MarketChanges) {

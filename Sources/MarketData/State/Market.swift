@@ -150,6 +150,9 @@ package final class Market {
       case .witness(let figures):
         guard let state = state(figures.instrument) else { break }
         testify(figures, of: state, now: now, into: &changes)
+      case .tradeShown(let id):
+        guard let state = state(id) else { break }
+        tradeShown(of: state, now: now, into: &changes)
       case .book(let book):
         guard let state = state(book.instrument) else { break }
         observe(state, now: now)

@@ -48,7 +48,8 @@ package final class Binance: Dialect {
     if market.tickerInterval == nil {
       let path = market.volumePath
       facts.witness = .init(
-        path: { "\(path)?symbol=\(URLText.percentEncoded($0.venueSymbol))" },
+        // Weight 1 of 2,400 a minute.
+        path: { "\(path)?symbol=\(URLText.percentEncoded($0.venueSymbol))" }, requestsPerMinute: 120,
         read: { (reader, instruments, figures) throws(FeedError) in
           try instruments.readFigures(&reader, TickerFormat(last: "lastPrice", volume: "volume"), into: &figures)
         })

@@ -65,7 +65,7 @@ package final class Bitstamp: Dialect {
     facts.volumes = [Self.volumes]
     facts.canaryPrefix = "_"
     facts.witness = .init(
-      path: { "/api/v2/ticker/\($0.venueSymbol)/" },
+      path: { "/api/v2/ticker/\($0.venueSymbol)/" }, requestsPerMinute: 60,
       read: { (reader, instruments, figures) throws(FeedError) in
         try instruments.readFigures(&reader, TickerFormat(last: "last", volume: "volume"), into: &figures)
       })

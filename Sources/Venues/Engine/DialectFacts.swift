@@ -184,6 +184,8 @@ struct DialectFacts {
   /// channel of tickers.
   struct Witness {
     var path: @Sendable (Instrument) -> String
+    /// Requests a minute for all connections of an address: a small part of what the venue allows.
+    var requestsPerMinute: Int
     /// Reads the last price, and the volume or the count of trades, as far as the answer has them.
     var read: PerMarket.Figures
   }

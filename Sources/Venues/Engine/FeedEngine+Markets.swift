@@ -160,10 +160,9 @@ extension FeedEngine {
 
 /// The venue's figures of a market, asked for when its trades are in doubt.
 extension FeedEngine {
-  /// The number of the request for the first instrument's figures: beyond those of all other requests.
-  static let firstWitness = 1 << 40
-  /// Requests in a minute, of all instruments together.
-  static let witnessesPerMinute = 30
+  /// The number of the request for the first instrument's figures: beyond those of all other requests, which
+  /// `TradeDesk.firstRequest` begins the highest of.
+  static let firstWitness = 1 << 41
   /// After this long another request may be sent though the one before was not answered, µs.
   static let witnessTimeout = 10 * Microseconds.second
   static let witnessLimit = 64 << 10
@@ -172,7 +171,7 @@ extension FeedEngine {
     let place = instrument.index
     guard let witness = facts.witness, isConnected, lines.indices.contains(place), lines[place].isCarried,
       lines[place].witnessAsked.map({ now - $0 >= Self.witnessTimeout }) ?? true,
-      witnessBudget.left(now: now) > 0
+      now >= witnessPause, witnessBudget.left(now: now) > 0
     else { return }
     witnessBudget.spend(1, now: now)
     lines[place].witnessAsked = now
@@ -191,7 +190,10 @@ extension FeedEngine {
     }
     lines[place].witnessAsked = nil
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
+      guard status == 200 else {
+        if status != 0 { witnessPause = now + ListRequest.wait(status: status, retryAfter: retryAfter, 0) }
+        throw FeedError(.refused, "status \(status)")
+      }
       var figures = Ticker(instrument: InstrumentID(place), time: now)
       var reader = FieldReader(body)
       try witness.read(&reader, &known, &figures)

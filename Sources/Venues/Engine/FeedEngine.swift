@@ -94,6 +94,8 @@ package final class FeedEngine {
   var budget: MinuteBudget?
   /// Requests for figures of markets whose trades are in doubt.
   var witnessBudget: MinuteBudget
+  /// When the next of them may be sent: the venue has asked to wait.
+  var witnessPause = Timestamp.distantPast
   /// Books that are to be asked for apart from the stream.
   var probes: [Int] = []
   /// The book that is being renewed while it goes on.
@@ -167,7 +169,7 @@ package final class FeedEngine {
     unnumbered = bridge?.unnumbered
     suspects = facts.fatalNames.map { Suspects($0) }
     budget = facts.pacing.perMinute.map { MinuteBudget(limit: max(1, $0 / configuration.connections)) }
-    witnessBudget = MinuteBudget(limit: max(1, Self.witnessesPerMinute / configuration.connections))
+    witnessBudget = MinuteBudget(limit: max(1, (facts.witness?.requestsPerMinute ?? 1) / configuration.connections))
     precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
     markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
     pingAfter = facts.ping?.after ?? .max

@@ -12,7 +12,7 @@ import MarketData
 package final class Gemini: Dialect {
   /// What stands behind a market's name and `@`.
   private static let channels: [VenueProfile.Channel] = [
-    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .figures),
+    .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .quoted),
     .init("bookTicker", .quote, silence: .contradicted),
   ]
   /// Quiet time after which a ping is sent; books that do not change say nothing, 28 s have been seen.
@@ -29,7 +29,7 @@ package final class Gemini: Dialect {
     messageLimit: 8 << 20, symbolLimit: 350, kinds: [.spot, .perpetual],
     // What the venue reports of itself.
     connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
-    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil, hasWitness: true),
+    market: Market.Configuration(quotesFromBook: false, bookDepthLimit: 20_000, checksum: nil),
     profile: VenueProfile(
       channels: channels, bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       requests: [.instruments, .volumes],
@@ -39,6 +39,8 @@ package final class Gemini: Dialect {
 
   /// The number of the ping whose answer is awaited: it looks like any other.
   private var ping: Int?
+  /// A hash of the last trade that each market's quotes have named, by its place; 0 before the first.
+  var lastTrades: [UInt64] = []
 
   let facts: DialectFacts
 
@@ -57,7 +59,6 @@ package final class Gemini: Dialect {
       // With the list itself half of the 120 that an address may send.
       requestsPerMinute: 59, concurrency: 2, bodyLimit: 64 << 10, detailsAge: 6 * Microseconds.hour,
       figuresEvery: 30 * Microseconds.second, name: GeminiName.text(of:), waits: { $0.kind != .spot })
-    facts.witness = .init(path: { "/v1/pubticker/\($0.venueSymbol)" }, read: Self.readVolume)
     // Without it the first message of a book would be taken for the whole of it.
     facts.refusesURL = { url in
       url.contains("snapshot=-1")
@@ -88,7 +89,10 @@ package final class Gemini: Dialect {
     return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
   }
 
-  func forget() { ping = nil }
+  func forget() {
+    ping = nil
+    lastTrades.removeAll(keepingCapacity: true)
+  }
 
   // MARK: Replies
 

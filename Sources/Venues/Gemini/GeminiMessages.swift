@@ -22,6 +22,9 @@ extension Gemini {
     var askSize: FieldSlice?
     var price: FieldSlice?
     var size: FieldSlice?
+    /// Price and size of the last trade, which quotes name.
+    var lastPrice: FieldSlice?
+    var lastSize: FieldSlice?
     var trade: JSONSlice?
     var isBuyerMaker: Bool?
     var isReply = false
@@ -87,6 +90,8 @@ extension Gemini {
     case UInt8(ascii: "a"): fields.asks = try reader.rawValue("a")
     case UInt8(ascii: "B"): fields.bidSize = try reader.rawValue("B")
     case UInt8(ascii: "A"): fields.askSize = try reader.rawValue("A")
+    case UInt8(ascii: "c"): fields.lastPrice = try reader.rawValue("c")
+    case UInt8(ascii: "C"): fields.lastSize = try reader.rawValue("C")
     case UInt8(ascii: "p"): fields.price = try reader.rawValue("p")
     case UInt8(ascii: "q"): fields.size = try reader.rawValue("q")
     case UInt8(ascii: "t"): fields.trade = try reader.name("t")
@@ -138,6 +143,28 @@ extension Gemini {
       place: place, bid: fields.bids, bidSize: fields.bidSize, ask: fields.asks, askSize: fields.askSize,
       time: fields.time)
     batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: now)))
+    if let price = fields.lastPrice, showsTrade(price, fields.lastSize, reader, place) {
+      batch.events.append(.tradeShown(InstrumentID(place)))
+    }
+  }
+
+  /// Whether a quote names another last trade than the one before. The first of a connection shows nothing.
+  private func showsTrade(
+    _ price: FieldSlice, _ size: FieldSlice?, _ reader: borrowing FieldReader, _ place: Int
+  ) -> Bool {
+    // FNV-1a.
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    func take(_ text: RawSpan) {
+      for index in text.byteOffsets {
+        hash = (hash ^ UInt64(text.unsafeLoad(fromUncheckedByteOffset: index, as: UInt8.self))) &* 0x100_0000_01B3
+      }
+    }
+    take(reader.text(price.slice))
+    if let size { take(reader.text(size.slice)) }
+    while lastTrades.count <= place { lastTrades.append(0) }
+    let before = lastTrades[place]
+    lastTrades[place] = hash
+    return before != 0 && before != hash
   }
 
   private static let tradeFormat = TradeFormat(price: "p", size: "q", id: "t", side: "m")

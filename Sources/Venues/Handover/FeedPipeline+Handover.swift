@@ -52,6 +52,7 @@ extension FeedPipeline {
       case .witness(var figures):
         figures.instrument = target(of: figures.instrument)
         batch.events[index] = .witness(figures)
+      case .tradeShown(let place): batch.events[index] = .tradeShown(target(of: place))
       case .book(var book):
         let isLagging = lagging?.contains(book.instrument) ?? false
         book.instrument = target(of: book.instrument)

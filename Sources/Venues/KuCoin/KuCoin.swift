@@ -55,7 +55,9 @@ package final class KuCoin: Dialect {
     facts.ping = .init(after: Self.pingAfter, since: .ping)
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
-    facts.witness = .init(path: { "/api/v1/market/stats?symbol=\($0.venueSymbol)" }, read: Self.readStatistics)
+    // Weight 15 of 2,000 in 30 s.
+    facts.witness = .init(
+      path: { "/api/v1/market/stats?symbol=\($0.venueSymbol)" }, requestsPerMinute: 60, read: Self.readStatistics)
     facts.welcomeWithin = 3 * Microseconds.second
     // Any name is acknowledged.
     facts.silenceLimit = Microseconds.minute
