@@ -1,60 +1,28 @@
 import Bytes
 import MarketData
+import TestSupport
 import TestTraits
 import Testing
 
 @testable import VenueSimulator
 @testable import Venues
 
-/// Each channel of each connection, dead alone while all others live: it is told within 10 s or three times the cadence
-/// of what contradicts it, asked for again, and live again when it speaks. Quiet markets and other faults are none of
-/// it.
+/// Each channel of each connection, dead alone while all others live: the gateway reports it within 10 s, or three times
+/// the cadence of what contradicts it, subscribes again, and reports that it lives when it speaks. In quiet markets and
+/// with other faults it reports nothing.
+///
+/// `TIDEGATE_SEEDS` mutes each channel so often in each market, and `TIDEGATE_VENUES` names the venues; each prints what
+/// it measured.
 @Suite("Channels that die alone", .longComputation)
 struct DeadChannelTests {
   typealias Setup = BookPropertyTests.Setup
 
-  /// What a connection says of its channels.
-  private final class Witness {
-    struct Event {
-      let content: SimulatedContent
-      let isLive: Bool
-      let symbol: String
-      let at: Timestamp
-    }
-    private(set) var events: [Event] = []
-    /// The ids of the live trades, by instrument.
-    private(set) var trades: [Int: [String]] = [:]
+  private static let seeds = testSeeds(environment("TIDEGATE_SEEDS").flatMap { Int($0) } ?? 1)
+  private static let setups = BookPropertyTests.chosen
 
-    init(_ connection: WatchedConnection) {
-      connection.onChanges = { [weak self, unowned connection] changes, now in
-        guard let self else { return }
-        for change in changes.items {
-          switch change {
-          case .channel(let id, let channel, let state):
-            if case .silent(let attempt) = state, attempt > 1 { continue }
-            if state == .doubted { continue }
-            let content = SimulatedContent(rawValue: channel.name)!
-            events.append(
-              Event(
-                content: content, isLive: state == .live, symbol: connection.pipeline.market[id].instrument.symbol,
-                at: now))
-          case .bookState(let id, let state):
-            events.append(
-              Event(
-                content: .book, isLive: state == .live, symbol: connection.pipeline.market[id].instrument.symbol,
-                at: now))
-          case .trades(let id, let range):
-            for trade in changes.trades[range] { trades[id.index, default: []].append(trade.id.text) }
-          default: break
-          }
-        }
-      }
-    }
-  }
-
-  private static func connection(_ setup: Setup, rate: Double = 20) throws -> WatchedConnection {
+  private static func connection(_ setup: Setup, rate: Double, seed: UInt64 = 7) throws -> WatchedConnection {
     let simulated = try SimulatedVenue(
-      venue: setup.name, seed: 7, rate: rate, faults: [], start: Timestamp(microseconds: 1_795_000_000_000_000),
+      venue: setup.name, seed: seed, rate: rate, faults: [], start: Timestamp(microseconds: 1_795_000_000_000_000),
       excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels))
     return WatchedConnection(setup.venue, symbols: setup.symbols, simulated)
   }
@@ -62,95 +30,160 @@ struct DeadChannelTests {
   /// The channels of a connection that the market's other channels contradict.
   private static func contents(_ setup: Setup) -> [SimulatedContent] {
     setup.venue.profile!.channels.compactMap { channel in
-      channel.silence.contains { $0 == .contradicted || $0 == .figures }
+      channel.silence.contains { [.contradicted, .quoted, .figures].contains($0) }
         ? SimulatedContent(rawValue: channel.content.rawValue) : nil
     }
   }
 
-  /// How long it may take to tell of a dead channel, µs: without tickers the last price has to be left behind first.
-  private static func bound(_ setup: Setup, _ content: SimulatedContent) -> Int64 {
-    if content == .trades, setup.venue.market.hasWitness { return 30 * Microseconds.second }
-    return max(10 * Microseconds.second, 3 * (setup.venue.market.tickerInterval ?? 0))
-  }
-
-  @Test(
-    "are told of, asked for again, and live when they speak again", arguments: BookPropertyTests.setups, [true, false])
-  func dead(_ setup: Setup, _ heals: Bool) throws {
-    for content in Self.contents(setup) {
-      let name = "\(setup.testDescription), \(content.rawValue)"
-      let connection = try Self.connection(setup)
-      let witness = Witness(connection)
-      connection.run(30) { connection.isLive }
-      try #require(connection.isLive, "\(name): \(connection.events)")
-      connection.run(20)
-      let symbol = "\(setup.venue.name):\(setup.symbols[0])"
-      let before = witness.events.count
-      let struck = connection.now
-      let bound = Self.bound(setup, content)
-      // One that has lost its subscription lives again with the next one; another is mute for a minute and more.
-      let span = heals ? nil : max(60, Double(bound) / 1e6 + 10)
-      try connection.simulated.inject(
-        Fault(.mute, symbol: setup.symbols[0], channel: content.rawValue, seconds: span))
-      connection.run(Double(bound) / 1e6) { witness.events.count > before }
-      let told = try #require(witness.events.dropFirst(before).first, "\(name) is never told of")
-      #expect(told.content == content && !told.isLive && told.symbol == symbol, "\(name): \(told)")
-      #expect(told.at - struck <= bound, "\(name): told after \((told.at - struck) / 1_000) ms")
-
-      // Others are not blamed.
-      connection.run(5)
-      let others = witness.events.dropFirst(before).filter { $0.content != content || $0.symbol != symbol }
-      #expect(others.isEmpty, "\(name): \(others)")
-
-      let end = struck + Int64((span ?? 0) * 1e6)
-      connection.run((span ?? 0) + 90) { connection.now > end && Self.isWell(connection) }
-      #expect(Self.isWell(connection), "\(name): not live \((connection.now - struck) / 1_000_000) s later")
-      if heals {
-        let healed = try #require(witness.events.last)
-        #expect(healed.content == content && healed.isLive && connection.connects == 1, "\(name): \(healed)")
-        #expect(healed.at - struck <= bound + 10 * Microseconds.second, "\(name): \((healed.at - struck) / 1_000) ms")
-      }
-      let healed = witness.events.count
-      connection.run(60)
-      #expect(witness.events.count == healed && Self.isWell(connection), "\(name): \(witness.events.suffix(3))")
-      for (place, ids) in witness.trades {
-        #expect(Set(ids).count == ids.count, "\(name): instrument \(place) has trades twice")
-      }
-    }
+  /// Within what time a dead channel of a busy market is reported, µs.
+  private static func bound(_ setup: Setup) -> Int64 {
+    max(10 * Microseconds.second, 3 * (setup.venue.market.tickerInterval ?? 0))
   }
 
   private static func isWell(_ connection: WatchedConnection) -> Bool {
     connection.isLive && connection.pipeline.market.instruments.allSatisfy { $0.silent == [] }
   }
 
-  @Test("are none in an hour of a quiet market", arguments: BookPropertyTests.setups)
-  func quiet(_ setup: Setup) throws {
-    // A moment in about 20 s of each market, and a trade in about a minute.
-    let connection = try Self.connection(setup, rate: 0.05)
-    let witness = Witness(connection)
-    connection.run(60) { connection.isLive }
-    let before = witness.events.count
-    connection.run(3_600)
-    let told = witness.events.dropFirst(before).filter { $0.content != .book }
-    #expect(told.isEmpty, "\(setup.testDescription): \(told)")
-  }
+  private static func seconds(_ span: Int64) -> String { "\(span / 1_000_000).\(span / 100_000 % 10) s" }
 
-  @Test("are none in a busy market", arguments: BookPropertyTests.setups)
+  @Test("of a busy market are reported in time, subscribed to again, and live when they speak", arguments: setups)
   func busy(_ setup: Setup) throws {
-    let connection = try Self.connection(setup, rate: 30)
-    let witness = Witness(connection)
-    connection.run(30) { connection.isLive }
-    let before = witness.events.count
-    connection.run(180)
-    let told = witness.events.dropFirst(before)
-    #expect(told.isEmpty, "\(setup.testDescription): \(told)")
+    var words: [String] = []
+    for content in Self.contents(setup) {
+      for seed in Self.seeds {
+        let name = "TIDEGATE_SEED=\(seed), \(setup.testDescription), \(content.rawValue)"
+        let connection = try Self.connection(setup, rate: 20, seed: seed)
+        let witness = ChannelWitness(connection)
+        connection.run(30) { connection.isLive }
+        try #require(connection.isLive, "\(name): \(connection.events)")
+        connection.run(10)
+        let symbol = "\(setup.venue.name):\(setup.symbols[0])"
+
+        // One that lives again with the next subscription, then one that is mute for a minute and more.
+        for span in [nil, 60.0] {
+          let before = witness.events.count
+          let struck = connection.now
+          try connection.simulated.inject(
+            Fault(.mute, symbol: setup.symbols[0], channel: content.rawValue, seconds: span))
+          connection.run(60) { witness.events.count > before }
+          let told = try #require(witness.events.dropFirst(before).first, "\(name) is never reported")
+          #expect(told.content == content && !told.isLive && told.symbol == symbol, "\(name): \(told)")
+          // Figures are asked for when the last price has been left behind for 3 s.
+          let isByFigures = content == .trades && setup.venue.market.hasWitness
+          let left = isByFigures ? (witness.doubted[symbol] ?? struck) - 3 * Microseconds.second : struck
+          #expect(told.at - left <= Self.bound(setup), "\(name): reported after \(Self.seconds(told.at - struck))")
+          words.append("\(content.rawValue) \(Self.seconds(told.at - struck))")
+
+          let end = struck + Int64((span ?? 0) * 1e6)
+          connection.run((span ?? 0) + 90) { connection.now > end && Self.isWell(connection) }
+          #expect(Self.isWell(connection), "\(name): not live \(Self.seconds(connection.now - struck)) later")
+          // No other channel is blamed.
+          if content != .book, connection.connects == 1 {
+            let others = witness.events.dropFirst(before).filter { $0.content != content || $0.symbol != symbol }
+            #expect(others.isEmpty, "\(name): \(others)")
+          }
+          if span == nil {
+            let healed = try #require(witness.events.last)
+            #expect(healed.content == content && healed.isLive && connection.connects == 1, "\(name): \(healed)")
+            #expect(healed.at - told.at <= 10 * Microseconds.second, "\(name): \(Self.seconds(healed.at - told.at))")
+          }
+          let healed = witness.events.count
+          connection.run(20)
+          #expect(witness.events.count == healed && Self.isWell(connection), "\(name): \(witness.events.suffix(3))")
+        }
+        for (place, ids) in witness.trades {
+          #expect(Set(ids).count == ids.count, "\(name): instrument \(place) has trades twice")
+        }
+      }
+    }
+    print("\(setup.testDescription), reported after: \(words.joined(separator: ", "))")
   }
 
-  @Test("are none where something else goes wrong", arguments: BookPropertyTests.setups)
+  /// Moments a second and market, two in five of which make a trade: a trade in about 2, 10 and 40 s.
+  private static let rates = [1.2, 0.25, 0.06]
+
+  @Test(
+    "of a quiet market are reported when their silence has been contradicted twice, and not before", arguments: setups)
+  func quiet(_ setup: Setup) throws {
+    var figures: [String] = []
+    for content in Self.contents(setup) where content != .book {
+      var (reported, innocent, rounds) = (0, 0, 0)
+      for (rate, seed) in Self.rates.flatMap({ rate in Self.seeds.map { (rate, $0) } }) {
+        let name = "TIDEGATE_SEED=\(seed), \(setup.testDescription), \(content.rawValue), rate \(rate)"
+        let connection = try Self.connection(setup, rate: rate, seed: seed)
+        let witness = ChannelWitness(connection)
+        connection.run(60) { connection.isLive }
+        try #require(connection.isLive, "\(name): \(connection.events)")
+        let symbol = "\(setup.venue.name):\(setup.symbols[0])"
+        for _ in 0..<4 {
+          connection.run(80) { Self.isWell(connection) }
+          guard Self.isWell(connection) else { continue }
+          connection.run(20)
+          rounds += 1
+          let before = witness.events.count
+          let (struck, connects) = (connection.now, connection.connects)
+          try connection.simulated.inject(
+            Fault(.mute, symbol: setup.symbols[0], channel: content.rawValue, seconds: 60))
+          connection.run(60) { witness.events.count > before }
+          let told = witness.events.dropFirst(before).first
+          let market = connection.simulated.market
+          let evidence = ChannelEvidence(
+            venue: setup.venue, content: content, struck: struck,
+            trades: market.instruments[market.index(named: setup.symbols[0])!].pastTrades,
+            bests: witness.bests[symbol] ?? [])
+          let end = struck + 60 * Microseconds.second
+          if let told {
+            #expect(told.content == content && !told.isLive && told.symbol == symbol, "\(name): \(told)")
+            #expect(!evidence.isInnocent(until: told.at), "\(name): reported although nothing was missed")
+            if let due = evidence.due { #expect(told.at <= due, "\(name): \(Self.seconds(told.at - due)) late") }
+            reported += 1
+          } else if let due = evidence.due {
+            #expect(due > end, "\(name): not reported, due \(Self.seconds(end - due)) before the end")
+          }
+          if evidence.isInnocent(until: end) { innocent += 1 }
+          connection.run(max(0, Double(end - connection.now) / 1e6))
+          witness.clearBests()
+          if connection.connects != connects { connection.run(30) { connection.isLive } }
+        }
+      }
+      figures.append("\(content.rawValue) \(reported) of \(rounds), \(innocent) without anything to report")
+    }
+    print("\(setup.testDescription), quiet: \(figures.joined(separator: "; "))")
+  }
+
+  @Test("are none in an hour of a quiet market", arguments: setups)
+  func quietHour(_ setup: Setup) throws {
+    for seed in Self.seeds {
+      // A moment in about 20 s of each market, and a trade in about a minute.
+      let connection = try Self.connection(setup, rate: 0.05, seed: seed)
+      let witness = ChannelWitness(connection)
+      connection.run(60) { connection.isLive }
+      let before = witness.events.count
+      connection.run(3_600)
+      let told = witness.events.dropFirst(before)
+      #expect(told.isEmpty, "TIDEGATE_SEED=\(seed), \(setup.testDescription): \(told)")
+    }
+  }
+
+  @Test("are none in a market that is busy or calm", arguments: setups)
+  func living(_ setup: Setup) throws {
+    for (rate, span) in [(30.0, 60.0), (1, 300)] {
+      let connection = try Self.connection(setup, rate: rate)
+      let witness = ChannelWitness(connection)
+      connection.run(30) { connection.isLive }
+      let before = witness.events.count
+      connection.run(span)
+      let told = witness.events.dropFirst(before)
+      #expect(told.isEmpty, "\(setup.testDescription), rate \(rate): \(told)")
+    }
+  }
+
+  @Test("are none where something else goes wrong", arguments: setups)
   func faults(_ setup: Setup) throws {
-    for kind in Fault.Kind.allCases where ![.candles, .names, .mute, .refuse].contains(kind) {
-      let connection = try Self.connection(setup, rate: 10)
+    for kind in Fault.Kind.allCases where ![.candles, .names, .trades, .lostTrades, .mute, .refuse].contains(kind) {
+      let connection = try Self.connection(setup, rate: 5)
       guard type(of: connection.simulated.venueProtocol).objection(to: kind) == nil else { continue }
-      let witness = Witness(connection)
+      let witness = ChannelWitness(connection)
       connection.run(30) { connection.isLive }
       connection.run(5)
       var fault = Fault(kind, at: 1, every: 30)

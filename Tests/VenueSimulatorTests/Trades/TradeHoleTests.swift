@@ -37,7 +37,7 @@ struct TradeHoleTests {
     init(_ setup: Setup, seed: UInt64 = 5) throws {
       simulated = try SimulatedVenue(
         venue: setup.name, seed: seed, rate: 12, faults: [], start: Timestamp(microseconds: 1_795_000_020_000_000),
-        excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: [30, 30]))
+        excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.symbols.map { _ in 30 }))
       connection = WatchedConnection(setup.venue, symbols: setup.symbols, simulated)
       connection.observe = { [unowned self] changes in self.note(changes) }
       connection.run(30) { connection.isLive }
