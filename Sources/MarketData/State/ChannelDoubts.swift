@@ -195,7 +195,8 @@ struct ChannelDoubts {
   /// - Returns: whether to ask for the venue's figures.
   @inline(__always)
   mutating func bestIs(_ bid: Int64, _ ask: Int64, last: Int64, now: Timestamp) -> Bool {
-    guard last < bid || last > ask else {
+    // Figures that have contradicted once are compared again, wherever the prices go.
+    guard last < bid || last > ask || trades.first != nil else {
       leftAt = nil
       return false
     }

@@ -272,7 +272,8 @@ package final class Market {
     let time = Self.chartTime(bounded)
     if nextRoll == .distantFuture { startClock(now: now) }
     if !trade.isBacklog {
-      tradeCame(state, now: now, into: &changes)
+      // A late one may have come by REST: that says nothing of the channel.
+      if !trade.isLate { tradeCame(state, now: now, into: &changes) }
       observe(state, now: now)
     }
     // A time that is still to come would make all that follows known.

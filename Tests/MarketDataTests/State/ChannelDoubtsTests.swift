@@ -69,12 +69,13 @@ struct ChannelDoubtsTests {
       apply(batch)
     }
 
-    func trade(_ price: Int64, age: Int64 = 0, backlog: Bool = false) {
+    func trade(_ price: Int64, age: Int64 = 0, backlog: Bool = false, isLate: Bool = false) {
       var batch = EventBatch()
       batch.events.append(
         .trade(
           Trade(
-            instrument: id, id: TradeID(1), price: price, size: 1, side: .buy, time: now + -age, isBacklog: backlog)))
+            instrument: id, id: TradeID(1), price: price, size: 1, side: .buy, time: now + -age, isBacklog: backlog,
+            isLate: isLate)))
       apply(batch)
     }
 
@@ -269,6 +270,21 @@ struct ChannelDoubtsTests {
     #expect(scene.told == ["trades silent 1", "trades live"])
     #expect(scene.published - begun == 3)
     #expect(scene.state.lastTrade?.isBacklog == false && scene.state.lastTrade?.price == 106)
+  }
+
+  @Test("late trades, which REST has brought, do not show that the channel lives")
+  func late() {
+    let scene = Scene()
+    scene.ticker()
+    scene.trade(100)
+    for number in 1...10 as ClosedRange<Int64> {
+      scene.wait(1)
+      scene.ticker(last: 100 + number)
+      scene.trade(100 + number, age: Microseconds.second, isLate: true)
+    }
+    #expect(scene.told == ["trades silent 1"] && scene.published == 11)
+    scene.trade(111)
+    #expect(scene.told == ["trades silent 1", "trades live"])
   }
 
   @Test("the candles of the time in which trades were dead are partial")
