@@ -1,5 +1,5 @@
-import Foundation
 import MarketData
+import TestSupport
 import Testing
 
 @testable import Venues
@@ -35,24 +35,20 @@ struct VenueProfileTests {
 
   @Test("the tables of the documentation are what the profiles say")
   func documented() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Sources/Venues/Venues.docc/Staleness.md")
-    let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "<!-- generated: connections -->")
-    let rows = parts.dropFirst().flatMap { part in
-      part.components(separatedBy: "<!-- /generated -->")[0].split(separator: "\n").map(String.init)
-        .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| connection") }
-    }
-    #expect(parts.count == 3)
-    var expected: [String] = []
-    for venue in Self.connections {
+    var connections = ["| connection | what shows that it lives | stale after | replaced after |", "|---|---|---|---|"]
+    var channels = ["| connection | channel | carries | how silence is told from death |", "|---|---|---|---|"]
+    for venue in Self.connections.sorted(by: { $0.label < $1.label }) {
       let seconds = venue.staleAfter / Microseconds.second
-      expected.append("| \(venue.label) | \(venue.cadence.words) | \(seconds) s | \(2 * seconds) s |")
+      connections.append("| \(venue.label) | \(venue.cadence.words) | \(seconds) s | \(2 * seconds) s |")
       for channel in venue.profile?.channels ?? [] {
         let silence = channel.silenceWords.joined(separator: "; ")
-        expected.append("| \(venue.label) | `\(channel.name)` | \(channel.content.rawValue) | \(silence) |")
+        channels.append("| \(venue.label) | `\(channel.name)` | \(channel.content.rawValue) | \(silence) |")
       }
     }
-    for row in expected where !rows.contains(row) { Issue.record("Staleness.md lacks the row \(row)") }
-    for row in rows where !expected.contains(row) { Issue.record("Staleness.md has a row of nothing: \(row)") }
+    for (name, lines) in [("connections", connections), ("channels", channels)] {
+      let (document, code) = try GeneratedPart(name, in: "Sources/Venues/Venues.docc/Staleness.md")
+        .compare(with: lines)
+      #expect(document == code, "\(name)")
+    }
   }
 }
