@@ -258,7 +258,7 @@ test(later, { skip, timeout: 150_000 }, () =>
       await browser.go(own.url);
       await prices(browser, 2);
       const words = async () => browser.run("return document.body.textContent");
-      const said = "kraken has not told its markets yet";
+      const said = "kraken has not listed its markets yet";
       await venues[0].stop();
       await own.stop();
       again = await Gateway.start(feeds, own.port);
@@ -310,7 +310,7 @@ test("a dead feed greys exactly what it feeds, and says why; its return clears i
       assert.equal(await browser.count(".row.is-dead"), 1);
       assert.notEqual(await browser.text(".row.is-dead .why-dead"), "");
       await browser.go(`${own.url}/#/market/kraken%3ABTC-USD`);
-      await eventually("the market says so", async () => (await browser.text(".notice"))?.startsWith("These prices are not the present ones"));
+      await eventually("the market says so", async () => (await browser.text(".notice"))?.startsWith("These prices are old"));
       await browser.go(`${own.url}/#/watchlist`);
       await prices(browser, 2);
       // The other venue ends and comes back: its certificate is another, which the relay takes as it is.

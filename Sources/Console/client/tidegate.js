@@ -1198,7 +1198,7 @@ export class Tidegate {
       }
       case "slow": this.#moved(message.streams); break;
       case "drain":
-        this.#timer("drain", wait(message.reconnect_in_ms, 1_000, 600_000), () => this.#again("the gateway is going down", 0));
+        this.#timer("drain", wait(message.reconnect_in_ms, 1_000, 600_000), () => this.#again("the gateway is shutting down", 0));
         break;
       case "expiring": this.#renewToken(); break;
       case "forbidden":

@@ -43,7 +43,7 @@ export class AlarmCell {
     setText(this.detail, [
       alert.firing?.time ? `Fired ${moment(alert.firing.time, 60e6, true)}${figure ? ` at ${figure}` : ""}` : "",
       alert.firing?.late_by_ms ? `up to ${Math.ceil(alert.firing.late_by_ms / 1_000)} s late` : "",
-      alert.watching_from ? `watches from ${moment(alert.watching_from, 60e6, true)}: it compares with earlier prices` : "",
+      alert.watching_from ? `watches from ${moment(alert.watching_from, 60e6, true)} on, when earlier prices to compare with are known` : "",
       alert.next ? `next ${moment(alert.next, 60e6, true)}` : "",
     ].filter(Boolean).join(" · "));
     this.hero.show(isRinging ? figure : hero);

@@ -20,6 +20,6 @@ export class ChangeChip {
     const decimal = (this.#shown = this.#next), way = direction(decimal);
     this.element.dataset.direction = way;
     setText(this.element, decimal === null ? "–" : `${ARROWS[way]} ${percent(decimal)}`);
-    this.element.ariaLabel = decimal === null ? "no change known" : `${percent(decimal)} in 24 h`;
+    this.element.ariaLabel = decimal === null ? "change not known" : `${percent(decimal)} in 24 h`;
   };
 }

@@ -108,7 +108,7 @@ function grouped(books) {
 class ClientRow {
   #name = el("strong");
   #where = el("span.muted");
-  #facts = new Facts(["waits for it", "slow for", "rate", "class", "merged", "lost"]);
+  #facts = new Facts(["queued", "slow for", "rate", "class", "merged", "lost"]);
   element = el("li.row.client-row", el("div.feed-name", this.#name, this.#where), this.#facts.element);
   show(client) {
     setText(this.#name, client.key ?? client.peer);
@@ -116,7 +116,7 @@ class ClientRow {
     this.#facts.show([
       bytes(client.queued_bytes), client.slow_ms === undefined ? "–" : duration(client.slow_ms),
       client.messages_per_second === undefined ? "–" : `${count(client.messages_per_second)}/s`,
-      client.held_ms > 0 ? `held at ${client.held_ms} ms` : client.degraded_ms > 0 ? `${client.degraded_ms} ms` : "its own",
+      client.held_ms > 0 ? `held at ${client.held_ms} ms` : client.degraded_ms > 0 ? `${client.degraded_ms} ms` : "as requested",
       count(client.merged), count(client.lost),
     ]);
   }
@@ -189,7 +189,7 @@ export class Overview {
   #loops = new Rows(() => new LoopRow());
   #limits = new Rows(() => new LimitRow());
   #events = new Rows(() => new EventRow());
-  #eventsNone = el("p.muted", "Nothing notable has happened.");
+  #eventsNone = el("p.muted", "No events yet.");
   #newest = "";
   #reasonsText = "";
 

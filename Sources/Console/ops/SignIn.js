@@ -11,5 +11,5 @@ export function signIn(reason, signedIn) {
     el("p.muted", "This page shows who is connected and what the log says. It asks for the token in the file of admin.token-file."),
     el("div.field", el("label", { for: "token" }, "Token"), input),
     el("label.choice", keep, "Keep it until this tab is closed"),
-    el("button.button.button-primary", { type: "submit" }, "Look"));
+    el("button.button.button-primary", { type: "submit" }, "Show the state"));
 }

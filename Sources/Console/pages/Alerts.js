@@ -86,7 +86,7 @@ export default class AlertsPage {
     const value = numberInput("value"), window = numberInput("window", "60"), minutes = numberInput("minutes", "5");
     const at = el("input", { id: "at", type: "time", value: "06:30" }), name = el("input", { id: "name", maxLength: 100, autocomplete: "off" });
     const days = DAYS.map((day) => tick(day, day, { value: day, checked: true }));
-    const valueField = field("Threshold", value), windowField = field("Within so many minutes, 1 to 1440", window);
+    const valueField = field("Threshold", value), windowField = field("Window in minutes, 1 to 1440", window);
     const parts = {
       price: [field("Market", market), field("When the price is", is), valueField, field("How often", frequency)], change: [windowField],
       alarm: [field("Time", at), el("fieldset.days", el("legend", "Days"), ...days)],

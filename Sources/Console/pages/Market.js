@@ -75,7 +75,7 @@ export default class Market extends Page {
     this.element = el(
       "section",
       el("div.page-head", el("a.button", { href: "#/watchlist", "aria-label": "Back to the watchlist" }, "‹"),
-        coinIcon(base), el("div.page-title", this.title, el("span.caption", `${market} · ${venue}`)), iconButton(SPEAKER, "Say the price", () => this.#say()),
+        coinIcon(base), el("div.page-title", this.title, el("span.caption", `${market} · ${venue}`)), iconButton(SPEAKER, "Read the price aloud", () => this.#say()),
         el("a.button", { href: `#/alerts/${encodeURIComponent(symbol)}`, "aria-label": `Set an alert for ${market}` }, "Alert")),
       el("div.market",
         el("div.card.wide", el("div.market-head", this.ticker.element, el("span.total-chips", this.chip.element, el("span.caption", "24 h")), this.updated), this.why),
@@ -209,9 +209,9 @@ export default class Market extends Page {
     const seen = observed === undefined ? 0 : Math.max(0, Date.now() * 1_000 - observed);
     setText(this.coverage, [
       seen >= span ? "Observed throughout." : seen > 0 ? `Observed for ${stretch(seen)}${whole}.`
-        : isPartial ? "Only partly observed." : "Nothing of this range has been observed here yet.",
-      seen < span && known < (observed ?? Infinity) ? `What is earlier${this.isCandles ? "" : ", dashed,"} is the exchange's own record.` : "",
-      chart.unobserved.length > 0 ? "Hatched times are not known." : "",
+        : isPartial ? "Only partly observed." : "The gateway has observed nothing of this range yet.",
+      seen < span && known < (observed ?? Infinity) ? `Earlier ${this.isCandles ? "candles are" : "prices, dashed, are"} the exchange's own record.` : "",
+      chart.unobserved.length > 0 ? "Hatched times are unknown." : "",
     ].filter(Boolean).join(" "));
   }
 
@@ -225,7 +225,7 @@ export default class Market extends Page {
   mark() {
     const why = this.failure ?? whyDead(this.client, this.venue), feed = this.client.feeds.get(this.venue);
     this.element.classList.toggle("is-dead", why !== null);
-    setText(this.why, why === null ? "" : `These prices are not the present ones: ${why}. They continue by themselves.`);
+    setText(this.why, why === null ? "" : `These prices are old: ${why}. They continue by themselves.`);
     setText(this.source, `From ${this.venue}, ${feed?.state ?? "state unknown"}; last heard ${age(feed?.age_ms)} ago.`);
   }
 }

@@ -239,7 +239,7 @@ export default class Portfolio extends Page {
   #why(line) {
     if (this.client.state !== "connected") return whyDead(this.client);
     if (line?.state === "missing") return `no live market leads to ${this.currency}`;
-    return line?.state === "stale" ? `its price is of ${clock(line.price_time)}` : null;
+    return line?.state === "stale" ? `its price is from ${clock(line.price_time)}` : null;
   }
 
   #draw = () => {
@@ -255,7 +255,7 @@ export default class Portfolio extends Page {
     this.open.show(made.length > 0 ? made.reduce((sum, { unrealised }) => Decimal.add(sum, unrealised), "0") : undefined, undefined, "unrealised");
     setText(this.note, this.#problem || [
       missing > 0 ? `${missing} of ${lines.length} have no price in ${currency} and are not counted.` : "",
-      dead > missing ? "Not all prices are the present ones." : "",
+      dead > missing ? "Some prices are old." : "",
     ].join(" ").trim());
     const parts = this.kept.holdings.filter((_, place) => holdings[place]?.state !== "missing").map(({ symbol, amount }) => ({
       amount, line: this.#lines.get(symbol), rate: this.#rates.get(symbolParts(symbol).quote),

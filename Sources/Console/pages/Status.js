@@ -14,7 +14,7 @@ export default class Status extends Page {
     this.table = el(
       "table.table", { hidden: true }, el("caption.visually-hidden", "Feeds"),
       el("thead", el("tr", ...["Feed", "State", "Last heard", "Reason", "Not in sync"].map((name) => el("th", { scope: "col" }, name)))), this.body);
-    this.empty = emptyState({ title: "There is no state of a feed yet", why: "It arrives with the first heartbeat, within five seconds." });
+    this.empty = emptyState({ title: "No feed has reported yet", why: "The first heartbeat, within five seconds, has the state of each." });
     this.element = el("section", el("div.page-head", el("h1", "Status")), el("div.card", this.gateway, this.empty, this.table));
   }
 

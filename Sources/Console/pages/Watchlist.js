@@ -20,7 +20,7 @@ export default class Watchlist extends Page {
     super(session);
     this.list = el("ul.rows", { "aria-label": "Watched markets" });
     this.summary = el("div.card.summary", { hidden: true });
-    this.figures = ["Rising", "Falling", "Moved most"].map((name) => {
+    this.figures = ["Rising", "Falling", "Biggest move"].map((name) => {
       const figure = el("strong");
       this.summary.append(el("div", el("span.caption", name), figure));
       return figure;
