@@ -29,129 +29,145 @@ enum AsyncAPIDocument {
   }
 
   static func make() -> [UInt8] {
-    var out = ByteBuffer(capacity: 32_768)
-    out.append("{\"asyncapi\":\"3.0.0\",\"info\":{\"title\":\"Tidegate\",\"version\":")
-    out.append(json: TidegateVersion.current)
-    out.append(",\"description\":\"The subprotocol tidegate.v1.json: one text frame is one JSON object. Prices and ")
-    out.append("sizes are decimal strings, times are microseconds UTC.\"},\"defaultContentType\":\"application/json\",")
-    out.append("\"channels\":{\"stream\":{\"address\":\"/v1/stream\",\"messages\":{")
-    list(incoming + outgoing, to: &out) { name, out in
-      out.append(json: name)
-      out.append(":{\"$ref\":")
-      out.append(json: "#/components/messages/\(name)")
-      out.append(UInt8(ascii: "}"))
-    }
-    out.append("},\"bindings\":{\"ws\":{\"method\":\"GET\",\"bindingVersion\":\"0.1.0\"}}}},\"operations\":{")
-    list(WireDescription.requests, to: &out) { request, out in
-      out.append(json: request.op)
-      out.append(":{\"action\":\"receive\",\"channel\":{\"$ref\":\"#/channels/stream\"},\"messages\":[")
-      reference("request.\(request.op)", to: &out)
-      out.append("],\"reply\":{\"channel\":{\"$ref\":\"#/channels/stream\"},\"messages\":[")
-      reference(request.reply, to: &out)
-      out.append(UInt8(ascii: ","))
-      reference("error", to: &out)
-      out.append("]}}")
-    }
-    out.append(",\"publish\":{\"action\":\"send\",\"channel\":{\"$ref\":\"#/channels/stream\"},\"messages\":[")
-    list(["heartbeat", "notice"] + channelMessages, to: &out) { reference($0, to: &$1) }
-    out.append("]}},\"components\":{\"messages\":{")
-    appendRequests(to: &out)
-    appendMessages(to: &out)
-    appendChannels(to: &out)
-    out.append(
-      "},\"schemas\":{\"Item\":{\"type\":\"object\",\"required\":[\"channel\"],\"additionalProperties\":false,")
-    out.append("\"properties\":{\"channel\":{\"enum\":[")
-    list(ChannelName.allCases, to: &out) { $1.append(json: $0.rawValue) }
-    out.append("]},\"symbols\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"interval_ms\":")
-    out.append("{\"type\":\"integer\",\"minimum\":0,\"maximum\":60000}")
-    for name in Set(WireDescription.channels.values.flatMap(\.parameters)).sorted() {
-      out.append(UInt8(ascii: ","))
-      out.append(json: name)
-      out.append(":{}")
-    }
-    out.append("}}}}}\n")
-    return out.takeBytes()
-  }
-
-  private static func appendRequests(to out: inout ByteBuffer) {
-    for request in WireDescription.requests {
-      out.append(json: "request.\(request.op)")
-      out.append(":{\"payload\":{\"type\":\"object\",\"required\":[\"op\"],\"additionalProperties\":false,")
-      out.append("\"properties\":{\"op\":{\"const\":")
-      out.append(json: request.op)
-      out.append("},\"id\":{\"type\":[\"integer\",\"string\"]}")
-      for field in request.fields {
-        out.append(UInt8(ascii: ","))
-        out.append(json: field)
-        let isList = field == "streams" && request.op == "subscribe"
-        out.append(isList ? ":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Item\"}}" : ":{}")
+    var writer = JSONObjectWriter(capacity: 65_536)
+    writer.object { writer in
+      writer.field("asyncapi", "3.0.0")
+      writer.object("info") { writer in
+        writer.field("title", "Tidegate")
+        writer.field("version", TidegateVersion.current)
+        writer.field(
+          "description",
+          "The subprotocol tidegate.v1.json: one text frame is one JSON object. Prices and sizes are decimal strings, "
+            + "times are microseconds UTC.")
       }
-      out.append("}}},")
-    }
-  }
-
-  private static func appendMessages(to out: inout ByteBuffer) {
-    for (type, members) in WireDescription.messages.sorted(by: { $0.key < $1.key }) {
-      out.append(json: type)
-      out.append(":{\"payload\":")
-      object(["type"] + members, to: &out) { out in
-        out.append("\"type\":{\"const\":")
-        out.append(json: type)
-        out.append(UInt8(ascii: "}"))
-      }
-      out.append("},")
-    }
-  }
-
-  private static func appendChannels(to out: inout ByteBuffer) {
-    list(ChannelName.allCases.flatMap { [($0, true), ($0, false)] }, to: &out) { kind, out in
-      let (channel, isSnapshot) = kind
-      let data = WireDescription.channels[channel]
-      let type = isSnapshot ? "snapshot" : "update"
-      out.append(json: "\(type).\(channel.rawValue)")
-      out.append(":{\"payload\":")
-      object(["type"] + (isSnapshot ? WireDescription.snapshot : WireDescription.update), to: &out) { out in
-        out.append("\"type\":{\"const\":")
-        out.append(json: type)
-        out.append("},\"channel\":{\"const\":")
-        out.append(json: channel.rawValue)
-        out.append("},\"data\":")
-        object((isSnapshot ? data?.snapshot : data?.update) ?? [], to: &out) { out in
-          let options = isSnapshot ? [] : data?.options ?? []
-          list(options, to: &out) { option, out in
-            out.append(json: option.name)
-            out.append(UInt8(ascii: ":"))
-            out.append(option.schema)
+      writer.field("defaultContentType", "application/json")
+      writer.object("channels") { writer in
+        writer.object("stream") { writer in
+          writer.field("address", "/v1/stream")
+          writer.object("messages") { writer in
+            for name in incoming + outgoing {
+              writer.object(name) { $0.field("$ref", "#/components/messages/\(name)") }
+            }
+          }
+          writer.object("bindings") { writer in
+            writer.object("ws") { writer in
+              writer.field("method", "GET")
+              writer.field("bindingVersion", "0.1.0")
+            }
           }
         }
       }
-      out.append(UInt8(ascii: "}"))
+      writer.object("operations") { writer in writeOperations(to: &writer) }
+      writer.object("components") { writer in
+        writer.object("messages") { writer in
+          for request in WireDescription.requests { write(request, to: &writer) }
+          for (type, members) in WireDescription.messages.sorted(by: { $0.key < $1.key }) {
+            writer.object(type) { writer in
+              writer.object("payload") { writer in
+                writer.field("type", "object")
+                writer.field("required", ["type"] + members)
+                writer.object("properties") { $0.object("type") { $0.field("const", type) } }
+              }
+            }
+          }
+          for channel in ChannelName.allCases {
+            for isSnapshot in [true, false] { write(channel, isSnapshot: isSnapshot, to: &writer) }
+          }
+        }
+        writer.object("schemas") { writer in
+          writeItem(to: &writer)
+          JSONSchema.writeShared(to: &writer)
+          for object in AsyncAPISchemas.objects { object.write(to: &writer) }
+        }
+      }
+    }
+    return writer.takeBytes() + [UInt8(ascii: "\n")]
+  }
+
+  private static func writeOperations(to writer: inout JSONObjectWriter) {
+    for request in WireDescription.requests {
+      writer.object(request.op) { writer in
+        writer.field("action", "receive")
+        writer.object("channel") { $0.field("$ref", "#/channels/stream") }
+        writeReferences(["request.\(request.op)"], to: &writer)
+        writer.object("reply") { writer in
+          writer.object("channel") { $0.field("$ref", "#/channels/stream") }
+          writeReferences([request.reply, "error"], to: &writer)
+        }
+      }
+    }
+    writer.object("publish") { writer in
+      writer.field("action", "send")
+      writer.object("channel") { $0.field("$ref", "#/channels/stream") }
+      writeReferences(["heartbeat", "notice"] + channelMessages, to: &writer)
     }
   }
 
-  /// `{"type":"object","required":[…],"properties":{…}}`
-  private static func object(
-    _ required: [String], to out: inout ByteBuffer, properties: (inout ByteBuffer) -> Void
-  ) {
-    out.append("{\"type\":\"object\",\"required\":[")
-    list(required, to: &out) { $1.append(json: $0) }
-    out.append("],\"properties\":{")
-    properties(&out)
-    out.append("}}")
+  private static func writeReferences(_ messages: [String], to writer: inout JSONObjectWriter) {
+    writer.array("messages") { writer in
+      for name in messages { writer.object { $0.field("$ref", "#/channels/stream/messages/\(name)") } }
+    }
   }
 
-  private static func reference(_ message: String, to out: inout ByteBuffer) {
-    out.append("{\"$ref\":")
-    out.append(json: "#/channels/stream/messages/\(message)")
-    out.append(UInt8(ascii: "}"))
+  private static func write(_ request: WireDescription.Request, to writer: inout JSONObjectWriter) {
+    writer.object("request.\(request.op)") { writer in
+      writer.object("payload") { writer in
+        writer.field("type", "object")
+        writer.field("required", ["op"])
+        writer.field("additionalProperties", false)
+        writer.object("properties") { writer in
+          writer.object("op") { $0.field("const", request.op) }
+          writer.object("id") { $0.field("type", ["integer", "string"]) }
+          for field in request.fields {
+            if field == "streams", request.op == "subscribe" {
+              JSONSchema.list(.reference("Item")).write(field, to: &writer)
+            } else {
+              writer.object(field) { _ in }
+            }
+          }
+        }
+      }
+    }
   }
 
-  private static func list<T>(
-    _ values: [T], to out: inout ByteBuffer, _ append: (T, inout ByteBuffer) -> Void
-  ) {
-    for (index, value) in values.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      append(value, &out)
+  /// A snapshot or an update of a channel, with the types of all that it may say.
+  private static func write(_ channel: ChannelName, isSnapshot: Bool, to writer: inout JSONObjectWriter) {
+    let type = isSnapshot ? "snapshot" : "update"
+    let members = isSnapshot ? WireDescription.snapshot : WireDescription.update
+    writer.object("\(type).\(channel.rawValue)") { writer in
+      writer.object("payload") { writer in
+        writer.field("type", "object")
+        writer.field("required", ["type"] + members)
+        writer.object("properties") { writer in
+          writer.object("type") { $0.field("const", type) }
+          writer.object("channel") { $0.field("const", channel.rawValue) }
+          for name in ["stream", "prev", "seq"] where members.contains(name) {
+            JSONSchema.count.write(name, to: &writer)
+          }
+          if isSnapshot {
+            JSONSchema.choice(SnapshotReason.allCases.map(\.rawValue)).write("reason", to: &writer)
+          }
+          JSONSchema.time.write("time", to: &writer)
+          writer.object("data") { AsyncAPISchemas.data(of: channel, isSnapshot: isSnapshot).writeMembers(to: &$0) }
+        }
+      }
+    }
+  }
+
+  /// One entry of a subscription.
+  private static func writeItem(to writer: inout JSONObjectWriter) {
+    writer.object("Item") { writer in
+      writer.field("type", "object")
+      writer.field("required", ["channel"])
+      writer.field("additionalProperties", false)
+      writer.object("properties") { writer in
+        JSONSchema.choice(ChannelName.allCases.map(\.rawValue)).write("channel", to: &writer)
+        JSONSchema.list(.text).write("symbols", to: &writer)
+        JSONSchema.integer(0...60_000).write("interval_ms", to: &writer)
+        for name in Set(WireDescription.channels.values.flatMap(\.parameters)).sorted() {
+          writer.object(name) { _ in }
+        }
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
-/// A schema of the OpenAPI document: the parts of JSON Schema 2020-12 that its bodies and answers need.
+/// A schema of the OpenAPI and the AsyncAPI document: the parts of JSON Schema 2020-12 that bodies, answers and
+/// messages need.
 indirect enum JSONSchema: Sendable {
-  /// One of `OpenAPISchemas`.
+  /// A named schema: one of `OpenAPISchemas`, `AsyncAPISchemas` or `writeShared(to:)`.
   case reference(String)
   case text
   case flag
@@ -78,18 +79,46 @@ indirect enum JSONSchema: Sendable {
       }
     }
   }
+
+  /// Writes the named schemas of both documents that are no objects.
+  static func writeShared(to writer: inout JSONObjectWriter) {
+    writer.object("Decimal") { writer in
+      writer.field("type", "string")
+      writer.field("pattern", "^-?[0-9]+(\\.[0-9]+)?$")
+    }
+    integer(0...(1 << 53)).write("Time", to: &writer)
+    choice(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).write("Weekday", to: &writer)
+    // Price and size.
+    list(.decimal).write("Level", to: &writer)
+  }
+
+  /// The named schemas in it.
+  var references: [String] {
+    switch self {
+    case .reference(let name): [name]
+    case .list(let element, _), .map(let element): element.references
+    case .either(let schemas): schemas.flatMap(\.references)
+    case .text, .flag, .integer, .choice, .document: []
+    }
+  }
 }
 
 extension JSONSchema.Object {
+  /// The named schemas in it.
+  var references: [String] { (needed + optional).flatMap(\.schema.references) }
+
   /// Writes the object under its name.
   func write(to writer: inout JSONObjectWriter) {
-    writer.object(name) { writer in
-      writer.field("type", "object")
-      if !needed.isEmpty { writer.field("required", needed.map(\.name)) }
-      writer.object("properties") { writer in
-        for member in needed + optional { member.schema.write(member.name, to: &writer) }
-      }
-      if isClosed { writer.field("additionalProperties", false) }
+    writer.object(name) { writer in writeMembers(to: &writer) }
+  }
+
+  /// Writes the schema without a name and braces.
+  func writeMembers(to writer: inout JSONObjectWriter) {
+    writer.field("type", "object")
+    if !needed.isEmpty { writer.field("required", needed.map(\.name)) }
+    writer.object("properties") { writer in
+      for member in needed + optional { member.schema.write(member.name, to: &writer) }
     }
+    if isClosed { writer.field("additionalProperties", false) }
   }
 }

@@ -158,14 +158,7 @@ enum OpenAPIDocument {
   }
 
   private static func writeSchemas(to writer: inout JSONObjectWriter) {
-    writer.object("Decimal") { writer in
-      writer.field("type", "string")
-      writer.field("pattern", "^-?[0-9]+(\\.[0-9]+)?$")
-    }
-    JSONSchema.integer(0...(1 << 53)).write("Time", to: &writer)
-    JSONSchema.choice(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).write("Weekday", to: &writer)
-    // Price and size.
-    JSONSchema.list(.decimal).write("Level", to: &writer)
+    JSONSchema.writeShared(to: &writer)
     // Price, size, and the venues of a composite.
     JSONSchema.list(.either([.decimal, .list(.text)])).write("CombinedLevel", to: &writer)
     JSONSchema.document.write("Document", to: &writer)

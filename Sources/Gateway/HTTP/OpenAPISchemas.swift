@@ -7,10 +7,14 @@ enum OpenAPISchemas {
   static let all: [JSONSchema.Object] = [market, lists, alerts, portfolios, others].flatMap { $0 }
 
   private static let ranges = JSONSchema.choice(ChartRange.allCases.map(\.name))
-  private static let shortCount = JSONSchema.integer(0...Int64(Int32.max))
+  static let shortCount = JSONSchema.integer(0...Int64(Int32.max))
 
   /// Members of every answer about one symbol.
-  private static let source: [JSONSchema.Member] = [("simulated", .flag), ("replayed", .flag)]
+  static let source: [JSONSchema.Member] = [("simulated", .flag), ("replayed", .flag)]
+  /// Members of composite markets: the venues that take part, and those that do not.
+  static let composite: [JSONSchema.Member] = [
+    ("venues", .list(.text)), ("absent", .list(.reference("AbsentVenue"))),
+  ]
   private static let state: [JSONSchema.Member] = [
     ("simulated", .flag), ("replayed", .flag), ("since", .time), ("last_message", .time), ("failed", .text),
   ]
@@ -21,37 +25,43 @@ enum OpenAPISchemas {
 
   // MARK: Market data
 
-  private static let tickerMembers: [JSONSchema.Member] = [
+  static let tickerMembers: [JSONSchema.Member] = [
     ("last", .decimal), ("bid", .decimal), ("ask", .decimal), ("open_24h", .decimal), ("high_24h", .decimal),
     ("low_24h", .decimal), ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal),
     ("change_24h", .decimal), ("change_pct_24h", .decimal), ("trades_24h", .count), ("own", .list(.text)),
     ("covered_from", .time),
   ]
-  private static let lineMembers: [JSONSchema.Member] = [
+  static let lineMembers: [JSONSchema.Member] = [
     ("range", ranges), ("from", .time), ("step_s", .count), ("points", .list(.decimal)),
     ("gaps", .list(.reference("Gap"))),
   ]
-  private static let lineOptions: [JSONSchema.Member] = [
+  static let lineOptions: [JSONSchema.Member] = [
     ("open", .decimal), ("trend", .choice(["up", "down", "flat"])), ("change", .decimal), ("change_pct", .decimal),
     ("covered_from", .time),
   ]
+  static let pulseMembers: [JSONSchema.Member] = [("price", .decimal), ("merged", .count), ("time", .time)]
+  static let pulseOptions: [JSONSchema.Member] = [
+    ("direction", .choice(["up", "down"])), ("previous", .decimal), ("change_pct", .decimal),
+    ("change_pct_24h", .decimal),
+  ]
+  /// Of data whose channel may have died alone.
+  static let liveness: [JSONSchema.Member] = [("state", .choice(["live", "syncing"])), ("reason", .text)]
 
   private static let market: [JSONSchema.Object] = [
     .init("Gap", [("from", .time), ("to", .time)]),
     .init(
-      "Ticker", [("source", .choice(["venue", "gateway", "mixed"])), ("time", .time)], optional: tickerMembers),
-    .init(
-      "Pulse", [("price", .decimal), ("merged", .count), ("time", .time)],
-      optional: [
-        ("direction", .choice(["up", "down"])), ("previous", .decimal), ("change_pct", .decimal),
-        ("change_pct_24h", .decimal),
-      ]),
+      "Ticker", [("source", .choice(["venue", "gateway", "mixed"])), ("time", .time)], optional: tickerMembers,
+      optionalOf: [liveness]),
+    .init("Pulse", of: [pulseMembers], optionalOf: [pulseOptions, liveness]),
     .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),
     .init(
       "Trade",
       [
         ("id", .text), ("price", .decimal), ("size", .decimal), ("time", .time),
-      ], optional: [("side", .choice(["buy", "sell"]))]),
+      ],
+      optional: [
+        ("side", .choice(["buy", "sell"])), ("gap", .flag), ("renumbered", .flag), ("late", .flag),
+      ]),
     .init(
       "Candle",
       [
@@ -70,18 +80,19 @@ enum OpenAPISchemas {
       ], optional: [("next", .time)], optionalOf: [state]),
     .init(
       "BookAnswer",
-      of: [head],
-      [("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time)],
-      optional: [("spread", .decimal), ("spread_pct", .decimal)], optionalOf: [state]),
+      [
+        ("symbol", .text), ("state", .choice(FeedState.allCases.map(\.rawValue) + ["single"])),
+        ("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time),
+      ],
+      optional: [("spread", .decimal), ("spread_pct", .decimal)], optionalOf: [composite, state]),
     .init(
       "QuoteAnswer", [("symbol", .text), ("state", .choice(["live", "single"]))],
       optional: [
         ("bid", .decimal), ("bid_size", .decimal), ("bid_venue", .text), ("ask", .decimal), ("ask_size", .decimal),
         ("ask_venue", .text), ("last", .decimal), ("last_venue", .text), ("last_time", .time),
-        ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal), ("venues", .list(.text)),
-        ("absent", .list(.reference("AbsentVenue"))), ("bids", .list(.reference("CombinedLevel"))),
-        ("asks", .list(.reference("CombinedLevel"))), ("time", .time),
-      ], optionalOf: [source]),
+        ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal),
+        ("bids", .list(.reference("CombinedLevel"))), ("asks", .list(.reference("CombinedLevel"))), ("time", .time),
+      ], optionalOf: [composite, source]),
     .init("AbsentVenue", [("venue", .text), ("reason", .text)]),
     .init(
       "RateAnswer",
@@ -125,13 +136,17 @@ enum OpenAPISchemas {
       ],
       optional: [
         ("attempt", .count), ("reason", .text), ("age_ms", .count), ("gap", .reference("FeedGap")),
-        ("syncing", .map(.text)), ("failed", .map(.text)),
+        ("syncing", .map(.text)), ("failed", .map(.text)), ("silent", .map(.list(.text))),
       ], optionalOf: [source]),
     .init("FeedGap", [("from", .time), ("backfilled", .flag)], optional: [("to", .time)]),
     .init("StatusAnswer", [("feeds", .list(.reference("Feed")))]),
   ]
 
   // MARK: Alerts and webhooks
+
+  static let firingOptions: [JSONSchema.Member] = [
+    ("symbol", .text), ("value", .decimal), ("late_by_ms", .count), ("missed", shortCount), ("reminder", .flag),
+  ]
 
   private static let alerts: [JSONSchema.Object] = [
     .init(
@@ -162,18 +177,14 @@ enum OpenAPISchemas {
     .init("AlertForm", [("name", .text), ("rule", .reference("AlertRule"))], isClosed: true),
     .init("AlertChange", [], optional: [("name", .text), ("rule", .reference("AlertRule"))], isClosed: true),
     .init("AlertAction", [], optional: [("through", shortCount), ("for_s", .integer(1...86_400))], isClosed: true),
-    .init(
-      "Firing", [("number", shortCount), ("time", .time)],
-      optional: [
-        ("symbol", .text), ("value", .decimal), ("late_by_ms", .count), ("missed", shortCount), ("reminder", .flag),
-      ]),
+    .init("Firing", [("number", shortCount), ("time", .time)], optionalOf: [firingOptions]),
     .init(
       "Alert",
       [
         ("id", .text), ("name", .text), ("state", .choice(["scheduled", "running", "paused", "alerting", "disabled"])),
         ("rule", .reference("AlertRule")), ("created", .time), ("revision", .count), ("firings", shortCount),
         ("acknowledged", shortCount),
-      ], optional: [("next", .time), ("firing", .reference("Firing"))]),
+      ], optional: [("next", .time), ("watching_from", .time), ("firing", .reference("Firing"))]),
     .init("AlertsAnswer", [("kept", .flag), ("alerts", .list(.reference("Alert"))), ("limit", .count)]),
     .init("FiringsAnswer", [("alert", .text), ("firings", .list(.reference("Firing")))]),
     .init("WebhookForm", [("url", .text)], isClosed: true),
@@ -196,11 +207,11 @@ enum OpenAPISchemas {
   // MARK: Portfolios
 
   private static let trust = JSONSchema.choice(["live", "stale", "missing"])
-  private static let profit: [JSONSchema.Member] = [
+  static let profit: [JSONSchema.Member] = [
     ("value", .decimal), ("day_profit", .decimal), ("day_percent", .decimal), ("cost", .decimal),
     ("unrealised", .decimal), ("realised", .decimal), ("profit", .decimal),
   ]
-  private static let portfolioHead: [JSONSchema.Member] = [("portfolio", .text), ("name", .text), ("revision", .count)]
+  static let portfolioHead: [JSONSchema.Member] = [("portfolio", .text), ("name", .text), ("revision", .count)]
   private static let summary: [JSONSchema.Member] = [
     ("id", .text), ("name", .text), ("currency", .text), ("method", .choice(["average", "fifo"])), ("created", .time),
     ("revision", .count), ("transactions", .count),
@@ -277,6 +288,11 @@ enum OpenAPISchemas {
 
   // MARK: Topics and decks
 
+  static let deckMembers: [JSONSchema.Member] = [
+    ("deck", .text), ("zone", .text), ("state", .text), ("title", .text), ("date", .text), ("turns_at", .time),
+    ("cards", .count), ("card", .reference("DeckCard")),
+  ]
+
   private static let others: [JSONSchema.Object] = [
     .init("Topic", [("topic", .text), ("number", .count), ("time", .time)], optional: [("symbol", .text)]),
     .init("TopicsAnswer", [("topics", .list(.reference("Topic")))]),
@@ -292,11 +308,6 @@ enum OpenAPISchemas {
     .init(
       "DeckCard", [("number", .count), ("quote", .text)],
       optional: [("action", .text), ("minutes", .count), ("domain", .text), ("source", .text)]),
-    .init(
-      "DeckAnswer",
-      [
-        ("deck", .text), ("zone", .text), ("state", .text), ("title", .text), ("date", .text), ("turns_at", .time),
-        ("cards", .count), ("card", .reference("DeckCard")),
-      ]),
+    .init("DeckAnswer", of: [deckMembers]),
   ]
 }

@@ -10,20 +10,14 @@ package enum WireDescription {
     package var reply: String
   }
 
-  /// The `data` of a channel's messages.
+  /// The members that the `data` of a channel's messages always has. `AsyncAPISchemas` also has the others.
   package struct ChannelData: Sendable {
     package var snapshot: [String]
     package var update: [String]
     /// The fields of a subscription beside `channel`, `symbols` and `interval_ms`.
     package var parameters: [String]
-    /// The JSON Schemas of members that an update may have beside those that it always has.
-    package var options: [(name: String, schema: StaticString)]
 
-    init(
-      _ snapshot: [String], update: [String]? = nil, parameters: [String] = [],
-      options: [(name: String, schema: StaticString)] = []
-    ) {
-      self.options = options
+    init(_ snapshot: [String], update: [String]? = nil, parameters: [String] = []) {
       self.snapshot = snapshot
       self.update = update ?? snapshot
       self.parameters = parameters
@@ -56,23 +50,12 @@ package enum WireDescription {
     "heartbeat": ["time", "sent", "feeds"],
   ]
 
-  private static let lostTrades: StaticString = """
-    {"type":"object","required":["from_id","to_id","from","to","requested"],"properties":{"from_id":{"type":"string"},\
-    "to_id":{"type":"string"},"count":{"type":"integer","minimum":1},"from":{"type":"integer"},"to":{"type":"integer"},\
-    "requested":{"type":"boolean"}}}
-    """
-  private static let foundTrades: StaticString = """
-    {"type":"object","required":["from_id","to_id","count","missing","from","to"],\
-    "properties":{"from_id":{"type":"string"},"to_id":{"type":"string"},"count":{"type":"integer","minimum":0},\
-    "missing":{"type":"integer","minimum":0},"from":{"type":"integer"},"to":{"type":"integer"}}}
-    """
-
   /// The members that every snapshot and every update has, in all channels.
   package static let snapshot = ["channel", "stream", "seq", "reason", "time", "data"]
   package static let update = ["channel", "stream", "prev", "seq", "time", "data"]
 
   package static let channels: [ChannelName: ChannelData] = [
-    .trades: .init(["trades"], options: [("lost", lostTrades), ("found", foundTrades)]),
+    .trades: .init(["trades"]),
     .quote: .init(["time"]),
     .ticker: .init(["source", "time"]),
     .pulse: .init(["price", "merged", "time"]),

@@ -69,7 +69,7 @@ package enum PublisherCommand: Sendable {
 }
 
 /// Why a snapshot is sent.
-package enum SnapshotReason: String, Sendable {
+package enum SnapshotReason: String, Sendable, CaseIterable {
   /// The client subscribed.
   case subscribe
   /// The client paused and resumed, or reconnected after missing more than the ring of the stream has.

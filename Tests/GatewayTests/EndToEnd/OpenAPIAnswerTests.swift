@@ -21,6 +21,8 @@ struct OpenAPIAnswerTests {
     Step(path: "/v1/trades/coinbase:BTC-USD?limit=5"), Step(path: "/v1/sparklines/kraken:BTC-USD?points=5"),
     Step(path: "/v1/candles/kraken:BTC-USD?limit=5"), Step(path: "/v1/books/kraken:BTC-USD?depth=3"),
     Step(path: "/v1/quotes/kraken:BTC-USD?depth=2"), Step(path: "/v1/quotes/composite:BTC-USD?depth=2"),
+    Step(path: "/v1/books/composite:BTC-USD?depth=2"), Step(path: "/v1/sparklines/composite:BTC-USD?points=5"),
+    Step(path: "/v1/candles/composite:BTC-USD?limit=5"),
     Step(path: "/v1/rates?base=BTC&quote=USD"), Step(path: "/v1/rates?base=ZEC&quote=BTC"),
     Step(path: "/v1/decks"), Step(path: "/v1/topics"),
     Step(
@@ -31,6 +33,10 @@ struct OpenAPIAnswerTests {
       method: "POST", path: "/v1/alerts",
       body: #"{"name":"b","rule":{"condition":{"type":"alarm","at":"06:30","days":["mon"]},"time_zone":"UTC"}}"#,
       status: 201),
+    Step(
+      method: "POST", path: "/v1/alerts",
+      body: #"{"name":"c","rule":{"condition":{"type":"change","symbol":"kraken:BTC-USD","is":"above","percent":"5","#
+        + #""window_min":60}}}"#, status: 201),
     Step(path: "/v1/alerts"), Step(path: "/v1/alerts/{alert}"),
     Step(method: "PATCH", path: "/v1/alerts/{alert}", body: #"{"name":"c"}"#),
     Step(method: "POST", path: "/v1/alerts/{alert}/snooze", body: #"{"for_s":60}"#),
