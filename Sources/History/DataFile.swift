@@ -337,7 +337,9 @@ package final class DataFile: Sendable {
 
   private static func words(_ error: any Error) -> String {
     let error = error as NSError
-    let underlying = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription
-    return underlying ?? error.localizedDescription
+    let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
+    // Foundation's own words for these begin with "The operation could not be completed".
+    guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
+    return String(cString: strerror(Int32(cause.code)))
   }
 }

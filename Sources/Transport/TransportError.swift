@@ -22,6 +22,8 @@ package enum TransportError: Error, Sendable, Equatable, CustomStringConvertible
   /// A description for people, with names.
   package var description: String {
     switch self {
+    case .system(let call, EADDRINUSE) where call.hasPrefix("bind "):
+      "another process listens on \(call.dropFirst(5)): end it, or choose another address"
     case .system(let call, let errno): "\(Self.words(errno)) (\(call), errno \(errno))"
     case .resolution(let host, let reason): "cannot resolve \(host): \(reason)"
     case .connectFailed(let host, let port, let reason): "cannot connect to \(host) port \(port): \(reason)"

@@ -111,7 +111,7 @@ package struct WatchTable: Sendable {
     news.removeAll()
     switch event {
     case .connected(let welcome): link = .connected(node: welcome.node)
-    case .disconnected(let failure, _): link = .lost(failure.description)
+    case .disconnected(let failure, _): link = .lost(Self.withoutRoutes(failure.description))
     case .heartbeat(let heartbeat):
       for feed in heartbeat.feeds {
         // A heartbeat says less about a feed than its status does.
@@ -123,6 +123,14 @@ package struct WatchTable: Sendable {
       }
     case .notice, .frame, .dropped: break
     }
+  }
+
+  /// A reason without the gateway's list of its routes: those are for programs.
+  package static func withoutRoutes(_ reason: String) -> String {
+    guard let hint = reason.firstRange(of: "; "),
+      reason[hint.upperBound...].split(separator: " ").contains(where: { $0.hasPrefix("/") })
+    else { return reason }
+    return reason[..<hint.lowerBound] + "; a gateway's stream is /v1/stream on its client port"
   }
 
   /// The gateway's hints are for developers of clients; a user of `watch` sets the token in another way, and types a

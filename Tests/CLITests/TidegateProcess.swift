@@ -110,13 +110,15 @@ final class TidegateProcess: Sendable {
     }
   }
   /// Of a gateway: `127.0.0.1:41234`, as its first lines say it.
-  var internalAddress: String {
-    get throws {
-      let line = try #require(printed.split(separator: "\n").first { $0.contains("/metrics") })
-      let url = try #require(line.split(separator: " ").last.flatMap { URL(string: String($0)) })
-      return "\(try #require(url.host())):\(try #require(url.port))"
-    }
+  var internalAddress: String { get throws { try address(of: "/metrics") } }
+  var clientAddress: String { get throws { try address(of: "/v1/stream") } }
+
+  private func address(of path: String) throws -> String {
+    let line = try #require(printed.split(separator: "\n").first { $0.hasSuffix(path) })
+    let url = try #require(line.split(separator: " ").last.flatMap { URL(string: String($0)) })
+    return "\(try #require(url.host())):\(try #require(url.port))"
   }
+
   /// Lines of the log with this in them.
   func logLines(_ part: String) -> [String] {
     logged.split(separator: "\n").map(String.init).filter { $0.contains(part) }

@@ -76,9 +76,8 @@ struct WatchTableTests {
     #expect(lines.count == 4)
     #expect(lines[0].hasPrefix("● connected to gw-a (ws://127.0.0.1:8080/v1/stream)"))
     #expect(
-      lines[2]
-        == "● reconnecting  coinbase:ETH-USD  ▼            3000     -0.5 %                                        "
-    )
+      lines[2] == "● reconnecting  coinbase:ETH-USD  ▼            3000     -0.5 %",
+      "no spaces at the end")
     #expect(
       lines[3]
         == "● connected     kraken:BTC-USD    ▲        64123.50    +1.27 %  ▁▅█                                0.2"
@@ -181,6 +180,9 @@ struct WatchTableTests {
     #expect(table.trouble == nil)
     table.apply(.disconnected(.network("refused"), retryIn: .zero))
     #expect(table.trouble == "● disconnected from ws://127.0.0.1:8080/v1/stream: refused")
+    table.apply(.disconnected(.network("404: there is no /v1/x; there are /v1/stream /v1/events"), retryIn: .zero))
+    #expect(table.lost == "404: there is no /v1/x; a gateway's stream is /v1/stream on its client port")
+    table.apply(.disconnected(.network("refused"), retryIn: .zero))
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● disconnected") == true)
     table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
     #expect(table.trouble == nil)

@@ -29,8 +29,14 @@ struct BundleCommand: AsyncParsableCommand {
     let address = try internalAddress(at)
     let token = try TopCommand.token(tokenFile)
     let loop = try EventLoop(index: 0, label: "tidegate.bundle")
-    guard case .answered(_, let health) = await InternalRequest.send("GET", "/healthz", at: address, loop: loop) else {
-      printError("error: no gateway answers at \(address.description)")
+    let health: String
+    switch await InternalRequest.send("GET", "/healthz", at: address, loop: loop) {
+    case .answered(404, _):
+      printError("error: \(address.description) is not an internal port of Tidegate")
+      throw ExitCode(3)
+    case .answered(_, let text): health = text
+    case .failed(let reason):
+      printError("error: no gateway answers at \(address.description): \(reason)")
       throw ExitCode(3)
     }
     let stamp = ISO8601DateFormatter().string(from: Date()).replacingOccurrences(of: ":", with: "")

@@ -95,6 +95,7 @@ struct TopCommand: AsyncParsableCommand {
         return .failed("\(address.description) is not the internal port of this version")
       }
       return .state(state, text: text)
+    case .answered(404, _): return .failed("\(address.description) is not an internal port of Tidegate")
     case .answered(let status, let text):
       let reason = GatewayRefusal(status: status, text: text).words
       return status == 401 || status == 403 ? .refused(reason) : .failed("\(address.description): \(reason)")

@@ -166,7 +166,9 @@ extension WatchTable {
     switch event {
     case .connection(let event):
       apply(event)
-      if case .disconnected(let failure, nil) = event { return .noConnection(failure.description) }
+      if case .disconnected(let failure, nil) = event {
+        return .noConnection(WatchTable.withoutRoutes(failure.description))
+      }
     case .stream(let event): changed = apply(event)
     }
     return isRefused ? .refused(refused) : nil

@@ -45,7 +45,7 @@ final class AdminAPI: @unchecked Sendable {
       let query = try RequestQuery(request, route.parameters, of: route.path)
       if route.method == "POST" {
         log.notice(
-          "an operator asked for something",
+          "admin request",
           metadata: ["request": "\(request.path.prefix(120))", "peer": "\(connection.peer.host)"])
       }
       try answer(route, name, symbol, query, reply)
@@ -70,11 +70,13 @@ final class AdminAPI: @unchecked Sendable {
         403, code: "admin_closed", message: "the administration is closed",
         hint: "set admin.token-file to a file with a token of 16 letters or more")
     case .missing, .wrong:
+      let isMissing = request.fields["Authorization"] == nil
       refusals.note("admin token", peer: connection.peer.address) {
         FoldedLog.Event(level: .warning, message: "an operator's token was refused")
       }
       return .error(
-        401, code: "unauthorized", message: "the operators' token is needed",
+        401, code: "unauthorized",
+        message: isMissing ? "the operators' token is needed" : "this is not the operators' token",
         hint: "send Authorization: Bearer and the token of admin.token-file",
         fields: [HTTPField("WWW-Authenticate", "Bearer realm=\"tidegate-admin\"")])
     }
@@ -123,7 +125,7 @@ final class AdminAPI: @unchecked Sendable {
     case .reload: try reload(reply)
     case .drain:
       guard let drain = control.current?.drain else {
-        return reply(.error(501, code: "no_drain", message: "this process cannot be ended from here"))
+        return reply(.error(501, code: "no_drain", message: "this process cannot be ended by a request"))
       }
       reply(done("drain", ""))
       drain()
@@ -289,7 +291,7 @@ final class AdminAPI: @unchecked Sendable {
             .error(
               404, code: "unknown_symbol",
               message: "\(connection.prefix(40)) does not follow \(symbol.prefix(40)), or has not stopped it",
-              hint: "symbols are BTC-USD, without the venue; GET /v1/instruments lists them"))
+              hint: "write symbols without the venue, like BTC-USD; GET /v1/instruments lists them"))
         case nil: reply(unknownFeed(name))
         }
       }
@@ -342,7 +344,7 @@ final class AdminAPI: @unchecked Sendable {
 
   private func upgrade(_ reply: @escaping Reply) {
     guard let desk = control.current?.upgrade else {
-      return reply(.error(501, code: "no_upgrade", message: "this process cannot be replaced from here"))
+      return reply(.error(501, code: "no_upgrade", message: "this process cannot be upgraded by a request"))
     }
     let home = node.loop
     let reply = UncheckedTransfer(value: reply)

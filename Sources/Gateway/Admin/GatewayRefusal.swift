@@ -16,7 +16,8 @@ package struct GatewayRefusal {
     let message = fields["message"] ?? ""
     var hint = fields["hint"] ?? ""
     if fields["code"] == "unauthorized" { hint = "give it with --token-file" }
-    if hint.contains("GET /") || hint.contains("POST /") { hint = "" }
+    // Routes are for programs.
+    if hint.split(separator: " ").contains(where: { $0.hasPrefix("/") }) { hint = "" }
     let reason = message.isEmpty ? "the gateway answers \(status)" : message
     words = String((hint.isEmpty ? reason : "\(reason); \(hint)").prefix(Self.lettersLimit))
   }

@@ -1,4 +1,5 @@
 import Transport
+import Venues
 
 extension GatewayConfiguration {
   /// Every setting with its value, then every feed's symbols. Contains no secrets, only the paths of their files.
@@ -11,8 +12,9 @@ extension GatewayConfiguration {
   /// 127.0.0.1:8080`.
   package var summary: String {
     var data = feeds.map { feed in
-      let count = feed.symbols.count
-      return "\(count) symbol\(count == 1 ? "" : "s") or selections of \(feed.venue)"
+      let selections = feed.symbols.count { MarketSelection.isMeant(by: $0) }
+      let parts = [(feed.symbols.count - selections, "symbol"), (selections, "selection")].filter { $0.0 > 0 }
+      return parts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: " and ") + " of \(feed.venue)"
     }
     if demo { data.append("a simulated market") }
     if !replay.isEmpty { data.append("\(replay.count) recording\(replay.count == 1 ? "" : "s")") }

@@ -20,8 +20,9 @@ struct CheckConfigTests {
   func verdict() async throws {
     let good = try await Self.check("feeds:\n  kraken: [BTC-USD, ETH-USD]\n")
     #expect(good.status == 0)
-    #expect(
-      good.last == "OK: FILE can be used as it is: 2 symbols or selections of kraken, for clients on 127.0.0.1:8080")
+    #expect(good.last == "OK: FILE can be used as it is: 2 symbols of kraken, for clients on 127.0.0.1:8080")
+    let mixed = try await Self.check("feeds:\n  kraken: [BTC-USD, \"*-EUR\"]\n  okx: [\"*-USDT:top20\"]\n")
+    #expect(mixed.last.contains("1 symbol and 1 selection of kraken, 1 selection of okx, for clients"), "\(mixed.last)")
     let bad = try await Self.check("feeds:\n  kraken: [BTC-USD]\nlimits:\n  clients: 5\n  clients: 6\n")
     #expect(bad.status == 64)
     #expect(bad.all.contains("error: limits.clients: appears twice (file FILE, lines 4 and 5)"))
@@ -87,7 +88,7 @@ struct CheckConfigTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     #expect(try await check.status() == 64, "\(text)")
     try await serve.waitUntilOutput(contains: "/metrics")
-    try await serve.waitUntilLog(contains: "a part of the configuration can never work")
+    try await serve.waitUntilLog(contains: "a setting can never work")
     serve.send(SIGINT)
     #expect(try await serve.status() == 0)
   }

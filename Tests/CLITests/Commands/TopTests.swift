@@ -22,6 +22,7 @@ struct TopTests {
     #expect(try await table.status() == 0)
     #expect(table.printed.contains("● kraken") && table.printed.contains("prices are SIMULATED"))
     #expect(table.printed.contains("limits.clients") && table.printed.contains("loop 0"))
+    #expect(!table.printed.contains(" \n"), "no padding where no terminal is")
     let json = try TidegateProcess(
       ["top", "--once", "--json", "--at", address], environment: ["TIDEGATE_ADMIN_TOKEN_FILE": token])
     #expect(try await json.status() == 0)
@@ -32,7 +33,13 @@ struct TopTests {
     let wrong = try file("wrong", "another-token-of-some-length")
     let refused = try TidegateProcess(["top", "--once", "--at", address, "--token-file", wrong])
     #expect(try await refused.status() == 1)
-    #expect(refused.logged.contains("the operators' token is needed"))
+    #expect(refused.logged.contains("this is not the operators' token; give it with --token-file"))
+    for command in [["top", "--once"], ["bundle"], ["status"]] {
+      let other = try TidegateProcess(
+        command + ["--at", try gateway.clientAddress], environment: ["TIDEGATE_ADMIN_TOKEN_FILE": token])
+      #expect(try await other.status() == 3, "\(command)")
+      #expect(other.logged.hasSuffix("is not an internal port of Tidegate\n"), "\(other.logged)")
+    }
     #expect(try await TidegateProcess(["top", "--at", "127.0.0.1:9", "--token-file", token]).status() == 3)
     #expect(try await TidegateProcess(["top", "--at", address, "--token-file", "/nowhere"]).status() == 64)
     // Without --once it goes on until it is told to end.

@@ -17,6 +17,10 @@ struct GatewayRefusalTests {
         #"{"code":"unknown_feed","message":"no feed is called x","hint":"GET /admin/feeds lists them"}"#,
         "no feed is called x"
       ),
+      (
+        #"{"code":"not_found","message":"there is no /admin/state","hint":"there are /v1/stream /v1/events"}"#,
+        "there is no /admin/state"
+      ),
       ("<html>Bad Gateway</html>", "the gateway answers 502"), ("", "the gateway answers 502"),
       (#"{"message":7}"#, "the gateway answers 502"), (#"{"message""#, "the gateway answers 502"),
     ])
