@@ -43,7 +43,7 @@ package enum Refusal: String, CaseIterable, Sendable {
     case .requestRatePerKey: "too many requests with this key"
     case .connectionsPerKey: "this key has reached its limit of connections"
     case .queuedBytes: "too much data is queued for slow clients now"
-    case .draining: "the gateway is going down"
+    case .draining: "the gateway is shutting down"
     case .origin: "pages of this origin may not connect here"
     case .unauthorized: "a valid token is required"
     case .forbidden: "the token does not allow this"

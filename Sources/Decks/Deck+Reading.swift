@@ -112,7 +112,7 @@ private struct DeckReader {
 
   private mutating func cards(_ json: inout JSONScanner) throws(JSONError) -> [DeckCard]? {
     guard json.peek() == .array else {
-      problem("cards", "is no list", allowed: "1 to \(Deck.Limits.cards) cards")
+      problem("cards", "is not a list", allowed: "1 to \(Deck.Limits.cards) cards")
       try json.skipValue()
       return nil
     }
@@ -135,7 +135,7 @@ private struct DeckReader {
 
   private mutating func card(_ json: inout JSONScanner, _ path: String) throws(JSONError) -> DeckCard? {
     guard json.peek() == .object else {
-      problem(path, "is no card", allowed: "an object with \(Self.cardFields.joined(separator: ", "))")
+      problem(path, "is not a card", allowed: "an object with \(Self.cardFields.joined(separator: ", "))")
       try json.skipValue()
       return nil
     }
@@ -182,7 +182,7 @@ private struct DeckReader {
   ) throws(JSONError) -> String? {
     let allowed = "1 to \(limit) characters without control characters, at most \(4 * limit) bytes"
     guard let text = try string(&json) else {
-      problem(place, "is no text", allowed: allowed)
+      problem(place, "is not a text", allowed: allowed)
       return nil
     }
     guard text.contains(where: { !$0.isWhitespace }) else {
@@ -204,7 +204,7 @@ private struct DeckReader {
     let range = Deck.Limits.minutes
     let allowed = "a whole number, \(range.lowerBound)…\(range.upperBound)"
     guard json.peek() == .number else {
-      problem(place, "is no number", allowed: allowed)
+      problem(place, "is not a number", allowed: allowed)
       try json.skipValue()
       return range.lowerBound
     }
@@ -219,7 +219,7 @@ private struct DeckReader {
   private mutating func domain(_ json: inout JSONScanner, _ place: String) throws(JSONError) -> DeckDomain? {
     let known = DeckDomain.allCases.map(\.rawValue)
     guard let text = try string(&json) else {
-      problem(place, "is no text", allowed: known.joined(separator: ", "))
+      problem(place, "is not a text", allowed: known.joined(separator: ", "))
       return nil
     }
     guard let domain = DeckDomain(rawValue: text) else {
@@ -236,7 +236,7 @@ private struct DeckReader {
   private mutating func day(_ json: inout JSONScanner, _ place: String) throws(JSONError) -> Int64? {
     let text = try string(&json) ?? ""
     guard let day = CivilDate(text)?.daysSince1970 else {
-      problem(place, "is no date", allowed: "a date like 2026-11-23")
+      problem(place, "is not a date", allowed: "a date like 2026-11-23")
       return nil
     }
     return day

@@ -85,7 +85,7 @@ extension Gateway {
 
   private func sayNothingToRead() {
     log.notice(
-      "there is nothing to read again",
+      "nothing to reload",
       metadata: [
         "hint":
           "the configuration is unchanged, and no tls.certificate, ca-file, keys-file, decks or schemas are configured"
@@ -208,7 +208,7 @@ extension Gateway {
       warnOfExpiry()
     } catch {
       log.error(
-        "the certificates in use stay: the new ones cannot be used", metadata: ["reason": "\(error.description)"])
+        "certificates not reloaded: the new ones cannot be used", metadata: ["reason": "\(error.description)"])
     }
     return true
   }
@@ -222,7 +222,7 @@ extension Gateway {
       if let file = configuration.caFile { log.notice("roots for venues read again", metadata: ["file": "\(file)"]) }
     } catch {
       log.error(
-        "the roots for venues in use stay: the new ones cannot be used", metadata: ["reason": "\(error.description)"])
+        "venue roots not reloaded: the new ones cannot be used", metadata: ["reason": "\(error.description)"])
       return true
     }
     return configuration.caFile != nil
@@ -243,7 +243,7 @@ extension Gateway {
     } catch {
       let problems = error.problems.map(\.description)
       for problem in problems {
-        log.error("keys not taken; the old ones stay in use", metadata: ["reason": "\(problem)"])
+        log.error("keys not reloaded; the old ones stay in use", metadata: ["reason": "\(problem)"])
       }
       return (true, [], problems)
     }
@@ -253,7 +253,7 @@ extension Gateway {
   @discardableResult
   func readAdminToken() -> Bool {
     if let problem = adminToken.read() {
-      log.error("the operators' token was not taken", metadata: ["reason": "\(problem)"])
+      log.error("operators' token not reloaded; the old one stays in use", metadata: ["reason": "\(problem)"])
     }
     return configuration.adminTokenFile != nil
   }

@@ -259,14 +259,14 @@ package final class Gateway: Sendable {
     guard !configuration.replay.isEmpty else { return [] }
     let run = try ReplayRun(try ReplayPlan(configuration.replay))
     for error in run.skipped {
-      log.warning("recording left out", metadata: ["reason": "\(error.description)"])
+      log.warning("recording skipped", metadata: ["reason": "\(error.description)"])
     }
     for note in run.plan.tracks.flatMap(\.notes) {
-      log.warning("recording is not whole", metadata: ["reason": "\(note)"])
+      log.warning("recording incomplete", metadata: ["reason": "\(note)"])
     }
     let replayers = run.replayers
     for (name, reason) in replayers.flatMap(\.skipped).sorted(by: { $0.key < $1.key }) {
-      log.warning("recorded market left out", metadata: ["market": "\(name)", "reason": "\(reason)"])
+      log.warning("recorded market skipped", metadata: ["market": "\(name)", "reason": "\(reason)"])
     }
     let starts = replayers.compactMap(\.nextTime).sorted()
     return replayers.map { replayer in

@@ -84,7 +84,7 @@ extension LoopNode {
     stopFeeds()
     for case let session? in clients.sessions {
       clients.writeControl(to: session)
-      session.close(code: CloseCode.draining, reason: "the gateway is going down; reconnect")
+      session.close(code: CloseCode.draining, reason: "the gateway is shutting down; reconnect")
     }
     for session in clients.httpSessions.sessions { session.closeForDrain() }
   }

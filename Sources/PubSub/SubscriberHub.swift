@@ -240,7 +240,7 @@ package final class SubscriberHub {
     while let client = departures.drain?.popDue(now: steady.lastAdvance) {
       guard state(of: client) != nil else { continue }
       departures.drain?.noteEviction()
-      disconnect(client, code: CloseCode.draining, reason: "the gateway is going down; reconnect", into: &actions)
+      disconnect(client, code: CloseCode.draining, reason: "the gateway is shutting down; reconnect", into: &actions)
     }
   }
 

@@ -50,15 +50,17 @@ struct DeckReadingTests {
   @Test(
     "an error names the card and the field",
     arguments: [
-      ("quote", "\"\"", "is empty"), ("quote", "\" \\t\"", "is empty"), ("quote", "7", "is no text"),
+      ("quote", "\"\"", "is empty"), ("quote", "\" \\t\"", "is empty"), ("quote", "7", "is not a text"),
       ("quote", "\"a\\nb\"", "has a control character"), ("quote", "\"a\\u0000\"", "has a control character"),
       ("action", "\"\(String(repeating: "x", count: 301))\"", "has 301 characters"),
       ("source", "\"\(String(repeating: "é", count: 81))\"", "has 81 characters"),
-      ("minutes", "\"10\"", "is no number"), ("minutes", "0", "is not allowed"), ("minutes", "1441", "is not allowed"),
+      ("minutes", "\"10\"", "is not a number"), ("minutes", "0", "is not allowed"),
+      ("minutes", "1441", "is not allowed"),
       ("minutes", "1.5", "is not allowed"), ("minutes", "-3", "is not allowed"),
       ("minutes", "99999999999999999999", "is not allowed"),
-      ("domain", "\"helth\"", "\"helth\" is not a domain (did you mean health?)"), ("domain", "null", "is no text"),
-      ("since", "\"2026-02-29\"", "is no date"), ("since", "\"2026-1-01\"", "is no date"), ("since", "5", "is no date"),
+      ("domain", "\"helth\"", "\"helth\" is not a domain (did you mean health?)"), ("domain", "null", "is not a text"),
+      ("since", "\"2026-02-29\"", "is not a date"), ("since", "\"2026-1-01\"", "is not a date"),
+      ("since", "5", "is not a date"),
       ("qoute", "\"Q\"", "there is no such field (did you mean quote?)"),
     ])
   func fields(field: String, value: String, message: String) throws {

@@ -57,7 +57,7 @@ struct RequestTests {
   }
 
   @Test(
-    "a symbol of a venue that has not told its markets yet is to be asked for again; of one that has, it is unknown")
+    "a symbol of a venue that has not listed its markets yet is to be asked for again; of one that has, it is unknown")
   func notReady() throws {
     let world = World()
     world.hubs[0].directory.venues.append("okx")
@@ -65,14 +65,14 @@ struct RequestTests {
       #"{"op":"subscribe","streams":[{"channel":"quote","symbols":["okx:A-USD","okx:*","kraken:NO-USD","*:NO-USD"]}]}"#)
     let reply = try #require(texts.first)
     let error =
-      #""error":{"code":"not_ready","message":"okx has not told its markets yet","hint":"subscribe again in a second","retry_after_ms":1000}"#
+      #""error":{"code":"not_ready","message":"okx has not listed its markets yet","hint":"subscribe again in a second","retry_after_ms":1000}"#
     #expect(
       reply.contains(#""symbol":"okx:A-USD",\#(error)"#) && reply.contains(#""symbol":"okx:*",\#(error)"#), "\(reply)")
     #expect(reply.contains(#""symbol":"kraken:NO-USD","error":{"code":"unknown_symbol""#))
     #expect(reply.contains(#""symbol":"*:NO-USD","error":{"code":"unknown_symbol""#))
     world.hubs[0].directory.entries.removeAll()
     let none = world.client().ask(#"{"op":"subscribe","streams":[{"channel":"quote","symbols":["*:A-USD"]}]}"#)
-    #expect(none.first?.contains("no venue has told its markets yet") == true)
+    #expect(none.first?.contains("no venue has listed its markets yet") == true)
   }
 
   @Test(

@@ -75,11 +75,11 @@ struct ReplayContractsTests {
     #expect(symbol.finalBids == [.init(price: "86775.8", size: "1.0000")])
   }
 
-  @Test("dated futures need the list that says when they expire; options and inverse contracts are not carried")
+  @Test("dated futures need the list that says when they expire; options and inverse contracts are not supported")
   func refusals() throws {
     for (name, reason) in [
-      ("BTC_USDC-25DEC26", "has no instrument list"), ("BTC-PERPETUAL", "not carried"),
-      ("BTC-24JUN22-15000-C", "not carried"),
+      ("BTC_USDC-25DEC26", "has no instrument list"), ("BTC-PERPETUAL", "not supported"),
+      ("BTC-24JUN22-15000-C", "not supported"),
     ] {
       let error = #expect(throws: RecordingError.self) { try replay([header("deribit", name)]) }
       #expect(error.map { "\($0)".contains(reason) } == true, "\(name)")

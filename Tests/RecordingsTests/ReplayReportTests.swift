@@ -191,7 +191,7 @@ struct ReplayReportTests {
     let pair = #"{"s":"XRPPAX","E":1,"e":"depthUpdate"}"#
     let option = try replay([header("okx", #""BTC-USD-220325-40000-C","BTC-USDT""#, market: "mixed"), text(pair, 5)])
     #expect(option.symbols.map(\.name) == ["BTC-USDT"] && option.failed.isEmpty)
-    #expect(option.skipped["BTC-USD-220325-40000-C"]?.contains("options are not carried") == true)
+    #expect(option.skipped["BTC-USD-220325-40000-C"]?.contains("options are not supported") == true)
     #expect(!option.isFlawless)
     let odd = try replay([header("binance", #""BTCUSDT","ODDODD""#), text(pair, 5)])
     #expect(odd.symbols.map(\.name).contains("BTCUSDT") && Array(odd.skipped.keys) == ["ODDODD"])

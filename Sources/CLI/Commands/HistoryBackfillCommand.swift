@@ -135,7 +135,7 @@ extension HistoryCommand {
       if let failure = progress.failure { throw CommandFailure(failure) }
       print("\(progress.requests) requests, \(progress.candles) candles taken, \(progress.failures) failures")
       if interrupted.isRaised {
-        printError("ended before it was done; received candles are kept")
+        printError("interrupted; the candles received so far are kept")
         throw ExitCode(130)
       }
       if progress.failures > 0 { throw ExitCode(1) }

@@ -36,11 +36,11 @@ extension Logger {
   /// Logs a signal that does nothing in this command.
   func notice(_ signal: ServiceSignals.Notice) {
     switch signal {
-    case .nothingToRead: notice("there is nothing to read again", metadata: ["signal": "SIGHUP"])
+    case .nothingToRead: notice("nothing to reload", metadata: ["signal": "SIGHUP"])
     case .ignored(let name):
       notice(
-        "a signal without meaning here was ignored",
-        metadata: ["signal": "\(name)", "hint": "SIGTERM ends, SIGHUP reads files again"])
+        "signal ignored",
+        metadata: ["signal": "\(name)", "hint": "SIGTERM ends the gateway, SIGHUP reloads its files"])
     }
   }
 }
@@ -62,7 +62,7 @@ func serve(
   let logs = makeLogs(configuration.logLevels, configuration.logs.format)
   let log = logs.logger
   for problem in lasting {
-    log.warning("a part of the configuration can never work", metadata: ["reason": "\(problem.description)"])
+    log.warning("a setting can never work", metadata: ["reason": "\(problem.description)"])
   }
   var demo: Demo?
   if configuration.demo {
@@ -83,7 +83,7 @@ func serve(
     access = try loadKeys(file) { origin?.fail($0) }
     if KeyFile.hasLines(file) {
       log.warning(
-        "the key file has lines, which the next version no longer reads",
+        "the key file has the old form, which the next version does not read",
         metadata: ["file": "\(file)", "hint": "tidegate key --convert \(file) writes the same as YAML"])
     }
   } else if let policy = configuration.access {

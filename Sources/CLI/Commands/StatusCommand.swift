@@ -8,7 +8,7 @@ struct StatusCommand: AsyncParsableCommand {
     commandName: "status",
     abstract: "Print the health of a running gateway, and the reasons if it is not ok.",
     discussion: """
-      With --check the exit status says it: 0 ok, every feed is live; 1 degraded, a part of the configured markets is
+      With --check, the exit status is: 0 ok, every feed is live; 1 degraded, a part of the configured markets is
       missing, or history is not written; 2 not ready; 3 no gateway answers.
 
         tidegate status

@@ -250,14 +250,15 @@ package final class AlertDesk: @unchecked Sendable {
       subjects[subject] = owner
     }
     for (id, reason) in contents.unreadable {
-      log.error("an alert cannot be read and is left alone", metadata: ["id": "\(id.text)", "reason": "\(reason)"])
+      log.error(
+        "stored alert cannot be read: it is not watched", metadata: ["id": "\(id.text)", "reason": "\(reason)"])
     }
     for alert in contents.alerts {
       do {
         loadZone(alert.rule.timeZone, moment)
         try engine.restore(alert.rule, alert.id, owner: alert.owner, alert.progress, at: moment)
       } catch {
-        log.error("an alert cannot be taken up", metadata: ["id": "\(alert.id.text)", "reason": "\(error)"])
+        log.error("stored alert cannot be watched", metadata: ["id": "\(alert.id.text)", "reason": "\(error)"])
         continue
       }
       for symbol in alert.rule.symbols { uses[symbol, default: 0] += 1 }
@@ -375,7 +376,7 @@ package final class AlertDesk: @unchecked Sendable {
       commit()
     case .failure(let error):
       log.error(
-        "alerts are not written; clients hear of them only when they are", metadata: ["reason": "\(error.description)"])
+        "alerts are not written; clients get changes only once they are", metadata: ["reason": "\(error.description)"])
       failure = error
       count()
       for completion in current.completions { completion(.failure(Self.unavailable)) }

@@ -11,7 +11,9 @@ enum AlertMetricsText {
     metric("firings_total", "counter", "Firings, reminders not counted.", "\(figures.firings)")
     metric("late_firings_total", "counter", "Firings after a gap in the data.", "\(figures.late)")
     metric("transactions_total", "counter", "Transactions of alerts.", "\(figures.commits)")
-    metric("overflows_total", "counter", "Times that prices found no room and count as a gap.", "\(figures.overflows)")
+    metric(
+      "overflows_total", "counter", "Times that the queue of prices was full; the lost prices count as a gap.",
+      "\(figures.overflows)")
     metric("deliveries_total", "counter", "Requests that webhooks took.", "\(figures.delivered)")
     metric("delivery_failures_total", "counter", "Requests that webhooks did not take.", "\(figures.undelivered)")
     metric("failing", "gauge", "1 while nothing can be written.", figures.failure == nil ? "0" : "1")

@@ -104,7 +104,7 @@ extension LoopClients {
     let moment = loop.moment
     if excess.closed > 0, moment - excess.noticeAt >= 10_000_000 {
       node.settings.log.of(.clients).warning(
-        "too much waits for slow clients: those with the most are closed",
+        "slow clients exceed the limit of queued bytes: those with the most are closed",
         metadata: ["closed": "\(excess.closed)", "limit_bytes": "\(budget.limit)"])
       excess.noticeAt = moment
       excess.closed = 0

@@ -106,11 +106,11 @@ extension FeedSession {
       return
     }
     guard line.openedAt != nil else { return }
-    log.notice("the connection will end: another is made first", metadata: ["reason": "\(reason)"])
+    log.notice("the connection will end: the next one is opened first", metadata: ["reason": "\(reason)"])
     let (core, next, recording) = makeSuccessor()
     handover = LineHandover(
       core: core, line: next, recording: recording, reason: reason, began: now, deadline: deadline)
-    status.reason = "\(reason): the next connection is made before this one is left"
+    status.reason = "\(reason): the next connection opens before this one closes"
     statusChanged(now)
     next.begin(now)
   }
@@ -152,7 +152,7 @@ extension FeedSession {
       case .symbolFailed(let symbol, let reason): core.noteRefusal(symbol, reason)
       case .symbolAccepted: break
       case .reconnect(let reason), .renew(let reason, _): successorLost(line, reason, now)
-      case .maintenance(let isOn): if isOn { successorLost(line, "maintenance at the venue", now) }
+      case .maintenance(let isOn): if isOn { successorLost(line, "the venue is under maintenance", now) }
       }
     }
   }

@@ -257,12 +257,12 @@ final class FeedSession: Feed, FeedLineOwner {
     case .doubted: return
     case .live:
       silent.remove(MarketChannels(channel))
-      log.notice("a channel speaks again", metadata: ["symbol": "\(symbol)", "channel": "\(channel.name)"])
+      log.notice("channel live again", metadata: ["symbol": "\(symbol)", "channel": "\(channel.name)"])
     case .silent(let attempt):
       silent.insert(MarketChannels(channel))
       channelSilences[channel, default: 0] += 1
       log.warning(
-        "a channel has died alone and is subscribed again",
+        "channel silent: subscribing again",
         metadata: [
           "symbol": "\(symbol)", "channel": "\(channel.name)", "reason": "\(channel.silenceReason)",
           "attempt": "\(attempt)",
@@ -290,7 +290,8 @@ final class FeedSession: Feed, FeedLineOwner {
       accepted("\(pipeline.venue.name):\(symbol)")
       statusChanged(now)
     case .maintenance(let isOn):
-      set(isOn ? .maintenance : .syncing, reason: isOn ? "maintenance at the venue" : "maintenance has ended", now)
+      set(
+        isOn ? .maintenance : .syncing, reason: isOn ? "the venue is under maintenance" : "maintenance has ended", now)
     }
   }
 
@@ -300,7 +301,7 @@ final class FeedSession: Feed, FeedLineOwner {
     let time = next.map { "at \(HTTPDate.format(secondsSince1970: $0.microseconds / Microseconds.second))" }
     let again = "again \(time ?? "with the next connection")"
     log.warning(
-      "symbol refused", metadata: ["symbol": "\(symbol)", "reason": "\(reason)", "asked": "\(again)"])
+      "symbol refused", metadata: ["symbol": "\(symbol)", "reason": "\(reason)", "requested": "\(again)"])
     status.failed["\(pipeline.venue.name):\(symbol)"] = "\(reason); requested \(again)"
     status.syncing["\(pipeline.venue.name):\(symbol)"] = nil
   }
@@ -308,7 +309,7 @@ final class FeedSession: Feed, FeedLineOwner {
   private func accepted(_ symbol: String) {
     status.failed[symbol] = nil
     pipeline.accepted(String(symbol.dropFirst(pipeline.venue.name.count + 1)))
-    log.notice("a symbol that was refused is carried", metadata: ["symbol": "\(symbol)"])
+    log.notice("refused symbol accepted", metadata: ["symbol": "\(symbol)"])
   }
 
   // MARK: Time and state
@@ -333,7 +334,7 @@ final class FeedSession: Feed, FeedLineOwner {
 
   private func log(_ renumbering: Renumbering) {
     log.notice(
-      "trade ids began anew",
+      "trade ids restarted",
       metadata: [
         "symbol": "\(pipeline.market[renumbering.instrument].instrument.symbol)", "before": "\(renumbering.before)",
         "after": "\(renumbering.after)",

@@ -29,7 +29,7 @@ extension LoopFeeds {
   /// Ends a feed's connection and opens another; false if the feed is not on this loop. On the loop.
   func reconnect(_ connection: String) -> Bool {
     guard let session = session(of: connection) else { return false }
-    session.lost("an operator asked for another connection", node.clock.now())
+    session.lost("an operator requested a new connection", node.clock.now())
     return true
   }
 

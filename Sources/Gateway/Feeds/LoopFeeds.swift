@@ -236,7 +236,7 @@ final class LoopFeeds: @unchecked Sendable {
   /// Ends all feeds because another process continues with them.
   func handOver() {
     for case let session as FeedSession in all {
-      session.stop(.reconnecting, reason: "another process of the gateway goes on with it")
+      session.stop(.reconnecting, reason: "another gateway process has taken over")
     }
   }
 

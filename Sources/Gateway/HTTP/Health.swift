@@ -51,7 +51,7 @@ struct Health: Sendable {
         reasons.append("\(feed.venue) rebuilds \(Self.words(feed.syncing))")
       }
       if feed.state == .live, !feed.silent.isEmpty {
-        reasons.append("\(feed.venue) subscribes again to channels of \(Self.words(feed.silenceReasons))")
+        reasons.append("\(feed.venue) has silent channels: \(Self.words(feed.silenceReasons))")
       }
     }
     if let historyFailure { reasons.append("history is not written: \(historyFailure)") }

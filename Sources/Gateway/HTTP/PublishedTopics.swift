@@ -210,14 +210,14 @@ final class PublishedTopics: Sendable {
     switch error {
     case .name:
       .error(
-        400, code: "bad_topic", message: "that is not a valid name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -"
+        400, code: "bad_topic", message: "this is not a valid topic name", hint: "1 to 64 letters of a-z 0-9 . _ -"
       )
     case .tooLarge(let limit):
       .error(413, code: "too_large", message: "the document has more than \(limit) bytes")
     case .malformed(let offset):
       .error(
         400, code: "bad_document", message: "the body is not one JSON value: see byte \(offset)",
-        hint: "send one JSON value in UTF-8, and send it without waiting for 100 Continue")
+        hint: "send one JSON value in UTF-8")
     case .tooMany(let limit):
       .error(409, code: "too_many_topics", message: "there are \(limit) topics already")
     }

@@ -26,7 +26,7 @@ package enum TopicPublisher {
     _ document: [UInt8], to name: String, at port: Port, loop: EventLoop
   ) async -> Outcome {
     guard TopicBoard.isName(name) else {
-      return .refused("\(name) is not a valid name of a topic: use 1 to 64 letters a-z 0-9 . _ -")
+      return .refused("\(name) is not a valid topic name: use 1 to 64 letters a-z 0-9 . _ -")
     }
     let path = PublishedTopics.prefix + name
     let outcome =

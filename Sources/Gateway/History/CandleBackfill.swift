@@ -210,7 +210,7 @@ final class CandleBackfill {
       if !isFailureTold {
         isFailureTold = true
         log.warning(
-          "candles could not be had; further failures of this connection are not logged",
+          "candle request failed; further failures of this connection are not logged",
           metadata: ["symbol": "\(page.symbol)", "interval": "\(page.resolution.name)", "reason": "\(error.detail)"])
       }
     }
@@ -218,7 +218,7 @@ final class CandleBackfill {
     if pages.isEmpty, let began = beganAt {
       beganAt = nil
       log.info(
-        "missing candles were asked for",
+        "missing candles requested",
         metadata: [
           "requests": "\(figures.requests)", "candles": "\(figures.candles)", "failures": "\(figures.failures)",
           "seconds": "\((loop.moment - began) / Microseconds.second)",

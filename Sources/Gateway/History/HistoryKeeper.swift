@@ -103,7 +103,7 @@ package final class HistoryKeeper: Sendable {
     readers = (0..<Self.readerCount).map { DispatchQueue(label: "tidegate.history.reader.\($0)") }
     timer = StoreTimer(queue: queue, kernel)
     for name in file.setAside {
-      log.error("the data file was damaged and set aside; history begins anew", metadata: ["file": "\(name)"])
+      log.error("the data file was damaged and set aside; history begins empty", metadata: ["file": "\(name)"])
     }
     log.notice(
       "history is kept",
@@ -232,12 +232,16 @@ package final class HistoryKeeper: Sendable {
   func takeStreams() -> StoredStreams? {
     do throws(DataFileError) {
       let streams = try store.takeStreams(now: now)
-      log.notice(
-        streams == nil ? "streams begin anew" : "streams go on",
-        metadata: ["streams": "\(streams?.streams.count ?? 0)", "sessions": "\(streams?.sessions.count ?? 0)"])
+      if let streams {
+        log.notice(
+          "streams continued",
+          metadata: ["streams": "\(streams.streams.count)", "sessions": "\(streams.sessions.count)"])
+      } else {
+        log.notice("streams restarted")
+      }
       return streams
     } catch {
-      log.error("streams begin anew", metadata: ["reason": "\(error.description)"])
+      log.error("streams restarted", metadata: ["reason": "\(error.description)"])
       return nil
     }
   }
@@ -260,7 +264,7 @@ package final class HistoryKeeper: Sendable {
     do throws(DataFileError) {
       try store.keepStreams(all, now: now)
     } catch {
-      log.error("the next run cannot go on with streams", metadata: ["reason": "\(error.description)"])
+      log.error("streams cannot be kept for the next run", metadata: ["reason": "\(error.description)"])
     }
   }
 
@@ -302,7 +306,7 @@ package final class HistoryKeeper: Sendable {
     if lost > 0 {
       progress.withLock { $0.figures.lost += lost }
       log.error(
-        "history lost what found no room; it is marked as a gap",
+        "history queue full: items dropped and marked as a gap",
         metadata: ["items": "\(lost)", "since_s": "\(since.map { (now - $0) / Microseconds.second } ?? 0)"])
     }
     return (batch, complete)
@@ -336,7 +340,7 @@ package final class HistoryKeeper: Sendable {
       do throws(DataFileError) {
         let name = try store.replaceDamaged(stamp: Self.stamp(now), now: now)
         log.error(
-          "the data file was damaged and set aside; history begins anew",
+          "the data file was damaged and set aside; history begins empty",
           metadata: ["file": "\(name)", "reason": "\(error.description)"])
         describeAgain(now)
         progress.withLock { $0.figures.setAside += 1 }
@@ -387,7 +391,7 @@ package final class HistoryKeeper: Sendable {
           let now = now
           try store.end(now: min(mailbox.withLock { $0.complete.values.min() } ?? now, now))
         } catch {
-          log.error("the end of the run could not be noted in history", metadata: ["reason": "\(error.description)"])
+          log.error("the end of the run could not be written to history", metadata: ["reason": "\(error.description)"])
         }
         for reader in readers + [clientReader] { reader.sync {} }
         store.file.close()

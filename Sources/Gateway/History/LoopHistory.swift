@@ -165,7 +165,7 @@ final class LoopHistory {
           beginAnew(feed.pipeline.market.instruments[index].instrument.id, slot, now)
         }
         node.settings.log.warning(
-          "instruments are served before their past is there", metadata: ["venue": "\(feed.pipeline.venue.label)"])
+          "instruments served before their history is loaded", metadata: ["venue": "\(feed.pipeline.venue.label)"])
         node.feedStatusChanged(feed)
       }
       feeds[slot] = entry

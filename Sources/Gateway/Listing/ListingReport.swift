@@ -18,7 +18,7 @@ package enum ListingReport {
         market.sizeIncrement.map(number) ?? "–",
       ]
       if hasContracts { row.append(market.contractSize.map { "\(number($0)) \(market.symbol.base)" } ?? "inverse") }
-      row.append(market.contractSize == nil ? "not carried" : market.state.rawValue)
+      row.append(market.contractSize == nil ? "not supported" : market.state.rawValue)
       if hasVolumes { row.append(market.quoteVolume.map { "\(grouped($0)) \(market.symbol.quote)" } ?? "–") }
       rows.append(row)
     }

@@ -56,7 +56,7 @@ final class LoopNames {
       kept = try store.load()
     } catch {
       log.error(
-        "names of assets cannot be read; they are requested again", metadata: ["reason": "\(error.description)"])
+        "stored asset names cannot be read; they are requested again", metadata: ["reason": "\(error.description)"])
     }
   }
 
@@ -144,7 +144,7 @@ final class LoopNames {
       sources[index].due = now + Self.life
       take(names)
       keep(list, of: sources[index], now)
-      log.info("names of assets came", metadata: ["venue": "\(sources[index].venue)", "assets": "\(list.count)"])
+      log.info("asset names received", metadata: ["venue": "\(sources[index].venue)", "assets": "\(list.count)"])
     }
   }
 
@@ -160,7 +160,7 @@ final class LoopNames {
     sources[index].due = now + wait
     guard failures == 0 else { return }
     log.warning(
-      "names of assets could not be had; markets are served without them",
+      "asset name request failed; markets are served without names",
       metadata: [
         "venue": "\(sources[index].venue)", "reason": "\(reason)", "retry_s": "\(wait / Microseconds.second)",
       ])
@@ -183,8 +183,8 @@ final class LoopNames {
     let clean = list.reduce(into: [String: String]()) { $0[$1.key] = AssetNames.name($1.value, of: $1.key) }
     let isTaken = store.submit(StoredNames(time: now, names: clean), of: source.key) { [log] result in
       guard case .failure(let error) = result else { return }
-      log.error("names of assets are not kept", metadata: ["reason": "\(error.description)"])
+      log.error("asset names not stored", metadata: ["reason": "\(error.description)"])
     }
-    if !isTaken { log.warning("names of assets are not kept: the store is too busy") }
+    if !isTaken { log.warning("asset names not stored: the store is too busy") }
   }
 }

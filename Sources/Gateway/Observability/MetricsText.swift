@@ -168,12 +168,12 @@ enum MetricsText {
       })
     out.family(
       "feed_channel_silences_total", "counter",
-      "Times that such a channel was found silent and asked for again, by channel.",
+      "Times that such a channel was found silent and subscribed again, by channel.",
       feeds.flatMap { feed in
         zip(MarketChannel.allCases, feed.channelSilences).map { (labels(feed, "channel", $0.name), "\($1)") }
       })
     perFeed("feed_trades_total", "counter", "Live trades.") { "\($0.trades)" }
-    perFeed("feed_trade_renumberings_total", "counter", "Times that a venue began an instrument's trade ids anew.") {
+    perFeed("feed_trade_renumberings_total", "counter", "Times that a venue restarted an instrument's trade ids.") {
       "\($0.renumberings)"
     }
     perFeed("feed_trades_missed_total", "counter", "Trades that did not arrive, by the venue's numbers.") {

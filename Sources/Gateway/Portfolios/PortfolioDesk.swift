@@ -109,13 +109,13 @@ package final class PortfolioDesk: @unchecked Sendable {
     filesSetAside = store?.file.setAside.count ?? 0
     nextID = contents.nextID
     for (id, reason) in contents.unreadable {
-      log.error("a portfolio cannot be read and is left alone", metadata: ["id": "\(id)", "reason": "\(reason)"])
+      log.error("stored portfolio cannot be read: it is not served", metadata: ["id": "\(id)", "reason": "\(reason)"])
     }
     for stored in contents.portfolios {
       do throws(LedgerError) {
         put(try KeptPortfolio(stored), stored.id)
       } catch {
-        log.error("a portfolio cannot be taken up", metadata: ["id": "\(stored.id)", "reason": "\(error)"])
+        log.error("stored portfolio cannot be served", metadata: ["id": "\(stored.id)", "reason": "\(error)"])
       }
     }
     for key in contents.keys { keys[key.owner, default: [:]][key.key] = key }

@@ -12,7 +12,7 @@ enum RecordingMetricsText {
     metric("records_total", "counter", "Records written to files.") { $0.records }
     metric("bytes_total", "counter", "Compressed bytes written to files.") { $0.bytes }
     metric("files_total", "counter", "Files begun.") { $0.files }
-    metric("files_deleted_total", "counter", "Files deleted to keep the bound.") { $0.filesDeleted }
+    metric("files_deleted_total", "counter", "Files deleted to stay within the limits.") { $0.filesDeleted }
     metric("lost_records_total", "counter", "Records that are in no file.") { $0.lost }
     metric("failures_total", "counter", "Times that writing failed.") { $0.failures }
     metric("queued_bytes", "gauge", "Bytes that wait for the disk.") { $0.queuedBytes }

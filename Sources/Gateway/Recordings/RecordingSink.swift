@@ -194,7 +194,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
     }
     guard let isNew else { return true }
     if isNew {
-      log.error("recording leaves out what the disk is too slow for", metadata: ["waiting_bytes": "\(waiting)"])
+      log.error("recording drops records: the disk is too slow", metadata: ["waiting_bytes": "\(waiting)"])
     }
     return false
   }
@@ -228,7 +228,7 @@ package final class RecordingSink: FeedRecorder, Sendable {
         "recording paused; the feed continues without it",
         metadata: ["file": "\(path)", "reason": "\(reason)", "records_kept": "\(kept)"])
     case .resumed(let path, let lost):
-      log.notice("recording goes on", metadata: ["file": "\(path)", "records_lost": "\(lost)"])
+      log.notice("recording resumed", metadata: ["file": "\(path)", "records_lost": "\(lost)"])
     case .deleted(let path): log.info("old recording deleted", metadata: ["file": "\(path)"])
     case .notDeleted(let path, let reason):
       log.warning("old recording not deleted", metadata: ["file": "\(path)", "reason": "\(reason)"])

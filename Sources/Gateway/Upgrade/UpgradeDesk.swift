@@ -80,7 +80,7 @@ package final class UpgradeDesk: @unchecked Sendable {
   package func request(_ reply: @escaping @Sendable (_ refusal: String?) -> Void) {
     queue.async { [self] in
       if let obstacle {
-        log.warning("no upgrade begins", metadata: ["reason": "\(obstacle)"])
+        log.warning("upgrade refused", metadata: ["reason": "\(obstacle)"])
         return reply(obstacle)
       }
       do throws(OutgoingUpgrade.Refusal) {
@@ -88,7 +88,7 @@ package final class UpgradeDesk: @unchecked Sendable {
         reply(nil)
         perform(actions)
       } catch {
-        log.warning("no upgrade begins", metadata: ["reason": "\(error.reason)"])
+        log.warning("upgrade refused", metadata: ["reason": "\(error.reason)"])
         reply(error.reason)
       }
     }

@@ -229,7 +229,7 @@ extension SubscriberHub {
     state.requests.end()
     let isUnauthorized = code == CloseCode.unauthorized
     let error = ProtocolError(
-      isUnauthorized ? .unauthorized : .rateLimited, why, hint: "what was granted before stays until it ends")
+      isUnauthorized ? .unauthorized : .rateLimited, why, hint: "the earlier grant stays valid until it expires")
     refuse(error, greeting.id, client, state, now: now, into: &actions)
     resumeWaiting(client, state, now: now, into: &actions)
   }

@@ -122,7 +122,7 @@ struct SubscriptionResolver {
           portfolio = try item.portfolio.subject(for: asker.grant, &directory, exists: hasPortfolio)
         } else if !item.portfolio.isEmpty {
           throw ProtocolError(
-            .badRequest, "\(PortfolioRequestItem.fields.joined(separator: ", ")) are of the channel `portfolio` alone")
+            .badRequest, "only the channel `portfolio` takes \(PortfolioRequestItem.fields.joined(separator: ", "))")
         }
       } catch {
         fail(error, nil)
@@ -237,11 +237,11 @@ struct SubscriptionResolver {
   private static let tooManyLines = ProtocolError(
     .tooManySubscriptions,
     "a client's portfolios have at most \(StreamLimits.portfolioLines) holdings and positions",
-    hint: "one that is kept counts as \(PortfolioContents.holdingLimit); unsubscribe from others first")
+    hint: "a stored portfolio counts as \(PortfolioContents.holdingLimit); unsubscribe from others first")
 
   private static func noTopic(_ name: String) -> ProtocolError {
     ProtocolError(
-      .outOfRange, "`\(name.prefix(80))` is no name of a topic", hint: "1 to 64 letters of a-z 0-9 . _ -")
+      .outOfRange, "`\(name.prefix(80))` is not a topic name", hint: "1 to 64 letters of a-z 0-9 . _ -")
   }
 
   private static func forbiddenChannel(_ channel: ChannelName, _ grant: Grant) -> ProtocolError {
@@ -269,7 +269,7 @@ struct SubscriptionResolver {
     let isListed = venue == "*" ? !directory.entries.isEmpty : directory.hasInstruments(of: venue)
     guard !isListed else { return nil }
     var error = ProtocolError(
-      .notReady, venue == "*" ? "no venue has told its markets yet" : "\(venue) has not told its markets yet",
+      .notReady, venue == "*" ? "no venue has listed its markets yet" : "\(venue) has not listed its markets yet",
       hint: "subscribe again in a second")
     error.retry = true
     error.retryAfterMilliseconds = Self.listWaitMilliseconds

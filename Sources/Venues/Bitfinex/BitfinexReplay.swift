@@ -11,7 +11,7 @@ extension Bitfinex {
     if let known { return NamedMarket(name: String(known.venueSymbol.dropFirst()), symbol: known.symbol) }
     let own = name.hasPrefix("t") ? String(name.dropFirst()) : name
     guard let pair = BitfinexPair(pair: own) else {
-      throw RecordedNameError("\(name) cannot be taken apart into base and quote")
+      throw RecordedNameError("\(name) does not show its base and quote")
     }
     return NamedMarket(name: own, symbol: pair.symbol)
   }

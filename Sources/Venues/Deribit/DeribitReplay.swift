@@ -25,7 +25,7 @@ extension Deribit {
     let pair = parts[0].split(separator: "_").map(String.init)
     guard pair.count == 2, parts.count == 2, let kind = recordedKind(parts[1]) else {
       throw RecordedNameError(
-        "\(name) is no linear perpetual or future of Deribit; options and inverse contracts are not carried")
+        "\(name) is no linear perpetual or future of Deribit; options and inverse contracts are not supported")
     }
     return NamedMarket(name: name, symbol: FeedSymbol(base: pair[0], quote: pair[1], kind: kind))
   }

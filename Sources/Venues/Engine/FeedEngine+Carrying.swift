@@ -33,7 +33,8 @@ extension FeedEngine {
       let kinds = venue.kinds.map(\.rawValue).sorted().joined(separator: " and ")
       refuse(
         symbol,
-        "\(symbol) is a \(wanted.kind.family.rawValue) market; \(venue.title) is carried for \(kinds) markets only")
+        "\(symbol) is a \(wanted.kind.family.rawValue) market; the gateway follows only \(kinds) markets of \(venue.title)"
+      )
       return nil
     }
     return wanted
@@ -118,11 +119,11 @@ extension FeedEngine {
   /// Why a market that is listed is not carried under that symbol; nil if it is.
   private func refusal(of market: ListedMarket, for symbol: String) -> String? {
     if let carrier = carrier(of: market) {
-      return "\(venue.title)'s \(market.venueSymbol) is carried as \(carrier.text): leave one of them out"
+      return "\(venue.title)'s \(market.venueSymbol) is already followed as \(carrier.text): leave one of them out"
     }
     // A book may have two names, of which one is carried.
     guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
-    return "\(symbol) is the same book as \(configuredName(place)), which is carried: leave one of them out"
+    return "\(symbol) is the same book as \(configuredName(place)), which is already followed: leave one of them out"
   }
 
   /// The symbol of an instrument as it was configured.
@@ -176,14 +177,14 @@ extension FeedEngine {
     guard selection.rank == nil || markets.isEmpty || markets.contains(where: { $0.quoteVolume != nil }) else {
       return refuse(
         selection.text,
-        "\(venue.title) does not list what its markets trade in a day, so none is above the others: leave :top out, or name the markets"
+        "\(venue.title) publishes no 24 h volumes, so its markets cannot be ranked: leave :top out, or name the markets"
       )
     }
     let found = selection.choose(from: markets)
     guard !found.isEmpty else {
       if !marketList.selected.contains(where: { FeedSymbol($0).map(selection.matches) ?? false }) {
         marketList.wanting.insert(selection.text)
-        refuse(selection.text, "\(venue.title) lists no market that is \(selection.text)")
+        refuse(selection.text, "\(venue.title) has no market for \(selection.text)")
       }
       return
     }
@@ -200,7 +201,7 @@ extension FeedEngine {
     marketList.wanting.insert(selection.text)
     refuse(
       selection.text,
-      "\(selection.text) is \(found.count) markets, and a connection to \(venue.title) carries \(marketList.limit): \(left) are left out; write \(selection.narrowed(to: marketList.limit))"
+      "\(selection.text) selects \(found.count) markets, and a connection to \(venue.title) holds \(marketList.limit): \(left) are left out; write \(selection.narrowed(to: marketList.limit))"
     )
   }
 

@@ -86,7 +86,7 @@ extension FeedEngine {
         mark = BatchMark(batch)
       }
     }
-    rejectAnswer(FeedError(.decimal, "snapshot of a book: scales that were widened 32 times do not do"))
+    rejectAnswer(FeedError(.decimal, "snapshot of a book: no scale fits its values"))
     return nil
   }
 

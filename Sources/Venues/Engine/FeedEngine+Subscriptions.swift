@@ -108,7 +108,7 @@ extension FeedEngine {
       topicsOfHour = 0
     }
     guard topicsOfHour + count > limit else { return true }
-    leave("the subscriptions of an hour are used up", within: 5 * Microseconds.minute)
+    leave("the subscriptions allowed in an hour are used up", within: 5 * Microseconds.minute)
     desk.outbox.pause(until: hour + Microseconds.hour)
     return false
   }
@@ -188,8 +188,9 @@ extension FeedEngine {
       actions.append(.symbolAccepted(symbol: configuredName(place)))
     } else if !line.isToldSilent, now - line.subscribed >= limit {
       lines[place].isToldSilent = true
-      let what = line.book.isBridged ? "nothing" : "no book"
-      refuse(configuredName(place), "\(what) came for it in \(limit / Microseconds.second) s of subscription")
+      let what = line.book.isBridged ? "no data" : "no book"
+      refuse(
+        configuredName(place), "\(what) arrived within \(limit / Microseconds.second) s of the subscription")
     }
   }
 
@@ -245,7 +246,7 @@ extension FeedEngine {
   func reasonToShun(_ place: Int) -> String {
     guard let limits = suspects?.limits else { return "" }
     return
-      "\(venue.title) ended the connection \(limits.strikes) times right behind the subscription of \(known[place].venueSymbol), which is left alone for \(limits.rest / Microseconds.hour) h"
+      "\(venue.title) closed the connection \(limits.strikes) times right after the subscription to \(known[place].venueSymbol), which is not subscribed again for \(limits.rest / Microseconds.hour) h"
   }
 
   /// Asks for the book of one suspect, when nothing else is under way that could be to blame.

@@ -14,7 +14,7 @@ extension Gemini {
     }
     guard let symbol = FeedSymbol(name) ?? GeminiName.symbol(name, quote: quote) else {
       throw RecordedNameError(
-        "\(name) cannot be taken apart into base and quote, and the recording has no details of it")
+        "\(name) does not show its base and quote, and the recording has no details of it")
     }
     return NamedMarket(name: GeminiName.text(of: symbol), symbol: symbol)
   }

@@ -114,7 +114,7 @@ package final class FeedHandover {
     }
     guard missing == 0, !states.isEmpty else {
       completeSince = nil
-      return .waiting(states.isEmpty ? "its instruments are awaited" : "\(missing) of its books are awaited")
+      return .waiting(states.isEmpty ? "waiting for its instruments" : "\(missing) of its books are missing")
     }
     if completeSince == nil {
       completeSince = now
@@ -125,10 +125,12 @@ package final class FeedHandover {
     if let since = overlap.missingSince, now - since >= Self.tradePatience {
       completeSince = now
       overlap.compare()
-      return .waiting("its trades are awaited")
+      return .waiting("waiting for its trades")
     }
-    guard now - max(completeSince ?? now, lastRequest) >= Self.settleTime else { return .waiting("it has to settle") }
-    return overlap.missingSince == nil ? .ready : .waiting("its trades are awaited")
+    guard now - max(completeSince ?? now, lastRequest) >= Self.settleTime else {
+      return .waiting("it must settle first")
+    }
+    return overlap.missingSince == nil ? .ready : .waiting("waiting for its trades")
   }
 
   /// Whether the new connection is to have an instrument of the old one. A selection's are not known beforehand.

@@ -47,7 +47,7 @@ package struct MarketSelection: Hashable, Sendable {
         halves[1].dropFirst(3).utf8.allSatisfy({ (0x30...0x39).contains($0) })
       else {
         throw MarketSelectionError(
-          "what stands behind the colon is top and a number from 1 to \(Self.rankLimit), as in \(halves[0]):top20")
+          "after the colon, write top and a number from 1 to \(Self.rankLimit), as in \(halves[0]):top20")
       }
       rank = number
     }
@@ -56,7 +56,7 @@ package struct MarketSelection: Hashable, Sendable {
     if pattern.hasPrefix("=") {
       pattern.removeFirst()
       guard !pattern.contains("-"), !pattern.isEmpty else {
-        throw MarketSelectionError("behind = stands a quote currency, as in =USD or =USD:top20")
+        throw MarketSelectionError("a quote currency follows the =, as in =USD or =USD:top20")
       }
       pattern = "*-" + pattern
     } else if !isEverything, !pattern.contains("-") {

@@ -11,7 +11,7 @@ extension OKX {
     }
   ) { (name, start) throws(RecordedNameError) in
     guard let symbol = recordedSymbol(name) else {
-      throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not carried")
+      throw RecordedNameError("\(name) is no spot market, swap or future of OKX; options are not supported")
     }
     guard start.list != nil || symbol.kind == .spot else {
       throw RecordedNameError(

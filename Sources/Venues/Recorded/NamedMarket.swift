@@ -23,7 +23,7 @@ extension NamedMarket {
       pair.utf8.allSatisfy({ $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "/") })
     else {
       throw RecordedNameError(
-        "\(name) cannot be taken apart into base and quote, and the recording has no instrument list")
+        "\(name) does not show its base and quote, and the recording has no instrument list")
     }
     return NamedMarket(
       name: name, symbol: FeedSymbol(base: String(pair.dropLast(quote.count)), quote: quote, kind: kind))

@@ -14,11 +14,11 @@ extension VenueRegistry {
     let can = own.map(\.title).joined(separator: ", ")
     if !replays(venue: venue, market: market).isEmpty {
       return
-        "\(venue) \(market) cannot be replayed: its frames are of a protocol that is not read here; what can is \(can)"
+        "\(venue) \(market) cannot be replayed: the gateway does not read the protocol of its frames; it replays \(can)"
     }
-    guard own.isEmpty else { return "\(venue) \(market) cannot be replayed; of that venue, what can is \(can)" }
+    guard own.isEmpty else { return "\(venue) \(market) cannot be replayed; of that venue, the gateway replays \(can)" }
     let all = venues.compactMap(\.replay?.title).joined(separator: ", ")
-    return "\(venue) \(market) cannot be replayed: there is no such venue here; what can is \(all)"
+    return "\(venue) \(market) cannot be replayed: the gateway does not know this venue; it replays \(all)"
   }
 
   private static let bookRequests = venues.flatMap { $0.replay?.books ?? [] }

@@ -14,7 +14,7 @@ struct ServiceSignalsTests {
   func hangUpWithoutFiles() async throws {
     let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
     gateway.send(SIGHUP)
-    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    try await gateway.waitUntilLog(contains: "nothing to reload")
     #expect(gateway.isRunning)
     gateway.send(SIGTERM)
     #expect(try await gateway.status() == 0)
@@ -97,7 +97,7 @@ struct ServiceSignalsTests {
       }
     }
     try await gateway.waitUntilLog(contains: "signal=SIGUSR1")
-    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    try await gateway.waitUntilLog(contains: "nothing to reload")
     gateway.send(SIGTERM)
     let status = try await gateway.status()
     sending.cancel()
@@ -108,7 +108,7 @@ struct ServiceSignalsTests {
   func upgradeRefused() async throws {
     let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
     gateway.send(SIGUSR2)
-    try await gateway.waitUntilLog(contains: "no upgrade begins")
+    try await gateway.waitUntilLog(contains: "upgrade refused")
     #expect(gateway.isRunning)
     gateway.send(SIGTERM)
     try await gateway.waitUntilLog(contains: "msg=draining")
@@ -134,7 +134,7 @@ struct ServiceSignalsTests {
       standardInput: FileHandle(fileDescriptor: terminal, closeOnDealloc: true))
     try await gateway.waitUntilOutput(contains: "/metrics")
     gateway.send(SIGHUP)
-    try await gateway.waitUntilLog(contains: "there is nothing to read again")
+    try await gateway.waitUntilLog(contains: "nothing to reload")
     close(controller)
     // The kernel tells of it, and so does the shell; the second is no wish for more haste.
     gateway.send(SIGHUP)
@@ -159,7 +159,7 @@ struct ServiceSignalsTests {
       for signal in [SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ] { process.send(signal) }
       try await process.waitUntilLog(contains: "signal=SIGUSR1")
       try await process.waitUntilLog(contains: "signal=SIGUSR2")
-      try await process.waitUntilLog(contains: "there is nothing to read again")
+      try await process.waitUntilLog(contains: "nothing to reload")
     }
     recorder.send(SIGTERM)
     #expect(try await recorder.status() == 0)

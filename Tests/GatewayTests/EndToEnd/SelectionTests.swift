@@ -70,7 +70,7 @@ struct SelectionTests {
     #expect(try await live(harness, 1) == ["coinbase:BTC-USD"])
     let status = try await harness.get("/v1/status")
     #expect(
-      status.text.contains(#""coinbase:*-EUR":"Coinbase lists no market that is *-EUR; requested again at"#),
+      status.text.contains(#""coinbase:*-EUR":"Coinbase has no market for *-EUR; requested again at"#),
       "\(status.text)")
     await harness.stop()
   }

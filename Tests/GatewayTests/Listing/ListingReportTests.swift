@@ -53,7 +53,7 @@ struct ListingReportTests {
     ]
     let text = ListingReport.text(list, of: okx)
     #expect(text.contains("BTC-USDT-PERP  BTC-USDT-SWAP  –           0.01       0.01 BTC  trading\n"))
-    #expect(text.contains("inverse   not carried"))
+    #expect(text.contains("inverse   not supported"))
     let json = ListingReport.json(list, of: okx)
     #expect(json.contains(#""contract_size":"0.01","state":"trading","carried":true"#))
     #expect(json.contains(#""state":"trading","carried":false"#))

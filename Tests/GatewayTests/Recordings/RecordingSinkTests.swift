@@ -72,7 +72,7 @@ struct RecordingSinkTests {
     clock.withLock { $0 = $0 + 60 * Microseconds.second }
     sink.tickNow()
     #expect(sink.figures.pausedBy == nil)
-    #expect(log.lines.last?.contains("recording goes on") == true)
+    #expect(log.lines.last?.contains("recording resumed") == true)
     #expect(log.lines.last?.contains("records_lost=\(paused.lost)") == true)
     send(600..<700)
     await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }

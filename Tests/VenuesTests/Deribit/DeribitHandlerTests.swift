@@ -90,7 +90,8 @@ struct DeribitHandlerTests {
     let others = HandlerHarness(Deribit.venue, ["BTC-USDC", "BTC-USD-20261225-100000-C"])
     others.prepare()
     #expect(others.gets.isEmpty, "of no kind that is carried: nothing is asked for")
-    #expect(others.failures["BTC-USDC"]?.contains("carried for future and perpetual markets only") == true)
+    #expect(
+      others.failures["BTC-USDC"]?.contains("the gateway follows only future and perpetual markets of Deribit") == true)
     #expect(others.failures["BTC-USD-20261225-100000-C"]?.contains("is not a symbol") == true)
   }
 

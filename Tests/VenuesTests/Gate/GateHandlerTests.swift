@@ -203,7 +203,7 @@ struct GateHandlerTests {
     silent.wait(300)
     let asked = silent.sent.filter { $0.contains("\"subscribe\"") && $0.contains("ETH_USDT") }.count
     #expect((3...8).contains(asked), "\(asked) times")
-    #expect(silent.failures["ETH-USDT"] == "no book came for it in 60 s of subscription")
+    #expect(silent.failures["ETH-USDT"] == "no book arrived within 60 s of the subscription")
     #expect(silent.state(0) == .live && silent.failures["BTC-USDT"] == nil)
   }
 

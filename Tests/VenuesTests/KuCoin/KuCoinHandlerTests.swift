@@ -205,7 +205,7 @@ struct KuCoinHandlerTests {
     feed.wait(300)
     let asked = feed.sent.count { $0.contains(#""subscribe""#) && $0.contains("ETH-USDT") && $0.contains("obu") }
     #expect((3...8).contains(asked), "\(asked) times")
-    #expect(feed.failures["ETH-USDT"] == "no book came for it in 60 s of subscription")
+    #expect(feed.failures["ETH-USDT"] == "no book arrived within 60 s of the subscription")
     #expect(feed.failures["BTC-USDT"] == nil && feed.state(0) == .live)
     #expect(feed.renewals.isEmpty)
   }

@@ -129,7 +129,7 @@ struct MarketListTests {
     #expect(
       feed.failures == [
         "*-USD":
-          "*-USD is 300 markets, and a connection to Binance carries 256: 44 are left out; write *-USD:top256"
+          "*-USD selects 300 markets, and a connection to Binance holds 256: 44 are left out; write *-USD:top256"
       ])
   }
 
@@ -168,7 +168,7 @@ struct MarketListTests {
     let feed = HandlerHarness(Binance.spot, ["*-EUR", "*-usd"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.markets)
-    #expect(feed.failures["*-EUR"] == "Binance lists no market that is *-EUR")
+    #expect(feed.failures["*-EUR"] == "Binance has no market for *-EUR")
     #expect(feed.failures["*-usd"]?.hasPrefix("*-usd is not a selection: write * for every market") == true)
   }
 

@@ -51,8 +51,8 @@ struct MarketSelectionTests {
       ("*-USD:top0", "top and a number"), ("*-USD:top+5", "top and a number"), ("*-USD:20", "top and a number"),
       ("*-USD:top5:top6", "top and a number"), ("*-usd", "write * for every market"),
       ("*-", "write * for every market"),
-      ("*-USD-PERP-X", "write * for every market"), ("=BTC-USD", "behind = stands a quote currency"),
-      ("=", "behind = stands a quote currency"), ("*:top20", "write *-USD:top20"),
+      ("*-USD-PERP-X", "write * for every market"), ("=BTC-USD", "a quote currency follows the ="),
+      ("=", "a quote currency follows the ="), ("*:top20", "write *-USD:top20"),
       ("1000*-*-PERP:top7", "write 1000*-USD-PERP:top7"),
       ("*-" + String(repeating: "A", count: 80), "at most 71 letters"),
     ])

@@ -57,7 +57,7 @@ struct VenueReplayTests {
     #expect(VenueRegistry.replays(venue: "binanceus", market: "spot").map(\.venue.name) == ["binance"])
     #expect(VenueRegistry.notReplayed(venue: "bitmex", market: "perp").contains("Bybit v5 spot and linear"))
     let coin = VenueRegistry.notReplayed(venue: "binance", market: "coinm")
-    #expect(coin == "binance coinm cannot be replayed; of that venue, what can is \(Binance.replay.title)")
+    #expect(coin == "binance coinm cannot be replayed; of that venue, the gateway replays \(Binance.replay.title)")
   }
 
   @Test("names become symbols, and the list that is made of them is one that the handler reads", arguments: samples)
@@ -124,12 +124,12 @@ struct VenueReplayTests {
       #expect(start.symbols.isEmpty && start.skipped.count == 1)
       return start.skipped[names[0]]
     }
-    #expect(try refusal("bybit", "linear", ["BTC-USDT"])?.hasPrefix("BTC-USDT cannot be taken apart") == true)
-    #expect(try refusal("binance", "spot", ["ABCXYZ"])?.hasPrefix("ABCXYZ cannot be taken apart") == true)
-    #expect(try refusal("bitfinex", "spot", ["ODD"])?.hasPrefix("ODD cannot be taken apart") == true)
+    #expect(try refusal("bybit", "linear", ["BTC-USDT"])?.hasPrefix("BTC-USDT does not show its base") == true)
+    #expect(try refusal("binance", "spot", ["ABCXYZ"])?.hasPrefix("ABCXYZ does not show its base") == true)
+    #expect(try refusal("bitfinex", "spot", ["ODD"])?.hasPrefix("ODD does not show its base") == true)
     #expect(try refusal("deribit", "mixed", ["BTC-PERPETUAL"])?.contains("is no linear perpetual") == true)
     #expect(try refusal("deribit", "mixed", ["BTC_USDC-25DEC26"])?.contains("is a dated future") == true)
-    #expect(try refusal("okx", "mixed", ["BTC-USD-261225-60000-C"])?.contains("options are not carried") == true)
+    #expect(try refusal("okx", "mixed", ["BTC-USD-261225-60000-C"])?.contains("options are not supported") == true)
     #expect(try refusal("okx", "mixed", ["BTC-USDT-SWAP"])?.contains("what one is worth") == true)
     #expect(try refusal("hyperliquid", "mixed", ["PURR/USDC"])?.contains("is a spot market") == true)
     #expect(try refusal("gemini", "spot", ["abcdef"])?.contains("has no details of it") == true)
