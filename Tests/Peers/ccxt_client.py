@@ -37,7 +37,8 @@ class Venue:
 
     - client: ccxt's class. symbol: the gateway's name. unified: ccxt's. types: the lists of markets that it is to read, not all.
     - limit, book: what its `watch_order_book` is called with.
-    - levels, books, quotes, tickers, fields, whole_books, rare_tickers: how they are compared (`comparison.Rules`). least: fewer than everywhere else.
+    - levels, books, quotes, tickers, fields, whole_books, rare_tickers, last_by_trades: how they are compared (`comparison.Rules`). least: fewer than
+      everywhere else.
     - has_quotes: the venue has a stream of quotes that ccxt can watch.
     - is_signed: ccxt signs its subscription to books.
     - maker_side: ccxt gives the side of trades as the venue prints it, which is the maker's there.
@@ -50,13 +51,14 @@ class Venue:
     def __init__(
         self, client, symbol, unified, fields=(), *, types=None, options=None, limit=None, book=None, levels=LEVELS, least=None,
         books=EACH, quotes=EACH, tickers=EACH, whole_books=False, rare_tickers=False, has_quotes=False, is_signed=False, maker_side=False, in_contracts=False,
-        increments=("price", "size"), joins=1, words=None,
+        increments=("price", "size"), joins=1, words=None, last_by_trades=False,
     ):  # fmt: skip
         self.client, self.symbol, self.unified = client, symbol, unified
         self.options = {"tradesLimit": 100_000, **(options or {}), **({"fetchMarkets": {"types": types}} if types else {})}
         self.limit, self.book, self.least = limit, book or {}, least or {}
         self.rules = Rules(
-            levels, books, quotes, tickers, fields, whole_books=whole_books, rare_tickers=rare_tickers, quotes_by_book=not has_quotes
+            levels, books, quotes, tickers, fields, whole_books=whole_books, rare_tickers=rare_tickers, quotes_by_book=not has_quotes,
+            last_by_trades=last_by_trades,
         )
         self.has_quotes, self.is_signed, self.maker_side, self.in_contracts = has_quotes, is_signed, maker_side, in_contracts
         self.increments, self.joins, self.words = increments, joins, {**FIELDS, **(words or {})}
@@ -94,7 +96,10 @@ VENUES = {
             book={"channels": ["level2_batch"]}, is_signed=True,
         )
     ],
-    "coinbase-advanced": [Venue("coinbase", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME, maker_side=True)],
+    # Its trades come in batches, after the tickers of the same moment.
+    "coinbase-advanced": [
+        Venue("coinbase", "BTC-USD", "BTC/USD", BEST + EXTREMES + VOLUME, maker_side=True, last_by_trades=True)
+    ],
     # The gateway reads tickers ten times a second at most, ccxt all.
     "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC", LAST + BEST + EXTREMES + VOLUME, tickers=FEWER, has_quotes=True)],
     "gate": [

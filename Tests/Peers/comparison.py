@@ -39,15 +39,17 @@ class Rules:
     - fields: of tickers, in the gateway's words.
     - trades: whether they are compared. whole_books: each message has the whole book, so that one left out is like one merged.
     - rare_tickers: they come every few seconds, so few that one of them, or their end, is beyond proof.
+    - last_by_trades: the venue's trades come later than its tickers, and a ticker's `last` is the newest trade's at the gateway: it is
+      compared with the other client's trades.
     """
 
     def __init__(
         self, levels, books=EACH, quotes=EACH, tickers=None, fields=(), trades=True, whole_books=False, rare_tickers=False,
-        quotes_by_book=False, lead=LEAD,
+        quotes_by_book=False, lead=LEAD, last_by_trades=False,
     ):  # fmt: skip
         self.levels, self.books, self.quotes, self.tickers, self.fields = levels, books, quotes, tickers, tuple(fields)
         self.trades, self.whole_books, self.rare_tickers = trades, whole_books, rare_tickers
-        self.quotes_by_book, self.lead = quotes_by_book, lead
+        self.quotes_by_book, self.lead, self.last_by_trades = quotes_by_book, lead, last_by_trades
 
 
 class Seen:
@@ -247,6 +249,16 @@ def judge_counted(ours, theirs):
     return right, []
 
 
+def judge_lasts(ours, theirs):
+    """The last prices of tickers, of which each must be that of a trade of the other client's, in the order of trading."""
+    lasts = [last for last, _ in itertools.groupby(ticker.get("last") for ticker in ours)]
+    prices = [trade[1] for trade in sorted(theirs, key=lambda trade: int(trade[0]))]
+    if len(lasts) < 2:
+        return [f"tickers: {len(lasts)} last prices since the first trade that both have shown"]
+    wrong = [last for last, place in zip(lasts, Match(lasts, prices).places) if place is None]
+    return [f"tickers: {len(wrong)} of {len(lasts)} last prices are none of the other's trades: {', '.join(map(str, wrong[:TOLD]))}"] if wrong else []
+
+
 def judge_near(ours, theirs, fields):
     """Tickers that the other client requested at its own moments."""
     problems, close = [], lambda a, b: abs(Decimal(a) - Decimal(b)) <= TOLERANCE * abs(Decimal(b))
@@ -310,6 +322,9 @@ def judge(channel, published, seen, rules, due):
         ours_picked, theirs_picked = [pick(t) for t in ours], [pick(t) for t in theirs]
         squeezed = without_repeats(ours_picked, theirs_picked, ours_due, theirs_due)
         count, start, problems = judge_states(name, *squeezed[:2], rules.tickers, *squeezed[2:], tell_tuple)
+        if rules.last_by_trades:
+            since = [t for place, t in records if due.first_trade is not None and due.first_trade < place < due.message_count]
+            problems += judge_lasts(since, seen.trades)
     return count, records[start][0] if start is not None else None, problems
 
 

@@ -140,6 +140,8 @@ def quote_faults(rules):
 def ticker_faults(rules):
     found = {"every ticker is tripled": alter(times_three(), of=1)}
     fields = ("last", "volume_24h", "trades_24h") if rules.tickers == COUNTED else [f for f in rules.fields if f != "time"]
+    if rules.last_by_trades:
+        fields = ["last", *fields]
     for field in fields:
         found[f"{field} of every ticker is tripled"] = alter(times_three(field), of=1)
     if rules.tickers == NEAR or rules.rare_tickers:

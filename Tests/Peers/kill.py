@@ -11,7 +11,8 @@ After each start, first of all: the gateway shows the last trades of every marke
 order and each once.
 After each start, from the gateway and the file:
 - it is ready within the limit, and every instrument has its history again before it is shown,
-- every market has a gap for the time between the two runs, unless a venue's candles have closed it already.
+- every market has a gap for the time between the two runs, unless a venue's candles have closed it already, or the
+  venue has shown that no trade is missing: the ids of the trades then continue from one run to the next.
 Finally, one run continues for a minute and a half without a kill:
 - the venue's candles have closed every gap, and there is a candle of every minute since the first start.
 
@@ -64,6 +65,9 @@ class Trial:
         self.ready_times = []
         self.closed_minutes = 0
         self.trades_seen = 0
+        # The trades that a run shows first, and the markets whose runs joined, as their ids show.
+        self.first_trades = {}
+        self.joined = self.unproved = 0
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGATE_")}
         self.environment["TIDEGATE_DATA_DIRECTORY"] = os.path.join(self.work, "data")
 
@@ -112,12 +116,14 @@ class Trial:
 
     def trades_are_back(self, number, began):
         """The trades of a market continue after the last stored trades of the previous run."""
+        self.first_trades = {}
         # Data of a configured endpoint is stored under another name, which contains the endpoint.
         kept = dict(self.rows(
             "SELECT symbol, max(trade_time) FROM latest JOIN instrument ON instrument.id = latest.instrument "
             "WHERE last_trades IS NOT NULL AND trade_time < ? GROUP BY symbol", int(began * 1e6)))
         for symbol in sorted(kept):
             trades = json.loads(fetch(self.port, f"/v1/trades/{symbol.split('@')[0]}") or "{}").get("trades", [])
+            self.first_trades[symbol] = trades
             times = [trade["time"] for trade in trades]
             ids = [trade["id"] for trade in trades]
             if len(set(ids)) != len(ids):
@@ -185,8 +191,21 @@ class Trial:
                 if start <= covered + 0.001 and end > covered:
                     covered = end
             # It observes again between its start and the moment at which it is ready, which may take a while.
-            if covered < began:
+            if covered < began and not self.joins(symbol, alive, began):
                 self.fail(f"round {number}: of the gap of {symbol} {began - covered:.2f} s are not marked")
+
+    def joins(self, symbol, alive, began):
+        """Whether no trade is missing between two runs: the simulated venue numbers its trades without holes."""
+        trades = self.first_trades.get(symbol, [])
+        ids = [int(trade["id"]) for trade in trades]
+        if any(after != before + 1 for before, after in zip(ids, ids[1:])) or any("gap" in trade for trade in trades):
+            return False
+        times = [trade["time"] / 1e6 for trade in trades]
+        is_shown = any(time < alive for time in times) and any(time >= began for time in times)
+        self.joined += is_shown
+        # At most fifty trades are shown: of a busy market they do not reach back to the earlier run.
+        self.unproved += not is_shown
+        return True
 
     def in_the_end(self, first, began):
         # A venue is asked for what is missing when a market is observed again, and for the minute in which that began
@@ -269,11 +288,13 @@ class Trial:
         finally:
             self.venue.kill()
             self.venue.wait()
+        if self.unproved > self.joined:
+            self.fail(f"{self.unproved} gaps are not marked and their trades not shown, only {self.joined} are")
         if self.trades_seen == 0:
             self.fail("no start showed a trade from before it")
         times = sorted(self.ready_times)
         print(f"{number} kills, {self.closed_minutes} closed minutes of {len(MARKETS)} markets; ready after "
-              f"{times[len(times) // 2]:.2f} s in the middle, {times[-1]:.2f} s at most; {len(self.failures)} failures")
+              f"{times[len(times) // 2]:.2f} s in the middle, {times[-1]:.2f} s at most; {self.joined} times the trades of both runs joined; {len(self.failures)} failures")
         return 1 if self.failures else 0
 
 

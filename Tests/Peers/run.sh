@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Lets clients written with other people's libraries use a gateway with a simulated market, over ws and wss, and sends
 # signals to running gateways. Skips what is not installed and not available from PyPI, and says so.
-# PEER_SECONDS (default 4) is how long each client watches.
+# PEER_SECONDS (default 4) is how long each client watches. PEER_ONLY is an extended regular expression: only trials
+# whose name matches it run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export TIDEGATE_DATA_DIRECTORY=none
@@ -251,6 +252,7 @@ alert_upgrade_check() { # upgrades
 number=0
 peer() { # name command…
   local name=$1 file="$work/peer.$number"
+  [[ $name =~ ${PEER_ONLY:-} ]] || return 0
   shift
   number=$((number + 1))
   (

@@ -46,6 +46,8 @@ class Gateway:
 
     def __init__(self, binary, folder, name="a", listen="127.0.0.1:0", **settings):
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TIDEGATE_")}
+        # Several run at once: none has a data file, which one gateway at a time can have.
+        environment["TIDEGATE_DATA_DIRECTORY"] = "none"
         environment |= {f"TIDEGATE_{key.upper()}": str(value) for key, value in settings.items()}
         environment["TIDEGATE_NODE"] = name
         self.log = os.path.join(folder, name + ".log")

@@ -210,7 +210,7 @@ class Trial(resume.Trial):
         """How late a message may have been read here in the last seconds, because each is read and answered after
         others."""
         now = time.monotonic()
-        return 3 * max((lag for at, lag in self.lags if at > now - 5), default=0)
+        return 3 * max((lag for at, lag in self.lags if at > now - 10), default=0)
 
     async def probe(self):
         """Connects and leaves again, without end."""
