@@ -67,6 +67,9 @@ static const unsigned char components_DeckCard_js[] = {
 static const unsigned char components_EmptyState_js[] = {
 #embed "components/EmptyState.js"
 };
+static const unsigned char components_HoldingForm_js[] = {
+#embed "components/HoldingForm.js"
+};
 static const unsigned char components_HoldingRow_js[] = {
 #embed "components/HoldingRow.js"
 };
@@ -215,6 +218,7 @@ static const ConsoleFile files[] = {
     FILE("/console/components/CoinIcon.js", "text/javascript; charset=utf-8", components_CoinIcon_js),
     FILE("/console/components/DeckCard.js", "text/javascript; charset=utf-8", components_DeckCard_js),
     FILE("/console/components/EmptyState.js", "text/javascript; charset=utf-8", components_EmptyState_js),
+    FILE("/console/components/HoldingForm.js", "text/javascript; charset=utf-8", components_HoldingForm_js),
     FILE("/console/components/HoldingRow.js", "text/javascript; charset=utf-8", components_HoldingRow_js),
     FILE("/console/components/LineChart.js", "text/javascript; charset=utf-8", components_LineChart_js),
     FILE("/console/components/MarketRow.js", "text/javascript; charset=utf-8", components_MarketRow_js),

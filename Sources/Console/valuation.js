@@ -6,10 +6,10 @@ export function isAmount(text) { return Decimal.isValid(text) && !text.startsWit
 
 /**
  * The past value of all holdings, at present rates, for `LineChart`; null while the lines have no common time. @param
- * parts `{amount, rate, line}`, the lines of one range and number of points. @param present the gateway's value of the
- * same holdings, which is the last point.
+ * parts `{amount, rate, line}`, the lines of one range and number of points. @param total the gateway's total, which is
+ * the last point. @param open the present profit of open positions, which every point contains.
  */
-export function valueLine(parts, present) {
+export function valueLine(parts, total, open = "0") {
   if (parts.length === 0 || parts.some(({ line }) => line === undefined || line.points.length === 0)) return null;
   const step = parts[0].line.step;
   if (step <= 0 || parts.some(({ line }) => line.step !== step)) return null;
@@ -18,11 +18,11 @@ export function valueLine(parts, present) {
   const count = Math.round((end - from) / step);
   if (count < 1) return null;
   const worth = (price) => parts.reduce((sum, { amount, rate, line }) => (
-    Decimal.add(sum, Decimal.multiply(Decimal.multiply(amount, rate), price(line)))), "0");
+    Decimal.add(sum, Decimal.multiply(Decimal.multiply(amount, rate), price(line)))), open);
   const points = Array.from({ length: count }, (_, index) => worth((line) => line.points[Math.round((from - line.from) / step) + index]));
   // The change of a range is from the prices at its beginning, as on a market's line.
   const first = parts.every(({ line }) => line.from === from && line.open !== undefined) ? worth((line) => line.open) : points[0];
-  if (present !== undefined) points[count - 1] = present;
+  if (total !== undefined) points[count - 1] = total;
   points.forEach((point, index) => { points[index] = Decimal.rounded(point, 2); });
   const sign = Decimal.compare(points.at(-1), first);
   const starts = parts.map(({ line }) => line.coveredFrom);

@@ -5,6 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Gateway, noGateway } from "./gateway.mjs";
 import { BusyMarket } from "./market.mjs";
 import { Browser, eventually } from "./webdriver.mjs";
 
@@ -64,6 +65,45 @@ for (const [name, options] of [["desk", {}], ["phone, light", { width: 390, heig
       assert.equal(played.ring, 300);
     }));
 }
+
+const HELD = JSON.stringify({ holdings: [{ symbol: "kraken:BTC-USD", amount: "0.5" }], positions: [{ symbol: "kraken:ETH-USD", side: "short", size: "2", entry: "3300", leverage: "3" }] });
+
+test("every price of every page can be read while the markets of a gateway are busy, in both themes and sizes", { skip: skip || noGateway, timeout: 180_000 }, async () => {
+  const gateway = await Gateway.start(["--demo", "--rate", "100"]);
+  try {
+    for (const [name, options] of [
+      ["desk", {}], ["desk-light", { dark: false }], ["phone", { width: 390, height: 844 }], ["phone-light", { width: 390, height: 844, dark: false }],
+    ]) {
+      const browser = await Browser.open(options);
+      try {
+        await browser.go(`${gateway.url}/#/settings`);
+        await browser.run("localStorage.setItem('tidegate.portfolio', arguments[0])", HELD);
+        for (const [page, price] of [["watchlist", ".row .ticker .visually-hidden"], ["market/kraken%3ABTC-USD", ".market-head .visually-hidden"], ["portfolio", ".total .hero"]]) {
+          await browser.go(`${gateway.url}/#/${page}`);
+          await eventually(`a price on ${page}, ${name}`, () => browser.run("return /\\d/.test(document.querySelector(arguments[0])?.textContent ?? '')", price));
+          await browser.run(WATCH);
+          const seen = new Set();
+          await eventually(`it moves on ${page}, ${name}`, async () => {
+            seen.add(await browser.run("return document.querySelector(arguments[0]).textContent", price));
+            return seen.size >= 6;
+          });
+          if (folder) await browser.screenshot(join(folder, `busy-${name}-${page.split("/")[0]}.png`));
+          const { clipped, frames } = await browser.run("return window.seen");
+          assert.ok(frames > 10, `${frames} frames on ${page}, ${name}`);
+          assert.equal(clipped, 0, `${clipped} prices were clipped in ${frames} frames on ${page}, ${name}`);
+          // Whatever has its text cut off, but for what ends in an ellipsis.
+          const cut = await browser.run(`return [...document.querySelectorAll(".price:not(.ticker), .chip, td, dd, .column, .digits")].filter((each) => each.checkVisibility()
+            && (each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline")).map((each) => each.className + " " + each.textContent)`);
+          assert.deepEqual(cut, [], `figures that do not fit on ${page}, ${name}`);
+        }
+      } finally {
+        await browser.close();
+      }
+    }
+  } finally {
+    await gateway.stop();
+  }
+});
 
 test("a price that moves rarely rolls its digits and pulses its ring", { skip, timeout: 60_000 }, () =>
   watching(0.5, {}, (browser, seen) => eventually("both play", async () => {

@@ -24,10 +24,9 @@ before(async () => {
   writeFileSync(join(scratch, "token"), `${token}\n`);
   const port = await freePort();
   const simulate = () => Program.start(["simulate", "--venue", "kraken", "--listen", `127.0.0.1:${port}`]);
-  venue = { simulate, program: simulate() };
+  venue = { simulate, program: simulate(), endpoint: `kraken=ws://127.0.0.1:${port}/v2` };
   gateway = await Gateway.start(
-    ["--feed", "kraken=BTC-USD,ETH-USD", "--endpoint", `kraken=ws://127.0.0.1:${port}/v2`],
-    undefined, { TIDEGATE_ADMIN_TOKEN_FILE: join(scratch, "token") });
+    ["--feed", "kraken=BTC-USD,ETH-USD", "--endpoint", venue.endpoint], undefined, { TIDEGATE_ADMIN_TOKEN_FILE: join(scratch, "token") });
 });
 after(async () => {
   await gateway?.stop();
@@ -124,7 +123,7 @@ test("a link with a token signs in, and the token leaves the address line", { sk
   }));
 
 test("a gateway without a token says so", { skip, timeout: 90_000 }, async () => {
-  const open = await Gateway.start(["--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2"]);
+  const open = await Gateway.start(["--feed", "kraken=BTC-USD", "--endpoint", venue.endpoint]);
   try {
     await withBrowser({}, async (browser) => {
       await signIn(browser, token, open.internalURL);

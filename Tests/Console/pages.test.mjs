@@ -435,32 +435,59 @@ test("a market's chart shows candles and lines of each range, what was not obser
       (await browser.run("return [...document.querySelectorAll('.chart-head [aria-pressed=true]')].map((each) => each.innerText).join()")) === "1H,Candles");
   }));
 
-test("the candles of a day cover it, with longer ones where the exchange has no short ones", { skip, timeout: 120_000 }, async () => {
+/** A gateway that keeps history: only such a one has the longer candles, and the line of a day. */
+async function withHistory(work) {
   const scratch = mkdtempSync(join(tmpdir(), "tidegate-console-"));
-  // Only a gateway that keeps history has the longer ones.
   const own = await Gateway.start(["--demo"], undefined, { TIDEGATE_DATA_DIRECTORY: scratch });
   try {
-    await withBrowser({}, async (browser) => {
-      const hours = async () => (await (await fetch(`${own.url}/v1/candles/kraken:BTC-USD?interval=1h&limit=30`)).json()).candles;
-      await eventually("the exchange's hours", async () => (await hours())?.length === 30, 60);
-      await browser.go(`${own.url}/#/settings`);
-      await browser.run("localStorage.setItem('tidegate.chart', JSON.stringify({ range: '1D', kind: 'candles' }))");
-      await browser.go(`${own.url}/#/market/kraken%3ABTC-USD`);
-      await eventually("the chart is there", async () => (await browser.count(".chart")) === 1 && (await browser.run(PAINTED)) > 2_000);
-      for (const share of [0.1, 0.25, 0.4, 0.6, 0.8, 0.95]) {
-        await eventually(`a candle at ${share * 100} % of the day`, async () => {
-          await browser.run(`const canvas = document.querySelector('.chart'), { left, top, width } = canvas.getBoundingClientRect();
-            canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + (width - 74) * arguments[0], clientY: top + 50 }));`, share);
-          return /open .*close/.test(await browser.text(".readout"));
-        }, 5);
-      }
-      assert.doesNotMatch(await browser.text(".market-chart > .caption"), /not known/);
-    });
+    const hours = async () => (await (await fetch(`${own.url}/v1/candles/kraken:BTC-USD?interval=1h&limit=30`)).json()).candles;
+    await eventually("the exchange's hours", async () => (await hours())?.length === 30, 60);
+    await work(own);
   } finally {
     await own.stop();
     rmSync(scratch, { recursive: true });
   }
-});
+}
+
+test("the candles of a day cover it, with longer ones where the exchange has no short ones", { skip, timeout: 120_000 }, () =>
+  withHistory((own) => withBrowser({}, async (browser) => {
+    await browser.go(`${own.url}/#/settings`);
+    await browser.run("localStorage.setItem('tidegate.chart', JSON.stringify({ range: '1D', kind: 'candles' }))");
+    await browser.go(`${own.url}/#/market/kraken%3ABTC-USD`);
+    await eventually("the chart is there", async () => (await browser.count(".chart")) === 1 && (await browser.run(PAINTED)) > 2_000);
+    for (const share of [0.1, 0.25, 0.4, 0.6, 0.8, 0.95]) {
+      await eventually(`a candle at ${share * 100} % of the day`, async () => {
+        await browser.run(`const canvas = document.querySelector('.chart'), { left, top, width } = canvas.getBoundingClientRect();
+          canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + (width - 74) * arguments[0], clientY: top + 50 }));`, share);
+        return /open .*close/.test(await browser.text(".readout"));
+      }, 5);
+    }
+    assert.doesNotMatch(await browser.text(".market-chart > .caption"), /not known/);
+  })));
+
+test("both axes of a day's chart have labels, of equal decimals, apart from each other, on a phone and on a desk", { skip, timeout: 120_000 }, () =>
+  withHistory(async (own) => {
+    for (const [width, height] of [[390, 844], [1440, 900]]) {
+      await withBrowser({ width, height }, async (browser) => {
+        await browser.go(`${own.url}/#/settings`);
+        // A canvas keeps no text: what is drawn since it was cleared is noted.
+        await browser.run(`const { prototype } = CanvasRenderingContext2D, { clearRect, fillText } = prototype;
+          prototype.clearRect = function (...box) { window.drawn = []; return clearRect.apply(this, box); };
+          prototype.fillText = function (text, x, y, ...more) { window.drawn.push({ text, x, y, width: this.measureText(text).width }); return fillText.call(this, text, x, y, ...more); };
+          location.hash = "#/market/kraken%3ABTC-USD";`);
+        const labels = async (pattern) => (await browser.run("return window.drawn ?? []")).filter(({ text }) => pattern.test(text));
+        await eventually(`times, ${width} px`, async () => {
+          const times = (await labels(/^\d\d:\d\d$/)).sort((a, b) => a.x - b.x);
+          return times.length >= 3 && times.every(({ x }, place) => place === 0 || x > times[place - 1].x + times[place - 1].width + 8);
+        });
+        await eventually(`prices, ${width} px`, async () => {
+          const prices = (await labels(/^[\d,]+\.\d+$/)).sort((a, b) => a.y - b.y);
+          const decimals = new Set(prices.map(({ text }) => text.split(".")[1].length));
+          return prices.length >= 4 && decimals.size === 1 && prices.every(({ y }, place) => place === 0 || y >= prices[place - 1].y + 12);
+        });
+      });
+    }
+  }));
 
 test("a market's page shows the supply that the operator has published about it, and its worth", { skip, timeout: 90_000 }, () =>
   withBrowser({}, async (browser) => {

@@ -84,6 +84,22 @@ test("a browser's holdings move to the gateway; another browser has them, adds o
   });
 });
 
+test("the line of the value ends at the total, with open positions, too", { skip, timeout: 90_000 }, () =>
+  withBrowser(async (browser) => {
+    await browser.go(`${gateway.url}/#/settings`);
+    await browser.run("localStorage.setItem('tidegate.portfolio', arguments[0]); localStorage.setItem('tidegate.portfolio.chosen', '\"local\"')", HELD);
+    await browser.go(`${gateway.url}/#/portfolio`);
+    await hasValue(browser, 3);
+    // The crosshair at the right edge shows the last point; both texts are of one frame.
+    await browser.run("document.querySelector('.chart').focus()");
+    const RIGHT = "\uE014";
+    await eventually("both are equal", async () => {
+      await browser.keys(RIGHT);
+      const [total, readout] = await browser.run("return [document.querySelector('.total .hero').innerText, document.querySelector('.readout').innerText]");
+      return /^\$\d/.test(total) && readout.endsWith(total);
+    });
+  }));
+
 test("the first holding makes a portfolio at the gateway; a change that it refuses is said in words", { skip, timeout: 90_000 }, async () => {
   for (const { id } of await portfolios()) await fetch(`${gateway.url}/v1/portfolios/${id}`, { method: "DELETE" });
   await withBrowser(async (browser) => {

@@ -25,6 +25,9 @@ test("the line of the value ends with the gateway's value, and changes from the 
   const parts = [{ amount: "2", rate: "1", line: { range: "24h", from: 0, step: 60, points: ["1", "2"], open: "3", coveredFrom: 0, gaps: [] } }];
   assert.deepEqual([valueLine(parts, "5.005").points, valueLine(parts, "5.005").trend], [["2.00", "5.00"], "down"]);
   assert.equal(valueLine(parts, "6.5").trend, "up");
+  // The profit of open positions is in every point, so that it is no change of the range.
+  const { points, trend } = valueLine(parts, "6.5", "0.5");
+  assert.deepEqual([points, trend], [["2.50", "6.50"], "flat"]);
 });
 
 test("amounts are decimals above zero", () => {

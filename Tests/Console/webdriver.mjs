@@ -43,6 +43,8 @@ export class Browser {
     const { sessionId } = await browser.call("POST", "/session", {
       capabilities: {
         alwaysMatch: {
+          // A click, or a text, waits for its element.
+          timeouts: { implicit: 5_000 },
           "goog:loggingPrefs": { browser: "ALL" },
           "goog:chromeOptions": {
             args: [

@@ -16,9 +16,9 @@ export class CandlestickChart extends Chart {
     const begin = older.candles.length === 0 ? -Infinity : older.candles.at(-1).time + longer;
     const candles = (this.#candles = [...older.candles, ...series.candles.filter(({ time }) => time >= begin)]);
     this.step = step;
-    this.series = candles.map(({ time, close }) => {
+    this.series = candles.map(({ time, close, low, high }) => {
       const length = time < begin ? longer : step;
-      return { time: time + length / 2, value: Number(close), length };
+      return { time: time + length / 2, value: Number(close), least: Number(low), most: Number(high), length };
     });
     this.first = older.candles.length;
     if (candles.length === 0) return this.changed(0, 1, 1, []);
@@ -28,35 +28,31 @@ export class CandlestickChart extends Chart {
   }
 
   bounds(first, end) {
-    let low = Infinity, high = -Infinity;
-    for (const candle of this.#candles.slice(first, end)) {
-      low = Math.min(low, Number(candle.low));
-      high = Math.max(high, Number(candle.high));
-    }
+    const [low, high] = super.bounds(first, end);
     // Only volume bars are in the lowest quarter.
     return [low - (high - low) * 0.34, high];
   }
 
   drawSeries(context, { first, end, x, y, bottom, top }) {
     const rate = (index) => Number(this.#candles[index].volume ?? 0) / this.series[index].length;
-    let most = 0;
-    for (let index = first; index < end; index += 1) most = Math.max(most, rate(index));
+    let busiest = 0;
+    for (let index = first; index < end; index += 1) busiest = Math.max(busiest, rate(index));
     const height = (bottom - top) * 0.25;
     context.lineWidth = 1;
     for (let index = first; index < end; index += 1) {
-      const candle = this.#candles[index], { time, length } = this.series[index];
-      const [open, high, low, close] = [candle.open, candle.high, candle.low, candle.close].map(Number);
+      const candle = this.#candles[index], { time, length, value: close, least, most } = this.series[index];
+      const open = Number(candle.open);
       const middle = x(time), isUp = close >= open, width = Math.max(1, Math.min(14, (x(length) - x(0)) * 0.7));
       context.strokeStyle = context.fillStyle = token(isUp ? "trading-long" : "trading-short");
       context.globalAlpha = 0.3;
-      if (most > 0) {
-        const bar = (rate(index) / most) * height;
+      if (busiest > 0) {
+        const bar = (rate(index) / busiest) * height;
         context.fillRect(middle - width / 2, bottom - bar, width, bar);
       }
       context.globalAlpha = candle.source === "partial" ? 0.55 : 1;
       const ceiling = Math.min(y(open), y(close)), body = Math.max(1, Math.abs(y(open) - y(close)));
-      stroke(context, middle, y(high), middle, ceiling);
-      stroke(context, middle, ceiling + body, middle, y(low));
+      stroke(context, middle, y(most), middle, ceiling);
+      stroke(context, middle, ceiling + body, middle, y(least));
       if (isUp && width >= 3) context.strokeRect(middle - width / 2, ceiling, width, body);
       else context.fillRect(middle - width / 2, ceiling, width, body);
       context.globalAlpha = 1;

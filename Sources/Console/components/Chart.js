@@ -5,7 +5,7 @@ import { Decimal } from "/tidegate.js";
 const AXIS = 74, FOOT = 20, TOP = 10;
 export const MINUTE = 60e6;
 const HOUR = 60 * MINUTE, DAY = 24 * HOUR;
-const TIME_STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
+const TIME_STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
 
 /** Draws a straight line. */
 export function stroke(context, x, y, toX, toY) {
@@ -19,8 +19,8 @@ export function stroke(context, x, y, toX, toY) {
  * The parts that charts share: time (µs) from left to right, prices upwards, zoom, pan, crosshair, moving averages,
  * the dashed line of the present price, and hatched times that were not observed.
  *
- * A subclass sets `series` (`{time, value, length}`, oldest first) and `step`, calls `changed`, and draws with
- * `drawSeries`. `length` is a point's time if it is longer than `step`; points from `first` on are of one length.
+ * A subclass sets `series` (`{time, value, least, most, length}`, oldest first) and `step`, calls `changed`, and draws
+ * with `drawSeries`. `length` is a point's time if it is longer than `step`; points from `first` on are of one length.
  * `describe(index)` is the text of the crosshair.
  */
 export class Chart {
@@ -133,8 +133,9 @@ export class Chart {
   bounds(first, end) {
     let low = Infinity, high = -Infinity;
     for (let index = first; index < end; index += 1) {
-      low = Math.min(low, this.series[index].value);
-      high = Math.max(high, this.series[index].value);
+      const { value, least = value, most = value } = this.series[index];
+      low = Math.min(low, least);
+      high = Math.max(high, most);
     }
     return [low, high];
   }
@@ -258,7 +259,8 @@ export class Chart {
     context.fillStyle = token("text-tertiary");
     context.strokeStyle = token("border-subtle");
     context.lineWidth = 1;
-    const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
+    // A label each 60 px of height, and each 56 px of width, but at most seven of times.
+    const rough = (high - low) / Math.max(3, (bottom - TOP) / 60), power = 10 ** Math.floor(Math.log10(rough));
     const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
     this.#digits = Math.max(this.#digits, decimals(this.#present), Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
     for (let index = Math.ceil(low / step); index * step <= high; index += 1) {
@@ -268,7 +270,7 @@ export class Chart {
       if (Math.abs(y(value) - y(Number(this.#present))) < 15) continue;
       context.fillText(grouped(value.toFixed(this.#digits)), right + 6, y(value) + 4, AXIS - 10);
     }
-    const count = Math.max(2, Math.min(7, Math.floor(right / 90)));
+    const count = Math.max(2, Math.min(7, right / 56));
     const width = TIME_STEPS.find((each) => (to - from) / each <= count) ?? TIME_STEPS.at(-1);
     // Labels are at whole steps of local time.
     const offset = new Date(from / 1_000).getTimezoneOffset() * MINUTE;

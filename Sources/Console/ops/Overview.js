@@ -125,7 +125,7 @@ class ClientRow {
 class LoopRow {
   #name = el("strong");
   #facts = new Facts(["busy", "lag p99", "turn p99", "clients", "feeds"]);
-  element = el("li.row.client-row", this.#name, this.#facts.element);
+  element = el("li.row.loop-row", this.#name, this.#facts.element);
   show(loop) {
     setText(this.#name, `Loop ${loop.loop}`);
     this.#facts.show([percent(loop.busy), duration(loop.lag_p99_ms), duration(loop.turn_p99_ms), count(loop.clients), count(loop.feeds)]);
@@ -250,6 +250,6 @@ export class Overview {
         return `${name} ${again}`;
       });
     }
-    setText(this.#about, `Version ${state.version}, commit ${state.commit}, epoch ${state.epoch}. All times are UTC; a figure is at most a second old.`);
+    setText(this.#about, `Version ${state.version}${state.commit ? `, commit ${state.commit}` : ""}, epoch ${state.epoch}. All times are UTC; a figure is at most a second old.`);
   }
 }

@@ -5,7 +5,7 @@ import { LineChart } from "../components/LineChart.js";
 import { PnLChip } from "../components/PnLChip.js";
 import { PositionRow } from "../components/PositionRow.js";
 import { segments } from "../components/Segments.js";
-import { choice, field, foot, marketField, numberInput, openForm, openSheet } from "../components/Sheet.js";
+import { choice, foot, openSheet } from "../components/Sheet.js";
 import { toast } from "../components/Toast.js";
 import { button, el, onFrame, setText, stored } from "../dom.js";
 import { clock, grouped, moment, money, price as priceText, said, symbolParts } from "../format.js";
@@ -66,24 +66,22 @@ export default class Portfolio extends Page {
     this.offer = el("div.card.offer", { hidden: true }, el("span.muted", "Only this browser has these holdings."),
       button("Move them to the gateway", () => this.#move()));
     this.transactions = el("ul.rows.transactions", { "aria-label": "Last transactions" });
-    this.transactionsHead = el("h2", "Last transactions");
     currency.value = this.currency;
     currency.ariaLabel = "Currency of the total";
     this.holdings = el("ul.rows", { "aria-label": "Holdings" });
     this.positions = el("ul.rows", { "aria-label": "Positions" });
-    this.positionsHead = el("h2", "Positions");
-    this.holdingsHead = el("h2", "Holdings");
     const head = el("div.card.total", el("span.caption", "Total value"), this.total,
       el("div.total-chips", this.chip.element, this.day.element, el("span.caption", "in 24 h"), this.openPart), this.note);
     this.chartCard = el("div.card",
       el("div.chart-head", segments("Range", Object.keys(RANGES), this.#range, (name) => { this.#range = name; this.chart.reset(); this.follow(); })),
-      this.chart.element, el("p.caption", "Present holdings at past prices and present exchange rates."));
+      this.chart.element, el("p.caption", "Present holdings at past prices and present exchange rates, with the present profit of positions."));
     this.empty = emptyState({
       title: "There are no holdings yet", why: "The gateway computes their exact value.",
       action: "Add a holding", onAction: () => this.#add(),
     });
     this.content = el("div.stack", head, this.chartCard, el("div.stack.portfolio",
-      el("div.stack", this.holdingsHead, this.holdings), el("div.stack", this.positionsHead, this.positions, this.transactionsHead, this.transactions)));
+      ...[[["Holdings", this.holdings]], [["Positions", this.positions], ["Last transactions", this.transactions]]].map((lists) => el(
+        "div.stack", ...lists.flatMap(([title, list]) => [el("h2", title), list])))));
     this.element = el(
       "section", el("div.page-head", el("h1", "Portfolio"), this.picker, currency, button("Add", () => this.#add(), "primary")),
       this.offer, this.empty, this.content);
@@ -119,7 +117,6 @@ export default class Portfolio extends Page {
     this.picker.value = chosen;
     this.offer.hidden = !(isLocal && this.#list !== null && hasLocal);
     const transactions = this.kept.transactions ?? [];
-    this.transactionsHead.hidden = transactions.length === 0;
     this.transactions.replaceChildren(...transactions.slice(-TRANSACTIONS).reverse().map(({ kind, asset, quantity, price, time }) => el(
       "li.row.transaction", el("span.row-name", el("strong", `${kind[0].toUpperCase()}${kind.slice(1)} ${asset}`), el("span.caption", moment(time, 60e6, true))),
       el("span.price", grouped(quantity)), el("span.caption", price === undefined ? "" : `at ${priceText(price, this.kept.own)}`))));
@@ -187,8 +184,8 @@ export default class Portfolio extends Page {
     this.#lines.clear();
     this.empty.hidden = holdings.length + positions.length > 0;
     this.content.hidden = !this.empty.hidden;
-    this.chartCard.hidden = this.holdingsHead.hidden = holdings.length === 0;
-    this.positionsHead.hidden = this.openPart.hidden = positions.length === 0;
+    this.chartCard.hidden = holdings.length === 0;
+    this.openPart.hidden = positions.length === 0;
     const remove = (list, item) => () => this.#remove(list, item);
     const rows = holdings.map((item) => new HoldingRow(item, currency, this.#range === "1D", remove(holdings, item)));
     this.#rows = [...rows, ...positions.map((item) => new PositionRow(item, currency, remove(positions, item)))];
@@ -252,7 +249,8 @@ export default class Portfolio extends Page {
     this.chip.show(percent);
     this.day.show(day, undefined, "in 24 hours");
     const made = positions.filter(({ unrealised }) => unrealised !== undefined);
-    this.open.show(made.length > 0 ? made.reduce((sum, { unrealised }) => Decimal.add(sum, unrealised), "0") : undefined, undefined, "unrealised");
+    const open = made.length > 0 ? made.reduce((sum, { unrealised }) => Decimal.add(sum, unrealised), "0") : undefined;
+    this.open.show(open, undefined, "unrealised");
     setText(this.note, this.#problem || [
       missing > 0 ? `${missing} of ${lines.length} have no price in ${currency} and are not counted.` : "",
       dead > missing ? "Some prices are old." : "",
@@ -260,54 +258,33 @@ export default class Portfolio extends Page {
     const parts = this.kept.holdings.filter((_, place) => holdings[place]?.state !== "missing").map(({ symbol, amount }) => ({
       amount, line: this.#lines.get(symbol), rate: this.#rates.get(symbolParts(symbol).quote),
     }));
-    const present = holdings.reduce((sum, { value: each }) => (each === undefined ? sum : Decimal.add(sum, each)), "0");
-    const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts, present);
+    const line = parts.some(({ rate }) => rate === undefined) ? null : valueLine(parts, value, open);
     if (line === null) return;
     this.chart.show(line, RANGES[this.#range][1], this.#range === "1D" ? this.chip.direction : undefined);
     this.chart.present = line.points.at(-1);
   };
 
-  #add() {
-    const { kept } = this, isLocal = this.#chosen === "local", currency = kept.own ?? this.currency, key = requestKey();
-    const kind = choice("kind", [["holdings", "Holding"], ["positions", "Position"]], () => shown());
-    const [market, markets] = marketField(this.session, "market");
-    const amount = numberInput("amount"), cost = numberInput("cost"), entry = numberInput("entry"), leverage = numberInput("leverage", "1");
-    amount.required = true;
-    const side = choice("side", [["long", "Long"], ["short", "Short"]]);
-    const costField = field(`Price paid for one, in ${currency} (optional)`, cost);
-    const positionFields = el("div", field("Side", side), field("Entry price", entry), field("Leverage", leverage));
-    const shown = () => {
-      const isPosition = kind.value === "positions";
-      positionFields.hidden = !isPosition;
-      costField.hidden = isPosition;
-      entry.required = leverage.required = isPosition;
-    };
-    shown();
-    openForm("Add to the portfolio", ["Add"], () => {
-      const isPosition = kind.value === "positions", symbol = market.value.trim(), { base } = symbolParts(symbol);
-      const needed = isPosition ? [amount, entry, leverage] : [amount, ...(cost.value ? [cost] : [])], most = LIMITS[kind.value];
-      if (!needed.every((each) => isAmount(each.value))) throw new Error("Amounts and prices are numbers above zero, such as 0.25.");
-      if (isLocal && kept[kind.value].length >= most) throw new Error(`There can be at most ${most} ${kind.value}: remove one first.`);
-      const position = { symbol, side: side.value, size: amount.value, entry: entry.value, leverage: leverage.value };
-      if (!isLocal) {
-        return this.#addAtGateway(isPosition ? [...kept.positions, position] : undefined, base, amount.value, cost.value || undefined, key);
-      }
-      if (isPosition) {
-        kept.positions.push(position);
-      } else {
-        if (kept.holdings.some((held) => symbolParts(held.symbol).base === base)) throw new Error(`${base} is held already: remove it, and add all of it.`);
-        kept.holdings.push({ symbol, amount: amount.value, cost: cost.value || undefined, costCurrency: currency });
-      }
+  /** Opens the form, which is loaded when it is first needed. */
+  async #add() {
+    const { kept } = this, isLocal = this.#chosen === "local", key = requestKey();
+    const { openHoldingForm } = await import("../components/HoldingForm.js");
+    openHoldingForm(this.session, kept.own ?? this.currency, async (item, isPosition) => {
+      const kind = isPosition ? "positions" : "holdings";
+      if (!isLocal) return this.#addAtGateway(kept, item, isPosition, key);
+      if (kept[kind].length >= LIMITS[kind]) throw new Error(`There can be at most ${LIMITS[kind]} ${kind}: remove one first.`);
+      const { base } = symbolParts(item.symbol);
+      if (!isPosition && kept.holdings.some((held) => symbolParts(held.symbol).base === base)) throw new Error(`${base} is held already: remove it, and add all of it.`);
+      kept[kind].push(item);
       this.#save();
       this.follow();
-    }, field("Kind", kind), field("Market", market), markets, field("Amount", amount), costField, positionFields);
+    });
   }
 
   /** Adds a holding, or sets the positions, at the gateway; the first makes the portfolio. */
-  async #addAtGateway(positions, asset, amount, price, key) {
+  async #addAtGateway({ positions }, item, isPosition, key) {
     const id = this.#chosen === "new" ? (await this.portfolios.create("Portfolio", this.currency)).id : this.#chosen;
-    if (positions) await this.portfolios.setPositions(id, positions);
-    else await this.portfolios.add(id, asset, amount, price, key);
+    if (isPosition) await this.portfolios.setPositions(id, [...positions, item]);
+    else await this.portfolios.add(id, symbolParts(item.symbol).base, item.amount, item.cost, key);
     this.#list = await this.portfolios.list();
     await this.#choose(id);
   }
