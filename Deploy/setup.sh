@@ -6,17 +6,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Runs `swift test` with these arguments; its output is in the file $log until the script ends. Tests run in parallel,
-# so failures are thousands of lines above the end of the output: they are repeated there.
-run_tests() {
+# Runs `swift test` with these arguments. Tests run in parallel, so failures are thousands of lines above the end of the
+# output: they are repeated there. A subshell, so that its trap is its own.
+run_tests() (
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  if swift test --skip-build "$@" 2>&1 | tee "$log"; then return; fi
+  if swift test --skip-build "$@" 2>&1 | tee "$log"; then exit 0; fi
   say "The failures"
   sed 's/\x1b\[[0-9;]*m//g' "$log" |
     awk '/^(◇|✔|➜)/ { failed = 0 } /^✘/ { failed = 1 } failed || /[Ff]atal error|^error:|unexpected signal/' | tail -n 200
   fail "tests failed: see above"
-}
+)
 
 command -v swift >/dev/null || fail "swift is not on the PATH: install Swift 6.3 or later (https://swift.org/install), then run this again"
 version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)

@@ -3,7 +3,27 @@
 # TIDEGATE_SCRATCH names the build folder (default .build-test).
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-say "Format"
+# Begins a stage, and notes how long the one before it took. The times are printed at the end, however that comes.
+stages=()
+stage=
+stage() { # name
+  local now=$SECONDS
+  [ -z "$stage" ] || stages+=("$(printf '%4d s  %s' $((now - begun)) "$stage")")
+  stage=$1
+  begun=$now
+  [ -z "$1" ] || say "$1"
+}
+print_stages() {
+  local status=$?
+  [ $status -eq 0 ] || stage="$stage (failed)"
+  stage ""
+  say "Time by stage (wall clock, $(nproc) processors)"
+  printf '    %s\n' "${stages[@]}" "$(printf '%4d s  in all' $SECONDS)" >&2
+  exit $status
+}
+trap print_stages EXIT
+
+stage "Format"
 swift format lint --strict --parallel --configuration .swift-format -r Package.swift Sources Tests Benchmarks
 
 # The benchmarks are built, too, so that they cannot rot. They need packages that a plain build does not resolve. In one
@@ -11,15 +31,15 @@ swift format lint --strict --parallel --configuration .swift-format -r Package.s
 export TIDEGATE_BENCHMARKS=1
 scratch=${TIDEGATE_SCRATCH:-.build-test}
 
-say "Build (arrows between targets are checked)"
+stage "Build (arrows between targets are checked)"
 swift build --scratch-path "$scratch" --build-tests --explicit-target-dependency-import-check error
 
-say "Tests"
+stage "Tests"
 run_tests --scratch-path "$scratch" --parallel
 
 # A debug build hides some faults: memory that is used after its end often still has its value there, but not in a
 # release.
-say "Tests of a release build, without input and output"
+stage "Tests of a release build, without input and output"
 (
   unset TIDEGATE_BENCHMARKS
   export TIDEGATE_SANS_IO=1
@@ -30,10 +50,10 @@ say "Tests of a release build, without input and output"
 
 binary=$(swift build --scratch-path "$scratch" --show-bin-path)/tidegate
 
-say "Console: tidegate.js in Node, the pages in chromium"
+stage "Console: tidegate.js in Node, the pages in chromium"
 TIDEGATE_EXECUTABLE=$binary bash Tests/Console/run.sh
 
-say "Peers: other people's clients"
+stage "Peers: other people's clients"
 PEER_BINARY=$binary bash Tests/Peers/run.sh
 
 say "All good"
