@@ -33,4 +33,4 @@ fi
 executable=${TIDEGATE_EXECUTABLE:-$PWD/.build/debug/tidegate}
 [ -x "$executable" ] || { echo "error: there is no $executable: build first (swift build)" >&2; exit 1; }
 # One file at a time: each has gateways and a browser of its own, on as few as two cores.
-TIDEGATE_EXECUTABLE=$executable timeout 600 node "${flags[@]}" --test --test-concurrency=1 --test-reporter=spec Tests/Console/
+TIDEGATE_EXECUTABLE=$executable timeout 1200 node "${flags[@]}" --test --test-concurrency=1 --test-reporter=spec Tests/Console/
