@@ -336,10 +336,10 @@ package final class DataFile: Sendable {
   }
 
   private static func words(_ error: any Error) -> String {
-    let error = error as NSError
-    let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
-    // Foundation's own words for these begin with "The operation could not be completed".
-    guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
-    return String(cString: strerror(Int32(cause.code)))
+    // Foundation's own words begin with "The operation could not be completed".
+    guard let cause = (error as? CocoaError)?.underlying as? POSIXError ?? error as? POSIXError else {
+      return error.localizedDescription
+    }
+    return String(cString: strerror(cause.code.rawValue))
   }
 }
