@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 from processes import free_port
@@ -205,6 +206,11 @@ class Prometheus:
         with urllib.request.urlopen(f"{self.base}/{what}", timeout=10) as answer:
             return json.loads(answer.read())["data"]
 
+    def has(self, metric, name):
+        """Whether Prometheus has scraped a metric of a gateway: it sees no increase of a counter before that."""
+        selector = urllib.parse.quote(f'{metric}{{instance="{name}"}}')
+        return self.get(f"query?query={selector}")["result"]
+
     def fires(self, alert, name):
         return any(each["state"] == "firing" and each["labels"]["alertname"] == alert
                    and each["labels"].get("instance") == name for each in self.get("alerts")["alerts"])
@@ -218,6 +224,7 @@ def stale(world):
     venue, flags = world.venue("kraken", "BTC-USD", "/v2")
     world.gateway(*flags)
     world.live("kraken")
+    until("the counter is scraped", lambda: world.prometheus.has("tidegate_feed_silences_total", world.name))
     shows = lambda state: state["feeds"][0]["indicator"] != "connected"
     # The socket stays open, and nothing comes.
     venue.process.send_signal(signal.SIGSTOP)
