@@ -9,7 +9,7 @@ extension AlertEngine {
     let index = Int(sources[source].price)
     guard series[index].isLive else { return }
     if !sources[source].windows.isEmpty { rollWindows(of: source, at: moment.steady) }
-    series[index].value = price
+    series[index].set(price)
     if series[index].hasValue, price < series[index].upper.first, ~price < series[index].lower.first {
       guard !sources[source].windows.isEmpty else { return }
       changed(windowsOf: source, at: moment)
@@ -41,7 +41,7 @@ extension AlertEngine {
     let depths = sources[Int(source.rawValue)].depths
     guard let index = depths.first(where: { series[Int($0)].measure == measure }).map(Int.init) else { return }
     guard series[index].isLive else { return }
-    series[index].value = size
+    series[index].set(size)
     look(at: index, at: moment)
     settle()
   }
@@ -53,12 +53,12 @@ extension AlertEngine {
     guard !series[index].hasValue else { return }
     self.moment = moment
     backfilledAt = time.microseconds
-    series[index].value = price
+    series[index].set(price)
     defer { backfilledAt = nil }
     var kept: [UInt32] = []
-    for leaf in removeReached(index, by: price) {
+    for leaf in removeReached(index) {
       if leaves[leaf].kind.rawValue >= Leaf.Kind.crossesUp.rawValue || leaves[leaf].phase == .inside {
-        take(price, leaf)
+        take(series[index].value, leaf)
       } else {
         if series[index].reachedAt[leaf] == nil { series[index].reachedAt[leaf] = time.microseconds }
         kept.append(leaf)
@@ -127,13 +127,13 @@ extension AlertEngine {
     let (spread, overflow) = ask.subtractingReportingOverflow(bid)
     guard !overflow else { return false }
     if series[Int(index)].measure == .spread {
-      series[Int(index)].value = spread
+      series[Int(index)].set(spread)
       return true
     }
     // In percent of the mean: 2 (ask − bid) ÷ (ask + bid).
     let percent = Ratio.divide(Int128(spread) * 2_000_000, by: Int128(bid) + Int128(ask))
     guard let narrow = Int64(exactly: percent) else { return false }
-    series[Int(index)].value = narrow
+    series[Int(index)].set(narrow)
     return true
   }
 
@@ -164,7 +164,8 @@ extension AlertEngine {
     }
   }
 
-  private func removeReached(_ index: Int, by value: Int64) -> [UInt32] {
+  private func removeReached(_ index: Int) -> [UInt32] {
+    let value = series[index].value
     var reached: [UInt32] = []
     while value >= series[index].upper.first, let entry = series[index].upper.popMin() {
       if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
@@ -286,7 +287,7 @@ extension AlertEngine {
     }
     let (moved, overflow) = series[price].value.subtractingReportingOverflow(reference)
     guard !overflow, let percent = Ratio.percent(moved, of: reference, digits: 4) else { return }
-    series[index].value = percent.mantissa
+    series[index].set(percent.mantissa)
     look(at: index, at: moment)
   }
 

@@ -228,7 +228,7 @@ package final class AlertEngine {
     guard old != scale else { return }
     series[index].scale = scale
     let scaled = scale > old ? Self.multiply(series[index].value, by: Int64(DecimalText.power(scale - old))) : nil
-    series[index].value = scaled ?? 0
+    series[index].set(scaled ?? 0)
     if scaled == nil { series[index].hasValue = false }
     let entries = series[index].upper.unordered + series[index].lower.unordered
     series[index].upper = HintHeap(fewest: 64)

@@ -10,7 +10,7 @@ struct Series {
   var isLive = false
   /// Whether `value` is from the present live time.
   var hasValue = false
-  var value: Int64 = 0
+  private(set) var value: Int64 = 0
   /// Leaves that watch it.
   var leafCount: Int32 = 0
   var upper = HintHeap<LevelHint>(fewest: 64)
@@ -20,6 +20,11 @@ struct Series {
   var treeLeaves: [UInt32] = []
   /// Leaf → wall time of the back-filled price that reached it first.
   var reachedAt: [UInt32: Int64] = [:]
+
+  /// Sets the value. The ends of `Int64` are levels that no value reaches: those beyond the range of the scale
+  /// (`LeafLevels`), and the first of an empty heap. A leaf that such a value reached would wait for it again at once,
+  /// without end.
+  mutating func set(_ figure: Int64) { value = min(max(figure, .min + 1), .max - 1) }
 }
 
 /// A market with its feed and its book.

@@ -65,6 +65,21 @@ struct AlertEngineTests {
     #expect(bench.prices(9_950, 10_000) == [2])
   }
 
+  @Test(
+    "a bound beyond what a market's scale can write is reached by no price, at the ends of its range either",
+    arguments: [AlertThreshold.Comparison.above, .below, .crossesUp, .crossesDown, .crosses])
+  func ends(_ comparison: AlertThreshold.Comparison) throws {
+    for (hysteresis, bound) in [(0, 7_000_050), (5_000, 7_000_050), (0, -7_000_050), (5_000, -7_000_050)] {
+      let bench = Bench()
+      // Prices up to 9.2.
+      bench.engine.describe(bench.btc, priceScale: 18, sizeScale: 18)
+      _ = try bench.insert(comparison, Int64(bound), hysteresis: Int64(hysteresis))
+      let fired = bench.prices(.max, 1, .max, .min, -1, .min, .max, .max - 1, .min + 1, 0)
+      let holds = (comparison == .above && bound < 0) || (comparison == .below && bound > 0)
+      #expect(fired == (holds ? [1] : []), "\(bound), \(hysteresis)")
+    }
+  }
+
   @Test("a rule fires once, is alerting until it is acknowledged, and then disabled")
   func once() throws {
     let bench = Bench()
