@@ -78,10 +78,10 @@ package struct AssetNameFormat: Sendable {
 
   private static func count(_ rows: inout Int) throws(FeedError) {
     rows += 1
-    guard rows <= AssetNames.listLimit else {
-      throw FeedError(.shape, "a list of more than \(AssetNames.listLimit) assets")
-    }
+    guard rows <= AssetNames.listLimit else { throw Self.tooLong }
   }
+
+  private static var tooLong: FeedError { FeedError(.shape, "a list of more than \(AssetNames.listLimit) assets") }
 
   /// `[[["BTC","Bitcoin"],["UST","Tether USDt"],…],[["UST","USDt"],…]]`
   private static func readPairs(_ reader: inout FieldReader) throws(FeedError) -> [String: String] {
@@ -98,6 +98,7 @@ package struct AssetNameFormat: Sendable {
       lists.append(try reader.textPairs())
     }
     guard let labels = lists.first else { throw FeedError(.shape, "no list of assets") }
+    guard labels.count <= AssetNames.listLimit else { throw Self.tooLong }
     let common = Dictionary(lists.count > 1 ? lists[1] : []) { first, _ in first }
     var names: [String: String] = [:]
     for isOwn in [true, false] {

@@ -62,10 +62,26 @@ struct AssetNameFormatTests {
     }
   }
 
-  @Test("a list that is too long is none")
-  func tooLong() {
-    let rows = (0...AssetNames.listLimit).map { #"{"id":"A\#($0)","name":"B"}"# }.joined(separator: ",")
-    #expect(throws: FeedError.self) { try Self.read(.coinbase, "[\(rows)]") }
+  @Test("a list that is too long is none, whichever venue sends it")
+  func tooLong() throws {
+    func rows(_ count: Int, _ row: (Int) -> String) -> String { (0..<count).map(row).joined(separator: ",") }
+    for (count, isTaken) in [(AssetNames.listLimit, true), (AssetNames.listLimit + 1, false)] {
+      let lists = [
+        (AssetNameFormat.coinbase, "[\(rows(count) { #"{"id":"A\#($0)","name":"B"}"# })]"),
+        (.kuCoin, #"{"data":[\#(rows(count) { #"{"currency":"A\#($0)","fullName":"B"}"# })]}"#),
+        (.deribit, #"{"result":[\#(rows(count) { #"{"currency":"A\#($0)","currency_long":"B"}"# })]}"#),
+        (.bitfinex, #"[[\#(rows(count) { #"["A\#($0)","B"]"# })]]"#),
+      ]
+      for (format, text) in lists {
+        guard isTaken else {
+          #expect(throws: FeedError.self, "\(format.path)") { try Self.read(format, text) }
+          continue
+        }
+        var names = AssetNames()
+        names.set(try Self.read(format, text), of: "a")
+        #expect(names.assets.count == count, "\(format.path)")
+      }
+    }
   }
 
   @Test("bytes that were changed at random are read or refused, never more", arguments: 0..<4)
