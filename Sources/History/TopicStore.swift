@@ -35,21 +35,23 @@ package struct TopicStore: Sendable {
     self.bytes = bytes
   }
 
-  /// The epoch of the numbers, and all documents, by topic and number.
+  /// The epoch of the numbers, and all documents, by topic and number. Leaves out documents without a
+  /// number of their own: one below 1, and of several above the bound all but the first.
   /// - Parameter fresh: the epoch of a file that has none yet.
   package func load(epoch fresh: String) throws(DataFileError) -> (epoch: String, documents: [StoredDocument]) {
     try file.write { db in
       let epoch = try String.fetchOne(db, sql: "SELECT epoch FROM topic_epoch")
       if epoch == nil { try db.execute(sql: "INSERT INTO topic_epoch VALUES (?)", arguments: [fresh]) }
-      let rows = try Row.fetchAll(db, sql: "SELECT * FROM topic_document ORDER BY topic, number")
-      return (
-        epoch ?? fresh,
-        rows.map { row in
-          StoredDocument(
-            topic: row["topic"], number: UInt64(StoredNumber.count(row["number"])),
-            time: StoredNumber.time(row["time"]), text: SharedBytes(Array((row["text"] as String).utf8)))
-        }
-      )
+      var documents: [StoredDocument] = []
+      let rows = try Row.fetchCursor(db, sql: "SELECT * FROM topic_document ORDER BY topic, number")
+      while let row = try rows.next() {
+        let document = StoredDocument(
+          topic: row["topic"], number: UInt64(StoredNumber.count(row["number"])), time: StoredNumber.time(row["time"]),
+          text: SharedBytes(Array((row["text"] as String).utf8)))
+        let before = documents.last.flatMap { $0.topic == document.topic ? $0.number : nil } ?? 0
+        if document.number > before { documents.append(document) }
+      }
+      return (epoch ?? fresh, documents)
     }
   }
 
