@@ -202,8 +202,8 @@ private struct FormObject {
     for field in fields {
       let place = path.isEmpty ? "" : path + "."
       guard known.contains(field.name) else {
-        throw PortfolioFormError(
-          place + field.name.prefix(40), "is not a field; the fields are: " + known.joined(separator: ", "))
+        let name = field.name.isEmpty ? "\"\"" : field.name.prefix(40)
+        throw PortfolioFormError(place + name, "is not a field; the fields are: " + known.joined(separator: ", "))
       }
       guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "appears twice") }
     }

@@ -240,7 +240,7 @@ private enum RuleReader {
   // MARK: Values
 
   private static func unknown(_ key: String, _ known: String) -> AlertRuleError {
-    .invalid(field: String(key.prefix(40)), reason: "is not a field here; fields: \(known)")
+    .invalid(field: key.isEmpty ? "\"\"" : String(key.prefix(40)), reason: "is not a field here; fields: \(known)")
   }
 
   private static func open(_ json: inout JSONScanner, _ field: String) throws(AlertRuleError) {
