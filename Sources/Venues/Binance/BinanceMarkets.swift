@@ -23,11 +23,15 @@ extension BinanceMarket {
     return listing
   }
 
+  /// A larger weight is none that a venue permits; it permits some thousands.
+  private static let weightLimit: Int64 = 10_000_000
+
   @Sendable func readList(_ body: RawSpan) throws(FeedError) -> ListPage {
     var page = try Self.symbols.markets(body, readMarket)
     _ = try? Self.limits.read(body) { limit in
       guard limit.says("rateLimitType", "REQUEST_WEIGHT") == true, limit.says("interval", "MINUTE") == true,
-        let weight = limit.integer("limit"), let minutes = limit.integer("intervalNum"), weight > 0, minutes > 0
+        let weight = limit.integer("limit"), let minutes = limit.integer("intervalNum"),
+        (1...Self.weightLimit).contains(weight), (1...1_440).contains(minutes)
       else { return }
       // Half of what the venue says an address may use; other programs share the address.
       page.weightPerMinute = Int(weight / minutes) / 2

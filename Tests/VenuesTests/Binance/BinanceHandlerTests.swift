@@ -63,6 +63,20 @@ struct BinanceHandlerTests {
     #expect(instrument.sizeIncrement?.scale == 3)
   }
 
+  @Test("half of the permitted weight is used, unless the list says one that no venue permits")
+  func weight() throws {
+    for (limit, minutes, weight) in [
+      ("6000", "1", 3_000), ("6000", "3", 1_000), ("10000000", "1", 5_000_000), ("10000001", "1", nil),
+      ("9223372036854775807", "1", nil), ("-9223372036854775807", "1", nil), ("6000", "9223372036854775807", nil),
+      ("6000", "0", nil), ("1e30", "1", nil),
+    ] as [(String, String, Int?)] {
+      let list = Self.list.replacing(
+        "\"intervalNum\":1,\"limit\":6000", with: "\"intervalNum\":\(minutes),\"limit\":\(limit)")
+      let page = try BinanceMarket.spot.readList(Array(list.utf8).span.bytes)
+      #expect(page.weightPerMinute == weight, "\(limit) in \(minutes)")
+    }
+  }
+
   @Test("updates wait for the snapshot, those in it are dropped, the first must join, the rest must follow")
   func bridges() throws {
     let feed = connected()
