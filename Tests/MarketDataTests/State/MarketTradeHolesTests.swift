@@ -102,7 +102,8 @@ struct MarketTradeHolesTests {
   @Test("at a time that is still to come mark their minute at once: the venue's clock is ahead")
   func future() {
     let world = World()
-    world.trade(1, price: 5, at: 10)
+    world.trade(1, price: 5, at: 0)
+    world.trade(2, price: 5, at: 10)
     world.hole(12, 13)
     #expect(world.candles().map(\.source) == [.partial])
     world.hole(12, 13, isEnd: true, found: 2)
