@@ -8,74 +8,157 @@ import Testing
 @testable import Venues
 
 /// What each simulated venue sends, with one number of each kind of message and answer after the other at both ends of
-/// its range. `TIDEGATE_EXTREMES=all` puts in every extreme, else the seed picks some.
+/// its range, among lost trades and dead channels, so that requests for single trades and for figures are answered, too.
+/// `TIDEGATE_EXTREMES=all` puts every extreme in every number, else the seed picks some.
 @Suite("Any number in any message of a venue", .longComputation)
 struct NumericExtremesTests {
   @Test("is read, bounded or refused, and the feed goes on", arguments: BookPropertyTests.setups, testSeeds(1))
   func messages(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
     let trial = try ExtremesTrial(setup, seed: seed)
     try trial.run()
-    #expect(trial.kinds.count >= 3 && trial.variants > 100, "\(trial.kinds.count) kinds, \(trial.variants) variants")
+    #expect(trial.varied.count >= 3 && trial.variants > 100, "\(trial.varied.count) kinds, \(trial.variants) variants")
+    #expect(trial.unfinished.isEmpty, "too few variants of \(trial.unfinished)")
+  }
+
+  @Test("of an answer with candles makes no impossible candle", arguments: BookPropertyTests.setups, testSeeds(1))
+  func candles(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
+    let format = try #require(CandleFormat.format(of: setup.venue), "\(setup.venue.label) has no candles")
+    var random = SeededGenerator(seed: seed)
+    let simulated = try SimulatedVenue(
+      venue: setup.name, seed: seed, rate: 8, faults: [], start: testStart,
+      excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels.map { min($0, 12) }))
+    simulated.advance(to: testStart + 90 * Microseconds.second)
+    let symbol = try #require(FeedSymbol(setup.symbols[0]))
+    let market = try #require(
+      simulated.market.instruments.map(\.instrument).first {
+        $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind
+      })
+    let instrument = Instrument(
+      id: InstrumentID(0), venue: setup.name, venueSymbol: market.venueSymbol, base: market.base, quote: market.quote,
+      kind: market.kind, contractSize: market.contractSize, priceScale: market.priceScale, sizeScale: market.sizeScale)
+    var variants = 0
+    for interval in CandleInterval.allCases where format.has(interval) {
+      let end = interval.start(of: simulated.now)
+      let query = CandleQuery(instrument: instrument, interval: interval, window: (end - 3 * interval.length)..<end)
+      let wanted = format.request(query)
+      let (path, parameters) = VenueTrial.target(of: wanted.target)
+      let answer = CandleSheet.answer(simulated, .init(path: path, query: parameters, body: wanted.body))
+      let body = Array(answer.body.utf8)
+      let untouched = try format.read(body.span.bytes, status: answer.status, to: query, now: simulated.now)
+      #expect(untouched.rejected == 0, "\(setup.venue.label) \(interval): \(answer.body.prefix(200))")
+      for number in NumericExtremes.numbers(in: body).prefix(40) {
+        for extreme in NumericExtremes.texts.shuffled(using: &random).prefix(ExtremesTrial.isWhole ? .max : 4) {
+          let damaged = NumericExtremes.replacing(number, of: body, by: extreme)
+          variants += 1
+          let read = try? format.read(damaged.span.bytes, status: 200, to: query, now: simulated.now)
+          for candle in read?.candles ?? [] {
+            #expect(query.window.contains(candle.time), "\(extreme.prefix(40)): \(candle)")
+            #expect(candle.low > 0 && candle.high >= candle.low && candle.volume <= Candle.volumeLimit)
+          }
+        }
+      }
+    }
+    #expect(variants > 20)
+  }
+
+  @Test("of an answer with assets' names is no one's name", arguments: VenueRegistry.venues.map(\.name))
+  func names(_ name: String) throws {
+    let venue = try #require(VenueRegistry.venue(named: name))
+    guard let format = AssetNameFormat.format(of: venue) else { return }
+    let answer = try makeVenue(name).venueProtocol.respond(SimulatedRequest(path: format.path, query: []))
+    let body = Array(answer.body.utf8)
+    let known = try format.read(body.span.bytes)
+    for number in NumericExtremes.numbers(in: body).prefix(40) {
+      for extreme in NumericExtremes.texts {
+        let damaged = NumericExtremes.replacing(number, of: body, by: extreme)
+        guard let read = try? format.read(damaged.span.bytes) else { continue }
+        #expect(read.count <= known.count + 1)
+      }
+    }
   }
 }
 
 private final class ExtremesTrial {
-  private static let isWhole = environment("TIDEGATE_EXTREMES") == "all"
-  /// How many extremes take each number's place.
-  private static let picks = isWhole ? NumericExtremes.texts.count : 2
-  private static let numbersOfOne = isWhole ? Int.max : 10
+  static let isWhole = environment("TIDEGATE_EXTREMES") == "all"
+  /// Variants of one kind of message.
+  private static let quota = isWhole ? 4_000 : 20
   private static let kindLimit = isWhole ? 400 : 100
+  /// The fewest variants of a kind after which it may end.
+  private static let least = 4
+  /// Feeds, one after the other, each from its list on: a varied answer may refuse a symbol for good.
+  private static let feeds = 3...30
+  private static let timeOfFeed = 30 * Microseconds.second
 
+  private let setup: BookPropertyTests.Setup
   private let simulated: SimulatedVenue
-  private let pipeline: FeedPipeline
+  private var pipeline: FeedPipeline
   private var session: SimulatedSession?
   private var random: SeededGenerator
   private var now: Timestamp
-  /// The messages that have been varied, by what is left of them without numbers.
-  private(set) var kinds: Set<[UInt8]> = []
+  /// How often a kind of message was varied: what is left of one without its numbers.
+  private(set) var varied: [[UInt8]: Int] = [:]
   private(set) var variants = 0
 
   init(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
+    self.setup = setup
     random = SeededGenerator(seed: seed)
     now = testStart
     simulated = try SimulatedVenue(
-      venue: setup.name, seed: seed, rate: 8, faults: [], start: testStart,
-      excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels.map { min($0, 12) }))
+      venue: setup.name, seed: seed, rate: 8,
+      faults: ["lost-trades=2@9/30", "mute=trades:9@15/50", "mute=ticker:9@35/50"].map { try Fault(parsing: $0) },
+      start: testStart, excerpt: SimulatedExcerpt(symbols: setup.symbols, levels: setup.levels.map { min($0, 12) }))
     pipeline = FeedPipeline(venue: setup.venue, configuration: FeedConfiguration(symbols: setup.symbols))
   }
 
+  /// The kinds that have hardly been varied.
+  var unfinished: [String] {
+    varied.filter { $0.value < Self.least }.map { String(decoding: $0.key.prefix(80), as: UTF8.self) }
+  }
+
   func run() throws {
-    pipeline.prepare(now: now)
-    settle()
-    let end = now + 25 * Microseconds.second
-    while now < end {
-      now = now + 50 * Microseconds.millisecond
-      simulated.advance(to: now)
-      if session == nil, pipeline.handler.isPrepared {
-        let (path, query) = VenueTrial.target(of: pipeline.handler.url)
-        session = try? simulated.open(path: path, query: query)
-        guard session != nil else { continue }
-        pipeline.connected(now: now)
-        settle()
-      }
-      for output in session?.takeOutput() ?? [] {
-        guard case .text(let text) = output else { continue }
-        receive(Array(text.unsafeBytes))
-      }
-      pipeline.tick(now: now)
-      pipeline.advance(now: now)
+    for feed in 1...Self.feeds.upperBound where feed <= Self.feeds.lowerBound || !unfinished.isEmpty {
+      pipeline = FeedPipeline(venue: setup.venue, configuration: FeedConfiguration(symbols: setup.symbols))
+      pipeline.prepare(now: now)
       settle()
-      for state in pipeline.market.instruments {
-        try #require(state.book.invariantsHold, "the book of \(state.instrument.symbol) is out of order")
-      }
+      let end = now + Self.timeOfFeed
+      while now < end { try step() }
+      if let session { simulated.close(session) }
+      session = nil
+    }
+  }
+
+  private func step() throws {
+    now = now + 50 * Microseconds.millisecond
+    simulated.advance(to: now)
+    if session == nil, pipeline.handler.isPrepared {
+      let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+      session = try? simulated.open(path: path, query: query)
+      guard session != nil else { return }
+      pipeline.connected(now: now)
+      settle()
+    }
+    for output in session?.takeOutput() ?? [] {
+      guard case .text(let text) = output else { continue }
+      receive(Array(text.unsafeBytes))
+    }
+    pipeline.tick(now: now)
+    pipeline.advance(now: now)
+    settle()
+    for state in pipeline.market.instruments {
+      try #require(state.book.invariantsHold, "the book of \(state.instrument.symbol) is out of order")
     }
   }
 
   private func receive(_ message: [UInt8]) {
-    for variant in variations(of: message) {
+    let kind = Self.kind(message)
+    for variant in variations(of: message, kind) {
+      // Some end the connection; the rest comes with the next message of the kind.
+      guard session != nil else { return }
+      count(kind)
       pipeline.receive(variant.span.bytes, now: now)
       settle()
     }
+    guard session != nil else { return }
     pipeline.receive(message.span.bytes, now: now)
     settle()
   }
@@ -84,33 +167,47 @@ private final class ExtremesTrial {
     let (path, query) = VenueTrial.target(of: path)
     let response = simulated.respond(path: path, query: query)
     let body = Array(response.body.utf8)
-    // A request has one answer: it is any of them.
-    let all = variations(of: body)
-    let isVaried = !all.isEmpty && Int.random(in: 0..<3, using: &random) == 0
-    let chosen = isVaried ? all.randomElement(using: &random) ?? body : body
-    pipeline.response(
-      to: request, status: response.status, body: chosen.span.bytes, now: now, retryAfter: response.retryAfter)
-    for variant in all.prefix(Self.isWhole ? .max : 12) {
-      // Answers to what was not asked are dropped; lists are read by parsers that keep nothing.
-      pipeline.response(to: request, status: response.status, body: variant.span.bytes, now: now)
-    }
-  }
-
-  private func variations(of message: [UInt8]) -> [[UInt8]] {
-    let kind = message.filter { !(0x30...0x39).contains($0) && $0 != UInt8(ascii: ".") }.prefix(160)
-    guard kinds.count < Self.kindLimit,
-      kinds.insert(Array(kind)).inserted || Int.random(in: 0..<40, using: &random) == 0
-    else {
-      return []
-    }
-    let numbers = NumericExtremes.numbers(in: message).shuffled(using: &random).prefix(Self.numbersOfOne)
-    let made = numbers.flatMap { number in
-      NumericExtremes.texts.shuffled(using: &random).prefix(Self.picks).map {
-        NumericExtremes.replacing(number, of: message, by: $0)
+    let kind = Self.kind(body)
+    // A request has one answer, which is as the venue sends it or one of these. Lists are read without it, too.
+    let all = variations(of: body, kind)
+    if let reader = pipeline.handler.listReader(for: request) {
+      for variant in all {
+        count(kind)
+        _ = reader.read(variant)
       }
     }
-    variants += made.count
-    return made
+    let chosen = Bool.random(using: &random) ? all.first : nil
+    if chosen != nil { count(kind) }
+    pipeline.response(
+      to: request, status: response.status, body: (chosen ?? body).span.bytes, now: now,
+      retryAfter: response.retryAfter)
+  }
+
+  /// A message without its numbers, as far as it tells messages apart.
+  private static func kind(_ message: [UInt8]) -> [UInt8] {
+    Array(message.lazy.filter { !(0x30...0x39).contains($0) && $0 != UInt8(ascii: ".") }.prefix(160))
+  }
+
+  private func count(_ kind: [UInt8]) {
+    varied[kind, default: 0] += 1
+    variants += 1
+  }
+
+  /// The next variants of a message of a kind: each with one of its numbers replaced.
+  private func variations(of message: [UInt8], _ kind: [UInt8]) -> [[UInt8]] {
+    let numbers = NumericExtremes.numbers(in: message)
+    let done = varied[kind]
+    guard !numbers.isEmpty, done ?? 0 < Self.quota, done != nil || varied.count < Self.kindLimit else { return [] }
+    varied[kind] = done ?? 0
+    let all = (done ?? 0)..<min(Self.quota, Self.isWhole ? numbers.count * NumericExtremes.texts.count : Self.quota)
+    // Each extreme for each number in turn; or any for any.
+    return all.prefix(Self.isWhole ? 200 : 10).map { index in
+      let number = Self.isWhole ? numbers[index % numbers.count] : numbers.randomElement(using: &random)!
+      let text =
+        Self.isWhole
+        ? NumericExtremes.texts[index / numbers.count] : NumericExtremes.texts.randomElement(using: &random)!
+      return NumericExtremes.replacing(number, of: message, by: text)
+    }
   }
 
   private func settle() {
