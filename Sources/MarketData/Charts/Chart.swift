@@ -19,6 +19,8 @@ package struct Chart: ~Copyable {
   package internal(set) var revision: UInt64 = 0
   /// Grows whenever the observation of the market begins or ends.
   package internal(set) var coverageRevision: UInt32 = 0
+  /// The earliest end of an observation since `takeInterruption` was called; nil if none has ended.
+  private var interruption: Timestamp?
   private var folds = CandleInterval.allCases.map { _ in Fold() }
 
   private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
@@ -75,7 +77,14 @@ package struct Chart: ~Copyable {
   package mutating func endObserving(at time: Timestamp) {
     coverageRevision &+= 1
     revision &+= 1
+    interruption = min(interruption ?? time, time)
     for index in coverage.indices { coverage[index].end(at: time) }
+  }
+
+  /// When the observation has ended since the last call, even if it has begun again; the earliest time. O(1).
+  mutating func takeInterruption() -> Timestamp? {
+    defer { interruption = nil }
+    return interruption
   }
 
   package var isObserved: Bool { coverage[0].isOpen }
@@ -86,7 +95,9 @@ package struct Chart: ~Copyable {
     lines.removeAll()
     for index in coverage.indices { coverage[index].removeAll() }
     forgetMinutes()
-    if wasObserved { beginObserving(at: now) }
+    guard wasObserved else { return }
+    interruption = min(interruption ?? now, now)
+    beginObserving(at: now)
   }
 
   /// Multiplies prices and sizes by powers of ten after their scales were widened. O(buckets). Returns false, and drops
@@ -250,8 +261,8 @@ package struct Chart: ~Copyable {
     guard lateMinutes.first <= lateMinutes.last else { return }
     var issued = [Int64](repeating: MinuteRing.none, count: CandleInterval.allCases.count)
     for minute in lateMinutes.first...lateMinutes.last {
+      guard isLate(minute) else { continue }
       let bit = floorRemainder(minute, Int64(lateBits.count * 64))
-      guard lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) != 0 else { continue }
       lateBits[Int(bit / 64)] &= ~(1 << UInt64(bit % 64))
       for interval in CandleInterval.allCases {
         let start = floorDivide(minute, interval.minutes) * interval.minutes
@@ -323,10 +334,21 @@ package struct Chart: ~Copyable {
   /// The oldest minute from which on no minute has been dropped.
   var oldestWhole: Int64 { minutes.head - minutes.count + 1 }
 
+  /// From the first to the last of the minutes that `reissue` is due for; nil if there is none.
+  var lateRange: ClosedRange<Int64>? {
+    lateMinutes.first <= lateMinutes.last ? lateMinutes.first...lateMinutes.last : nil
+  }
+
+  /// Whether `reissue` is due for a minute of `lateRange`.
+  func isLate(_ minute: Int64) -> Bool {
+    let bit = floorRemainder(minute, Int64(lateBits.count * 64))
+    return lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) != 0
+  }
+
   mutating func markLate(_ minute: Int64) -> Bool {
     guard minute < closedBefore else { return false }
-    let bit = floorRemainder(minute, Int64(lateBits.count * 64))
-    if lateBits[Int(bit / 64)] & 1 << UInt64(bit % 64) == 0 {
+    if !isLate(minute) {
+      let bit = floorRemainder(minute, Int64(lateBits.count * 64))
       lateBits[Int(bit / 64)] |= 1 << UInt64(bit % 64)
       minutes.raiseRev(minute)
       lateMinutes = (min(lateMinutes.first, minute), max(lateMinutes.last, minute))

@@ -239,6 +239,14 @@ package struct MinuteRing: ~Copyable {
     return minute.hasPrice ? minute : nil
   }
 
+  /// The newest minute of the window with a price; nil if there is none. O(1).
+  var newest: Int64? {
+    guard head != Self.none, first <= head else { return nil }
+    if minutes[headSlot].hasPrice { return head }
+    // The last entry is the last finished minute with a price.
+    return highs.count > 0 ? number(ofSlot: highs[highs.count - 1]) : nil
+  }
+
   /// The last price before a minute. O(minutes without trades before it).
   func lastPrice(before number: Int64) -> Int64? {
     guard head != Self.none else { return nil }

@@ -1,4 +1,4 @@
-/// A minute that has not closed, as one run passes it to the next.
+/// A minute that the next run may complete, as one run passes it to the next.
 package struct OpenMinute: Sendable, Equatable {
   /// Its trades so far.
   package var candle: Candle
@@ -16,21 +16,35 @@ extension Chart {
   /// whose clock is ahead.
   package static let openLimit = 3
 
-  /// The minutes with trades that have not closed at `now`, the oldest first. O(1).
+  /// The minutes with trades that have not closed at `now`, and closed ones that lack trades: the venue may send these
+  /// again. Of the last minutes until the newest trade, the oldest first. O(1).
   package mutating func openMinutes(of id: InstrumentID, now: Timestamp) -> [OpenMinute] {
     advance(to: now)
-    guard !minutes.isEmpty, lastPrice != nil else { return [] }
+    guard let newest = minutes.newest, lastPrice != nil else { return [] }
     var result: [OpenMinute] = []
-    let oldest = max(closedBefore, minutes.low, minutes.head - Int64(Self.openLimit - 1))
-    guard oldest <= minutes.head else { return [] }
-    for number in oldest...minutes.head {
+    for number in max(minutes.low, newest - Int64(Self.openLimit - 1))...newest {
       guard let minute = minutes.minute(number) else { continue }
       var sums = CandleSums()
       sums.append(minute)
-      guard let candle = candle(.minute, number, sums, before: nil, of: id, now: now) else { continue }
+      guard let candle = candle(.minute, number, sums, before: nil, of: id, now: now),
+        number >= closedBefore || candle.source == .partial
+      else { continue }
       result.append(OpenMinute(candle: candle, closeTime: candle.time + minute.lastTradeTime))
     }
     return result
+  }
+
+  /// The closed minutes that late trades have changed, and that have not been issued again since (`reissue`), the oldest
+  /// first. O(minutes between them).
+  package mutating func unissuedMinutes(of id: InstrumentID, now: Timestamp) -> [Candle] {
+    guard let late = lateRange else { return [] }
+    advance(to: now)
+    return late.compactMap { number in
+      guard isLate(number), number >= oldestWhole, let minute = minutes.minute(number) else { return nil }
+      var sums = CandleSums()
+      sums.append(minute)
+      return candle(.minute, number, sums, before: nil, of: id, now: now)
+    }
   }
 
   /// Continues the minutes that an earlier run left open, and marks a time as observed by it. Call it after `restore`,

@@ -64,7 +64,7 @@ package final class InstrumentState {
   var counted = CountedTrades()
   /// The venue's numbers of trades, where it numbers them.
   var numbering = TradeNumbering()
-  /// How the trades of an earlier run and those of this one have joined; nil while that is not known, or without an
+  /// How the trades of an earlier run and those of this one have joined; nil while that is not known. `.gap` without an
   /// earlier run.
   package internal(set) var junction: TradeJunction?
   /// When the gateway's own ticker was last published.
@@ -170,7 +170,8 @@ package final class InstrumentState {
       }
       return ticker
     }
-    _ = chart.rescale(priceBy: price, sizeBy: size)
+    // What is left of a minute must not look like all of it.
+    if !chart.rescale(priceBy: price, sizeBy: size) { chart.removeAll(now: now) }
     _ = pulse.rescale(by: price)
     do {
       try book.rescale(priceBy: price, sizeBy: size)

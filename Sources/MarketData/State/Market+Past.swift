@@ -14,12 +14,12 @@ extension Market {
   }
 
   /// Adds held trades to the charts, after the bridge has decided that they are new. O(trades).
-  func count(_ trades: [Trade], in state: InstrumentState) {
+  func count(_ trades: [Trade], of bridge: TradeBridge, in state: InstrumentState) {
     guard !trades.isEmpty else { return }
     // None of them came later than the last events.
     let now = lastHeard
     state.revision.raise(.figures)
-    for trade in trades {
+    for trade in bridge.uncharted(trades) {
       let time = Self.chartTime(min(trade.time, now + Self.clockTolerance))
       // A restored candle has it.
       if trade.isBacklog, state.chart.hasWholeMinute(of: time) { continue }
@@ -35,6 +35,7 @@ extension Market {
     guard trade.instrument.index >= 0, trade.instrument.index < instruments.count, trade.price > 0, trade.size > 0
     else { return false }
     let state = instruments[trade.instrument.index]
+    state.bridge?.restore(until: trade)
     guard state.lastTrade == nil else { return false }
     state.lastTrade = trade
     // Where its minute was not restored, the venue's last trades may fill it.
@@ -42,10 +43,24 @@ extension Market {
     return true
   }
 
-  /// The minutes of an instrument that have not closed; see `Chart.openMinutes`. O(1).
+  /// When the observation of an instrument has ended since the last call, even if it has begun again; nil if it has not.
+  /// O(1).
+  package func takeInterruption(of id: InstrumentID) -> Timestamp? {
+    guard instruments.indices.contains(id.index) else { return nil }
+    return instruments[id.index].chart.takeInterruption()
+  }
+
+  /// The minutes of an instrument that the next run may complete; see `Chart.openMinutes`. O(1).
   package func openMinutes(of id: InstrumentID, now: Timestamp) -> [OpenMinute] {
     guard instruments.indices.contains(id.index) else { return [] }
     return instruments[id.index].chart.openMinutes(of: id, now: now)
+  }
+
+  /// The closed minutes of an instrument that late trades have changed since they were issued; see
+  /// `Chart.unissuedMinutes`. O(1) if there is none.
+  package func unissuedMinutes(of id: InstrumentID, now: Timestamp) -> [Candle] {
+    guard instruments.indices.contains(id.index) else { return [] }
+    return instruments[id.index].chart.unissuedMinutes(of: id, now: now)
   }
 
   /// Continues the minutes that an earlier run left open; see `Chart.restore(open:)`. Call it before `bridge(after:)`.
@@ -94,25 +109,35 @@ extension Market {
 
   /// Publishes the held trades of an instrument without an earlier run.
   package func beginWithoutPast(of id: InstrumentID, into changes: inout MarketChanges) {
-    guard id.index >= 0, id.index < instruments.count, let held = instruments[id.index].bridge?.held else { return }
-    instruments[id.index].bridge = nil
-    count(held, in: instruments[id.index])
-    append(held.filter { !$0.isBacklog }, of: id, into: &changes)
+    guard id.index >= 0, id.index < instruments.count, let bridge = instruments[id.index].bridge else { return }
+    let state = instruments[id.index]
+    state.bridge = nil
+    state.junction = .gap
+    count(bridge.held, of: bridge, in: state)
+    missDropped(of: bridge, in: state)
+    append(bridge.held.filter { !$0.isBacklog }, of: id, into: &changes)
+  }
+
+  /// Marks the time of trades that found no room in the bridge, and that no other run has.
+  private func missDropped(of bridge: TradeBridge, in state: InstrumentState) {
+    guard let dropped = bridge.dropped else { return }
+    let end = min(dropped.to, lastHeard)
+    if state.chart.miss(TimeSpan(from: min(dropped.from, end), to: end)) { scheduleReissue(state, now: lastHeard) }
   }
 
   /// Publishes those of the received trades that the bridge decides to publish.
   func cross(_ state: InstrumentState, into changes: inout MarketChanges) {
-    guard let crossing = state.bridge?.cross(), let held = state.bridge?.held else { return }
-    let last = state.bridge?.last
+    guard let crossing = state.bridge?.cross(), let bridge = state.bridge else { return }
     state.bridge = nil
     let id = state.instrument.id
-    var news = crossing.news.map { held[$0] }
+    var news = crossing.news.map { bridge.held[$0] }
     state.junction = crossing.hasGap ? .gap : .joined(at: lastHeard)
-    count(news, in: state)
+    count(news, of: bridge, in: state)
     guard crossing.hasGap else { return append(news, of: id, into: &changes) }
+    missDropped(of: bridge, in: state)
     if !news.isEmpty {
       news[0].breakBefore = crossing.isRenumbered ? .renumbered : .gap
-      if crossing.isRenumbered, let last { renumberings.note(id, before: last, after: news[0].id) }
+      if crossing.isRenumbered, let last = bridge.last { renumberings.note(id, before: last, after: news[0].id) }
     }
     let start = changes.trades.count
     changes.trades += news.filter(\.isBacklog)

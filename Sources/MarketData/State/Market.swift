@@ -212,12 +212,13 @@ package final class Market {
   /// When `advance` next has work, or a little before; never after. O(1).
   package var nextDeadline: Timestamp { min(deadlines.first, nextRoll, nextClose) }
 
-  /// The connection has ended: puts every book out of sync, and records that nothing was observed since the last event.
-  /// O(n).
+  /// The connection has ended: puts every book out of sync, and records that nothing was observed since shortly before
+  /// the last event: trades from before that event may have been under way. O(n).
   package func disconnect(into changes: inout MarketChanges) {
-    for state in instruments where state.isObserved { stopObserving(state, since: lastHeard) }
+    for state in instruments where state.isObserved { stopObserving(state, since: lastHeard - Chart.grace) }
     for state in instruments {
       state.counted.disconnected()
+      state.bridge?.disconnected()
       if state.isKept { loseSync(state, .disconnected, into: &changes) }
       forgetDoubts(of: state, into: &changes)
     }

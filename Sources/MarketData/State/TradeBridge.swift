@@ -38,6 +38,12 @@ struct TradeBridge {
   private var arrived = Timestamp.distantPast
   /// Received trades without a decision.
   private(set) var held: [Trade] = []
+  /// How many of `held` came before the last lost connection: trades after these may be missing.
+  private var cut = 0
+  /// The time of the live trades that were dropped because too many were held; nil if none was.
+  private(set) var dropped: TimeSpan?
+  /// The newest trade that the charts of the earlier run have; nil if none is known.
+  private var charted: Trade?
 
   /// - Parameter trades: the last published trades, oldest first; empty if none are known.
   mutating func begin(after trades: [Trade], isCounted: Bool) {
@@ -45,11 +51,24 @@ struct TradeBridge {
     self.isCounted = isCounted
   }
 
+  /// Notes the newest trade that the restored charts have. It may be newer than the last published one: the trades that
+  /// a venue sends again after a lost connection are in charts alone.
+  mutating func restore(until trade: Trade) { charted = trade }
+
   mutating func hold(_ trade: Trade, now: Timestamp) {
     arrived = now
     held.append(trade)
-    if held.count > Self.limit { held.removeFirst(Self.limit / 2) }
+    guard held.count > Self.limit else { return }
+    for trade in held[..<(Self.limit / 2)] where !trade.isBacklog {
+      dropped = TimeSpan(
+        from: min(dropped?.from ?? trade.time, trade.time), to: max(dropped?.to ?? trade.time, trade.time + 1))
+    }
+    held.removeFirst(Self.limit / 2)
+    cut = max(0, cut - Self.limit / 2)
   }
+
+  /// The connection was lost.
+  mutating func disconnected() { cut = held.count }
 
   /// Widens the prices and sizes to the instrument's new scales. Values that do not fit are dropped.
   mutating func rescale(priceBy: Int64, sizeBy: Int64) {
@@ -64,13 +83,20 @@ struct TradeBridge {
       return result
     }
     told = told.map { rescaled($0) ?? [] }
-    held = rescaled(held) ?? []
+    charted = charted.flatMap { rescaled([$0])?.first }
+    replaceHeld(rescaled(held) ?? [])
   }
 
   /// Notes that prices and sizes cannot be compared with earlier ones.
   mutating func forget() {
     told = told.map { _ in [] }
-    held = []
+    charted = nil
+    replaceHeld([])
+  }
+
+  private mutating func replaceHeld(_ trades: [Trade]) {
+    held = trades
+    cut = min(cut, held.count)
   }
 
   /// Decides about the held trades. Nil: the earlier trades are not known yet, or all held trades were published by the
@@ -81,7 +107,8 @@ struct TradeBridge {
     let order = order
     guard let last = told.last else { return Crossing(hasGap: true, news: order) }
     if let place = order.lastIndex(where: { held[$0].isSame(as: last) }) {
-      return Crossing(news: order[(place + 1)...].filter { !isTold(held[$0]) })
+      let news = order[(place + 1)...].filter { !isTold(held[$0]) }
+      return Crossing(hasGap: cut > 0 && held[cut...].allSatisfy { !$0.isSame(as: last) }, news: news)
     }
     let number = isCounted ? last.id.number : nil
     // A published time that is still to come proves nothing.
@@ -94,11 +121,11 @@ struct TradeBridge {
       return own > number || trade.time > newest
     }
     guard let first = news.first else {
-      held.removeAll()
+      replaceHeld([])
       return nil
     }
     let own = held[first].id.number
-    if let number, own == number &+ 1 { return Crossing(news: news) }
+    if let number, own == number &+ 1 { return Crossing(hasGap: first < cut, news: news) }
     let isRenumbered = isCounted && (number == nil) != (own == nil) || number.map { (own ?? .max) <= $0 } ?? false
     return Crossing(hasGap: true, isRenumbered: isRenumbered, news: news)
   }
@@ -126,6 +153,14 @@ struct TradeBridge {
   private struct Key: Hashable {
     let (id, time, price, size): (TradeID, Timestamp, Int64, Int64)
     init(_ trade: Trade) { (id, time, price, size) = (trade.id, trade.time, trade.price, trade.size) }
+  }
+
+  /// Those of the new trades that the restored charts lack. O(news × told).
+  func uncharted(_ news: [Trade]) -> [Trade] {
+    // Without such a trade, the charts have the published ones, and none of these is new.
+    guard let charted, !isTold(charted) else { return news }
+    if let place = news.lastIndex(where: { $0.isSame(as: charted) }) { return Array(news[(place + 1)...]) }
+    return news.filter { !$0.isBacklog || $0.time > charted.time }
   }
 
   private func isTold(_ trade: Trade) -> Bool { told?.contains { $0.isSame(as: trade) } ?? false }

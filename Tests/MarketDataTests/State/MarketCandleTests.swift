@@ -86,7 +86,7 @@ import Testing
     scene.apply()
     let line = scene.market[.init(0)].sparkline(.hour, points: 360, now: scene.now)
     #expect(line.coveredFrom == start)
-    #expect(line.gaps == [TimeSpan(from: start + 90 * Microseconds.second, to: scene.now)])
+    #expect(line.gaps == [TimeSpan(from: start + 90 * Microseconds.second - Chart.grace, to: scene.now)])
     let candles = scene.market[.init(0)].candles(
       .minute, from: start, to: .distantFuture, limit: 100, now: scene.now)
     #expect(candles.map { ($0.time - start) / Microseconds.minute } == [0, 1, 5])

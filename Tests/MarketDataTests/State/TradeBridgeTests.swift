@@ -127,6 +127,56 @@ struct TradeBridgeTests {
     #expect(crossing.told == [6, 7, 8])
   }
 
+  @Test("trades that only the charts of the earlier run have are news, and counted once")
+  func charted() {
+    for isHeld in [false, true] {
+      var crossing = Crossing()
+      if isHeld { crossing.venue(11...60, isBacklog: true) }
+      _ = crossing.market.restore(lastTrade: crossing.trade(55, isBacklog: true))
+      crossing.goOn(after: 1...50)
+      if !isHeld { crossing.venue(11...60, isBacklog: true) }
+      #expect(crossing.told == Array(51...60))
+      let figures = crossing.market[crossing.id].dayFigures(now: crossing.origin + Microseconds.minute)
+      #expect(figures.trades == 5, "\(figures)")
+    }
+  }
+
+  @Test("a connection that is lost before the earlier trades are known may hide trades, unless the venue sends them")
+  func disconnected() {
+    for (first, told) in [(55, [-1, 51, 52, 53, 55, 56]), (50, [51, 52, 53, 54, 55, 56])] {
+      var crossing = Crossing()
+      crossing.venue(50...53)
+      crossing.market.disconnect(into: &crossing.changes)
+      crossing.venue(first...55, isBacklog: true)
+      crossing.venue(56...56)
+      crossing.goOn(after: 1...50)
+      #expect(crossing.told.filter { $0 != 55 } == told.filter { $0 != 55 }, "\(crossing.told)")
+    }
+  }
+
+  @Test(
+    "the time of trades that found no room while the past was read counts as not observed", arguments: [false, true])
+  func dropped(areTooMany: Bool) {
+    var crossing = Crossing()
+    let start = CandleInterval.minute.start(of: crossing.origin + Microseconds.hour)
+    var batch = EventBatch()
+    batch.events = [.quote(Quote(instrument: crossing.id, bid: 99, bidSize: 1, ask: 101, askSize: 1, time: start))]
+    crossing.market.apply(batch, now: start - Microseconds.second, into: &crossing.changes)
+    let now = start + 30 * Microseconds.second
+    for number in 1...(areTooMany ? 2_100 : 1_900) {
+      batch.events = [.trade(crossing.trade(number))]
+      if case .trade(var trade) = batch.events[0] {
+        trade.time = start + Int64(number) * 10_000
+        batch.events = [.trade(trade)]
+      }
+      crossing.market.apply(batch, now: min(now, start + Int64(number) * 10_000), into: &crossing.changes)
+    }
+    crossing.begin()
+    let candles = crossing.market[crossing.id].candles(
+      .minute, from: start, to: .distantFuture, limit: 1, now: now)
+    #expect(candles.map(\.source) == [areTooMany ? .partial : .own])
+  }
+
   @Test("where the venue's trades do not reach back, a gap is told before the first of them")
   func gap() {
     var crossing = Crossing()
