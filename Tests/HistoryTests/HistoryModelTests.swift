@@ -93,11 +93,12 @@ struct HistoryModelTests {
         try write(.delivery(names[index], resolution, candles, covers: start..<end))
         Self.deliver(candles, resolution, start..<end, to: &models[index])
       case 6:
-        // The process is killed; what was observed since the last write is not known to have been.
+        // The process is killed; what was observed since the last write is not known to have been, and trades of the
+        // second before may have been under way.
         store.file.close()
         store = try StoreWorld.store(folder)
         for index in names.indices where isObserved[index] {
-          for second in lastWrite..<(now + 1) { models[index].observed[second] = false }
+          for second in max(0, lastWrite - 1)..<(now + 1) { models[index].observed[second] = false }
           isObserved[index] = false
         }
         try store.begin(now: StoreWorld.time(now))
