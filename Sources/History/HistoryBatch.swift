@@ -82,6 +82,12 @@ package struct HistoryBatch: Sendable {
 
   package init() {}
 
+  /// Ends an instrument's gap, and begins another at the same moment: what joins later trades ends the second only.
+  package mutating func divideGap(of symbol: String, at time: Timestamp) {
+    observations.append(Observation(symbol: symbol, time: time, isObserved: true))
+    observations.append(Observation(symbol: symbol, time: time, isObserved: false))
+  }
+
   /// The number of items; each candle of a delivery counts.
   package var count: Int {
     instruments.count + observations.count + junctions.count + minutes.count
@@ -122,7 +128,7 @@ package struct LatestState: Sendable, Equatable {
     }
   }
 
-  /// A minute with trades that had not closed.
+  /// A minute with trades that had not closed, or that lacks some.
   package struct OpenMinute: Sendable, Equatable {
     /// Always `partial`.
     package var candle: StoredCandle
@@ -143,7 +149,7 @@ package struct LatestState: Sendable, Equatable {
   package var trade: LastTrade?
   /// The last published trades, oldest first; at most 50.
   package var trades: [LastTrade]
-  /// The minutes that are open, with exactly the trades until the last of `trades`, oldest first; at most three.
+  /// The minutes that the next run may complete, with exactly the trades until the last of `trades`, oldest first; at most three.
   package var minutes: [OpenMinute]
 
   package init(

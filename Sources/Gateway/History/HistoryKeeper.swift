@@ -292,7 +292,11 @@ package final class HistoryKeeper: Sendable {
       batch.latest = mailbox.latest.values.sorted { $0.symbol < $1.symbol }
       if let since = mailbox.lostSince {
         // Missing data is a gap, and can be requested from the venues.
-        for (symbol, isObserved) in mailbox.observed.sorted(by: { $0.key < $1.key }) where isObserved {
+        for (symbol, isObserved) in mailbox.observed.sorted(by: { $0.key < $1.key }) {
+          guard isObserved else {
+            batch.divideGap(of: symbol, at: now)
+            continue
+          }
           batch.observations.append(.init(symbol: symbol, time: since - 2 * Microseconds.minute, isObserved: false))
           batch.observations.append(.init(symbol: symbol, time: now, isObserved: true))
         }

@@ -54,6 +54,20 @@ struct InstrumentPast: Sendable {
   }
 }
 
+extension HistoryBatch {
+  /// Appends the present state of an instrument for the next run, unless there was no trade yet. The state says up to
+  /// which trade candles are complete, so closed minutes that late trades have changed go into the same transaction.
+  mutating func appendLatest(
+    _ market: Market, _ id: InstrumentID, as symbol: String, trades: ArraySlice<Trade>, now: Timestamp
+  ) {
+    guard let state = LatestState(market, id, as: symbol, trades: trades, now: now) else { return }
+    latest.append(state)
+    for candle in market.unissuedMinutes(of: id, now: now) where candle.source != .venue && candle.volume > 0 {
+      minutes.append(.init(symbol: symbol, candle: StoredCandle(candle, of: market[id].instrument)))
+    }
+  }
+}
+
 extension LatestState {
   /// The present state of an instrument, for the next run; nil before the first trade.
   /// - Parameters:

@@ -17,7 +17,7 @@ final class LoopHistory {
   private struct InstrumentEntry {
     /// The store's symbol.
     var symbol: String
-    var isObserved = false
+    var observation = ObservationNews()
     /// The time of the newest trade that was handed over, and the number of trades until then.
     var tradeTime = Timestamp.distantPast
     var tradeCount: UInt64 = 0
@@ -30,8 +30,6 @@ final class LoopHistory {
     /// observation, and one at the end of the minute in which it began.
     var planAt = Timestamp.distantFuture
     var plans = 0
-    /// When the run before ceased to observe it, until it is known whether trades are missing since then.
-    var pastEnd: Timestamp?
     /// Whether all its days have been requested in this run.
     var hasAskedForAll = false
   }
@@ -90,6 +88,7 @@ final class LoopHistory {
       case .candles(let id, let range):
         let state = feed.pipeline.market[id]
         guard let symbol = symbol(id, feed.slot) else { continue }
+        observe(id, of: feed, now)
         for candle in changes.candles[range]
         where candle.interval == .minute && candle.isClosed && candle.source != .venue && candle.volume > 0 {
           batch.minutes.append(.init(symbol: symbol, candle: StoredCandle(candle, of: state.instrument)))
@@ -120,6 +119,7 @@ final class LoopHistory {
     }
     if keeper.knows(symbol) {
       entry.instruments[id.index].waits = true
+      entry.instruments[id.index].observation.expectPast()
       if entry.waiting == 0 { entry.deadline = now + Self.patience }
       entry.waiting += 1
     }
@@ -136,21 +136,13 @@ final class LoopHistory {
   func everySecond(_ now: Timestamp) {
     guard !isStopped else { return }
     for slot in feeds.keys.sorted() {
-      guard var entry = feeds[slot] else { continue }
+      guard let count = feeds[slot]?.instruments.count else { continue }
       let feed = node.feeds[slot]
+      for index in 0..<count { observe(InstrumentID(index), of: feed, now) }
+      guard var entry = feeds[slot] else { continue }
       for index in entry.instruments.indices {
         let state = feed.pipeline.market.instruments[index]
         let symbol = entry.instruments[index].symbol
-        if state.chart.isObserved != entry.instruments[index].isObserved {
-          entry.instruments[index].isObserved = state.chart.isObserved
-          let time = state.chart.isObserved ? now : feed.status.lastMessage ?? now
-          batch.observations.append(.init(symbol: symbol, time: time, isObserved: state.chart.isObserved))
-          if state.chart.isObserved {
-            entry.instruments[index].planAt = now
-            entry.instruments[index].plans = 2
-          }
-        }
-        join(&entry.instruments[index], state, of: feed, now)
         if now >= entry.instruments[index].planAt, !entry.instruments[index].waits {
           entry.instruments[index].plans -= 1
           entry.instruments[index].planAt =
@@ -185,20 +177,16 @@ final class LoopHistory {
     feeds[feed.slot]?.instruments[id.index].tradeTime = trade.time
     feeds[feed.slot]?.instruments[id.index].tradeCount = count
     let trades = node.publisher.lastTrades(of: id, market: feed.slot).trades
-    if let latest = LatestState(feed.pipeline.market, id, as: entry.symbol, trades: trades, now: now) {
-      batch.latest.append(latest)
-    }
+    batch.appendLatest(feed.pipeline.market, id, as: entry.symbol, trades: trades, now: now)
   }
 
-  /// Ends the gap between the run before and this one, if the venue has shown that no trade of it is missing.
-  private func join(_ entry: inout InstrumentEntry, _ state: InstrumentState, of feed: any Feed, _ now: Timestamp) {
-    guard let start = entry.pastEnd, let junction = state.junction else { return }
-    entry.pastEnd = nil
-    guard case .joined(let time) = junction else { return }
-    // Without observation, trades that were under way then may still be missing.
-    let end = state.chart.isObserved ? now : time - Chart.grace
-    feed.pipeline.market.join(TimeSpan(from: start, to: end), of: state.instrument.id, now: now)
-    batch.junctions.append(.init(symbol: entry.symbol, start: start, end: end))
+  /// Hands over since when an instrument is observed, and whether the trades of the run before join its own. O(1).
+  private func observe(_ id: InstrumentID, of feed: any Feed, _ now: Timestamp) {
+    guard var entry = feeds[feed.slot]?.instruments[id.index] else { return }
+    let isBeginning = entry.observation.take(
+      feed.pipeline.market, id, as: entry.symbol, now: now, into: &batch)
+    if isBeginning { (entry.planAt, entry.plans) = (now, 2) }
+    feeds[feed.slot]?.instruments[id.index] = entry
   }
 
   private func send(_ now: Timestamp) {
@@ -237,7 +225,7 @@ final class LoopHistory {
     }
     entry.instruments[id.index].waits = false
     entry.waiting = max(0, entry.waiting - 1)
-    if !entry.instruments[id.index].hasBegun { entry.instruments[id.index].pastEnd = past?.end }
+    entry.instruments[id.index].observation.begin(after: past?.end)
     feeds[slot] = entry
     if let past {
       keeper.countRestored()

@@ -47,11 +47,14 @@ private final class RestartWorld {
   var market: Market!
   private var changes = MarketChanges()
   private var batch = HistoryBatch()
-  private var pastEnd: Timestamp?
-  private var isObserved = false
+  private var observation = ObservationNews()
   private var pastAt: Timestamp?
+  /// When the venue connects again; nil while the connection stands.
+  private var connectsAt: Timestamp?
   /// Ids of the trades that the run has, restored ones included, and of those that it has published, in order.
   var seen: Set<UInt64> = []
+  /// When this run got each of its trades.
+  private var gotten: [UInt64: Timestamp] = [:]
   var published: [Trade] = []
   private var handed: (seen: Set<UInt64>, published: [Trade])?
   private var durable: (seen: Set<UInt64>, published: [Trade]) = ([], [])
@@ -97,7 +100,9 @@ private final class RestartWorld {
     (seen, published) = durable
     handed = nil
     batch = HistoryBatch()
-    (pastEnd, isObserved, handedAt) = (nil, false, now)
+    (observation, handedAt, connectsAt) = (ObservationNews(), now, nil)
+    gotten = [:]
+    if store.knows(Self.symbol) { observation.expectPast() }
     market = Market(configuration: .init(quotesFromBook: false, bookDepthLimit: nil, checksum: nil))
     market.bridgesTrades = true
     let instrument = Instrument(
@@ -107,24 +112,44 @@ private final class RestartWorld {
     apply(events)
     batch.instruments = [.init(symbol: Self.symbol, instrument: instrument)]
     makeTrades()
-    // It connects now. Trades under way to nobody are lost.
-    delivered = venue.firstIndex { $0.arrival > now } ?? venue.count
-    if style == .resends {
-      events.removeAll()
-      for sent in venue[..<delivered].suffix(50) {
-        var trade = sent.trade
-        trade.isBacklog = true
-        events.events.append(.trade(trade))
-      }
-      backlog = events.events.count
-      apply(events)
-    } else {
-      backlog = 0
-    }
     pastAt = now + draw(600_000)
+    resent = []
+    connect()
   }
 
-  private var backlog = 0
+  /// Trades under way to nobody are lost.
+  private func connect() {
+    connectsAt = nil
+    delivered = venue.firstIndex { $0.arrival > now } ?? venue.count
+    guard style == .resends else { return }
+    var events = EventBatch()
+    for sent in venue[..<delivered].suffix(50) {
+      var trade = sent.trade
+      trade.isBacklog = true
+      events.events.append(.trade(trade))
+      get(trade)
+    }
+    apply(events)
+  }
+
+  /// Loses the connection for up to 20 s.
+  private func disconnect() {
+    connectsAt = now + 100_000 + draw(draw(3) == 0 ? 20_000_000 : 2_000_000)
+    changes.removeAll()
+    market.disconnect(into: &changes)
+    note()
+  }
+
+  /// Notes that this run has got a trade, which is published when its past is known.
+  private func get(_ trade: Trade) {
+    let number = trade.id.number ?? 0
+    gotten[number] = min(gotten[number] ?? now, now)
+    guard trade.isBacklog else { return }
+    if pastAt == nil { seen.insert(number) } else { resent.insert(number) }
+  }
+
+  /// What the venue has sent again before the past was known.
+  private var resent: Set<UInt64> = []
 
   private func restorePast() throws {
     pastAt = nil
@@ -133,7 +158,7 @@ private final class RestartWorld {
       return begin()
     }
     let past = InstrumentPast(stored, of: market[id].instrument, now: now)
-    pastEnd = past.end
+    observation.begin(after: past.end)
     past.restore(market, id, now: now, into: &changes)
     let told = past.latest?.trades(of: market[id].instrument) ?? []
     changes.removeAll()
@@ -145,12 +170,9 @@ private final class RestartWorld {
   /// The first trades of all: those that the venue sends at the start are counted, and not published.
   private func begin() {
     market.beginWithoutPast(of: id, into: &changes)
-    for sent in venue[..<(delivered - heldCount)].suffix(backlog) { seen.insert(sent.trade.id.number ?? 0) }
+    seen.formUnion(resent)
     note()
   }
-
-  /// Trades that arrived before the past was there.
-  private var heldCount = 0
 
   private func apply(_ events: borrowing EventBatch) {
     changes.removeAll()
@@ -166,6 +188,7 @@ private final class RestartWorld {
       case .candles(_, let range):
         for candle in changes.candles[range]
         where candle.interval == .minute && candle.isClosed && candle.volume > 0 && candle.source != .venue {
+          observe()
           batch.minutes.append(.init(symbol: Self.symbol, candle: StoredCandle(candle, of: market[id].instrument)))
         }
         takeLatest()
@@ -180,27 +203,18 @@ private final class RestartWorld {
   }
 
   private func takeLatest() {
-    guard pastAt == nil,
-      let latest = LatestState(market, id, as: Self.symbol, trades: published.suffix(50), now: now)
-    else { return }
-    batch.latest = [latest]
+    guard pastAt == nil, market[id].lastTrade != nil else { return }
+    batch.latest = []
+    batch.appendLatest(market, id, as: Self.symbol, trades: published.suffix(50), now: now)
     handed = (seen, published)
   }
 
+  private func observe() {
+    _ = observation.take(market, id, as: Self.symbol, now: now, into: &batch)
+  }
+
   private func handOver() {
-    let state = market[id]
-    if state.chart.isObserved != isObserved {
-      isObserved = state.chart.isObserved
-      batch.observations.append(.init(symbol: Self.symbol, time: now, isObserved: isObserved))
-    }
-    if let start = pastEnd, let junction = state.junction {
-      pastEnd = nil
-      if case .joined(let time) = junction {
-        let end = isObserved ? now : time - Chart.grace
-        market.join(TimeSpan(from: start, to: end), of: id, now: now)
-        batch.junctions.append(.init(symbol: Self.symbol, start: start, end: end))
-      }
-    }
+    observe()
     takeLatest()
     handedAt = now
   }
@@ -217,17 +231,19 @@ private final class RestartWorld {
     while now < end {
       now = now + Self.tick
       makeTrades()
-      while delivered < venue.count, venue[delivered].arrival <= now {
+      if let connectsAt {
+        if now >= connectsAt { connect() }
+      } else if draw(400) == 0 {
+        disconnect()
+      }
+      while connectsAt == nil, delivered < venue.count, venue[delivered].arrival <= now {
         var events = EventBatch()
         events.events.append(.trade(venue[delivered].trade))
+        get(venue[delivered].trade)
         delivered += 1
-        if pastAt != nil { heldCount += 1 }
         apply(events)
       }
-      if let pastAt, now >= pastAt {
-        try restorePast()
-        heldCount = 0
-      }
+      if let pastAt, now >= pastAt { try restorePast() }
       changes.removeAll()
       if now >= market.nextDeadline { market.advance(to: now, into: &changes) }
       note()
@@ -247,9 +263,9 @@ private final class RestartWorld {
 
   // MARK: The model
 
-  /// What is missing although it arrived more than 2 s before a kill at `time`.
+  /// What is missing although the run had got it more than 2 s before a kill at `time`.
   func lost(before time: Timestamp, _ ids: Set<UInt64>) -> [UInt64] {
-    ids.subtracting(durable.seen).filter { venue[Int($0) - 1].arrival < time - 2 * Self.second }.sorted()
+    ids.subtracting(durable.seen).filter { gotten[$0] ?? .distantPast < time - 2 * Self.second }.sorted()
   }
 
   var isWaiting: Bool { pastAt != nil }
