@@ -58,9 +58,7 @@ extension Gateway {
     publicListener.close()
     if handsOver { internalListener.close() }
     log.notice("draining", metadata: ["seconds": "\(seconds)", "hands_over": "\(handsOver)"])
-    for node in nodes {
-      node.loop.execute { node.beginDrain(window: Int64(seconds) * 1_000_000, takesLatecomers: handsOver) }
-    }
+    onEachNode { $0.beginDrain(window: Int64(seconds) * 1_000_000, takesLatecomers: handsOver) }
     reportDrain()
     end(completion)
   }
@@ -154,7 +152,15 @@ extension Gateway {
       }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
-    for node in nodes { node.loop.execute { node.whenEmpty { countdown.arrive() } } }
+    onEachNode { node in node.whenEmpty { countdown.arrive() } }
+  }
+
+  /// Calls `body` for every node on its loop, after what the listeners have accepted so far has come there: the first
+  /// loop accepts, and passes connections on.
+  private func onEachNode(_ body: @escaping @Sendable (LoopNode) -> Void) {
+    loops[0].execute { [nodes] in
+      for node in nodes { node.loop.execute { body(node) } }
+    }
   }
 
   /// Logs the progress of a drain once a second.

@@ -34,6 +34,10 @@ extension LoopNode {
   /// Whether a new request for a stream is refused.
   var isShut: Bool { isDraining && !ending.takesLatecomers }
 
+  /// Whether a connection that this process accepted before its drain, and that comes to the node only now, gets an
+  /// answer to its first request: no other process can give it.
+  var answersLatecomers: Bool { loop.moment < ending.answersUntil }
+
   /// Answers the HTTP requests that have come or are on their way, ends their connections, and calls `body`, after
   /// `handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the loop.
   func endRequests(then body: @escaping () -> Void) {

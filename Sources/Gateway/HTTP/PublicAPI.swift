@@ -28,10 +28,13 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let rejection = (connection.permit as? AdmissionPermit)?.rejection {
       return RefusalSession(connection, rejection.response, date: httpDate)
     }
-    if node.isShut { return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate) }
+    if node.isShut, !node.answersLatecomers {
+      return RefusalSession(connection, admission.refuse(.draining).response, date: httpDate)
+    }
     node.metrics.connections += 1
     let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
     node.clients.add(session, for: connection)
+    if node.isShut { session.closeForDrain(atOnce: false) }
     return session
   }
 

@@ -140,6 +140,23 @@ struct SilentConnectionTests {
     }
   }
 
+  @Test("a connection that was accepted before a drain, and comes to its loop after it, is answered too, for a second")
+  func latecomer() throws {
+    let harness = try SilentHarness(isSecure: false) { _ in }
+    let node = harness.gateway.nodes[0]
+    harness.loop.execute { node.beginDrain(window: 30_000_000) }
+    harness.clock.settle(harness.loop)
+    for (wait, answer) in [(Self.second / 2, "HTTP/1.1 200"), (Self.second, "HTTP/1.1 503")] {
+      harness.clock.pass(wait, harness.loop)
+      let socket = try harness.connect()
+      socket.send(Array("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+      harness.clock.settle(harness.loop)
+      let text = socket.received
+      #expect(text.hasPrefix(answer) && text.contains("Connection: close"), "\(text)")
+    }
+    harness.stop()
+  }
+
   @Test("a TLS handshake that has just begun is not ended for a newcomer")
   func patience() throws {
     let harness = try SilentHarness(isSecure: true) { $0.limits.clients = 2 }
