@@ -23,7 +23,7 @@ struct BitfinexSubscriptionTests {
     #expect(instruments.allSatisfy { $0.priceIncrement == nil && $0.sizeIncrement == Decimal64(mantissa: 1, scale: 8) })
     #expect(feed.failures["BTC-UST"] == "Bitfinex' tBTCUST is BTC-USDT elsewhere: write that")
     #expect(feed.failures["BTC-UDS"] == "Bitfinex has no market BTC-UDS (did you mean BTC-USD or BTC-USDT?)")
-    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("follows only spot markets") == true)
     #expect(feed.failures["x"]?.contains("is not a symbol") == true)
   }
 

@@ -21,7 +21,7 @@ struct BitstampSubscriptionTests {
     #expect(instruments[0].priceScale == 2 && instruments[0].sizeScale == 8)
     #expect(instruments[1].priceIncrement == Decimal64(mantissa: 1, scale: 5))
     #expect(feed.failures["BTC-UDS"] == "Bitstamp has no market BTC-UDS (did you mean BTC-USD?)")
-    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("follows only spot markets") == true)
     #expect(feed.failures.count == 4)
   }
 

@@ -15,7 +15,7 @@ struct CoinbaseAdvancedSubscriptionTests {
     feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
     #expect(feed.handler.isPrepared)
     #expect(feed.failures["BTC-UDS"]?.contains("did you mean BTC-USD") == true)
-    #expect(feed.failures["BTC-USD-PERP"]?.contains("spot markets only") == true)
+    #expect(feed.failures["BTC-USD-PERP"]?.contains("follows only spot markets") == true)
     let instruments = feed.market.instruments.map(\.instrument)
     #expect(instruments.map(\.symbol) == ["coinbase-advanced:BTC-USD", "coinbase-advanced:ETH-USD"])
     #expect(instruments[1].priceIncrement == Decimal64(mantissa: 5, scale: 2) && instruments[1].sizeScale == 3)

@@ -115,7 +115,7 @@ struct GeminiHandlerTests {
   @Test("what the details contradict is taken back and refused for good; what was closed may open")
   func contradictions() {
     let feed = Self.listed(["ABC-DUSD", "OLD-USD", "ABCD-USD"])
-    #expect(feed.failures["ABCD-USD"]?.contains("carried as ABC-DUSD") == true)
+    #expect(feed.failures["ABCD-USD"]?.contains("followed as ABC-DUSD") == true)
     let gets = feed.gets
     feed.connect()
     feed.receive(Self.book(5, 5, bids: #"["1.00","1"]"#, symbol: "abcdusd"))

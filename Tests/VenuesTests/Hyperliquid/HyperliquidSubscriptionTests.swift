@@ -57,7 +57,7 @@ struct HyperliquidSubscriptionTests {
     #expect(harness.failures["SP500-USDC-PERP"] != nil)
     let dated = HandlerHarness(Hyperliquid.venue, ["BTC-USDC-20261225"])
     dated.connect()
-    #expect(dated.failures["BTC-USDC-20261225"]?.contains("perpetual and spot markets only") == true)
+    #expect(dated.failures["BTC-USDC-20261225"]?.contains("follows only perpetual and spot markets") == true)
   }
 
   @Test("a list that does not come is asked for again; one that is refused or cannot be read costs nothing else")
@@ -197,7 +197,7 @@ struct HyperliquidSubscriptionTests {
       failures.merge(feed.failures) { $1 }
     }
     #expect(failures.keys.sorted() == ["ETH-USDC-PERP"])
-    #expect(failures["ETH-USDC-PERP"]?.contains("ended the connection 3 times") == true)
+    #expect(failures["ETH-USDC-PERP"]?.contains("closed the connection 3 times") == true)
     // Told again on each connection, and remembered over all of them.
     for _ in 0..<5 {
       feed.handler.forgetConnection()
