@@ -12,7 +12,10 @@ import Transport
 struct ServiceSignalsTests {
   @Test("SIGHUP finds nothing to read in a gateway without files, which says so and serves on")
   func hangUpWithoutFiles() async throws {
-    let gateway = try await TidegateProcess.serving(["--demo"], environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
+    // A demo has a file: its operators' token.
+    let gateway = try await TidegateProcess.serving(
+      ["--feed", "kraken=BTC-USD", "--endpoint", "kraken=ws://127.0.0.1:9/v2"],
+      environment: ["TIDEGATE_DRAIN_SECONDS": "1"])
     gateway.send(SIGHUP)
     try await gateway.waitUntilLog(contains: "nothing to reload")
     #expect(gateway.isRunning)
@@ -39,8 +42,8 @@ struct ServiceSignalsTests {
     try "nonsense\n".write(toFile: keys, atomically: true, encoding: .utf8)
     try "".write(toFile: roots, atomically: true, encoding: .utf8)
     gateway.send(SIGHUP)
-    try await gateway.waitUntilLog(contains: "keys not taken")
-    try await gateway.waitUntilLog(contains: "the roots for venues in use stay")
+    try await gateway.waitUntilLog(contains: "keys not reloaded")
+    try await gateway.waitUntilLog(contains: "venue roots not reloaded")
     gateway.send(SIGINT)
     #expect(try await gateway.status() == 0)
   }
@@ -77,7 +80,7 @@ struct ServiceSignalsTests {
     try await gateway.waitUntilLog(contains: "the configuration is unchanged")
     let between = gateway.logged.components(separatedBy: "keys read again")
     #expect(between.count == 3, "one line at each signal")
-    #expect(!between[1].contains("unchanged") && !gateway.logged.contains("nothing to read"), "\(gateway.logged)")
+    #expect(!between[1].contains("unchanged") && !gateway.logged.contains("nothing to reload"), "\(gateway.logged)")
     gateway.send(SIGTERM)
     #expect(try await gateway.status() == 0)
   }
@@ -97,7 +100,7 @@ struct ServiceSignalsTests {
       }
     }
     try await gateway.waitUntilLog(contains: "signal=SIGUSR1")
-    try await gateway.waitUntilLog(contains: "nothing to reload")
+    try await gateway.waitUntilLog(contains: "the configuration is unchanged")
     gateway.send(SIGTERM)
     let status = try await gateway.status()
     sending.cancel()
@@ -134,7 +137,7 @@ struct ServiceSignalsTests {
       standardInput: FileHandle(fileDescriptor: terminal, closeOnDealloc: true))
     try await gateway.waitUntilOutput(contains: "/metrics")
     gateway.send(SIGHUP)
-    try await gateway.waitUntilLog(contains: "nothing to reload")
+    try await gateway.waitUntilLog(contains: "the configuration is unchanged")
     close(controller)
     // The kernel tells of it, and so does the shell; the second is no wish for more haste.
     gateway.send(SIGHUP)
