@@ -415,7 +415,7 @@ def reload(binary, folder):
         make_certificate(folder, "third")
         os.replace(os.path.join(folder, "third.key"), os.path.join(folder, "used.key"))
         gateway.send(signal.SIGHUP)
-        until("the log to say so", lambda: gateway.said(r"the certificates in use stay|nothing was changed"))
+        until("the log to say so", lambda: gateway.said(r"certificates not reloaded|nothing was changed"))
         expect(shown() == second, "a certificate without its key was taken")
         client.send({"op": "ping", "id": 3})
         client.message("pong")

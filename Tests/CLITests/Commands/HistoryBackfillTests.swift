@@ -58,7 +58,7 @@ struct HistoryBackfillTests {
     }
     process.send(SIGINT)
     let ended = try await Self.end(process)
-    #expect(ended.status == 130 && ended.logged.contains("received candles are kept"), "\(ended)")
+    #expect(ended.status == 130 && ended.logged.contains("the candles received so far are kept"), "\(ended)")
     #expect(ended.logged.contains("of") && ended.printed.contains("candles taken"), "\(ended)")
     let list = try TidegateProcess(["history", "list", "--data", folder.path])
     #expect(try await list.status() == 0)

@@ -42,7 +42,7 @@ struct HandoverEndToEndTests {
     #expect(
       !messages[before...].contains { $0.type == "snapshot" && $0.channel != "status" }, "something was shown anew")
     let states = messages[before...].filter { $0.channel == "status" }.map(\.text)
-    #expect(states.contains { $0.contains("the next connection is made before this one is left") })
+    #expect(states.contains { $0.contains("the next connection opens before this one closes") })
     #expect(states.allSatisfy { $0.contains("\"state\":\"live\"") && !$0.contains("\"syncing\"") }, "\(states)")
     #expect(states.last?.contains("\"reason\"") == false, "\(states.last ?? "")")
     // The simulated venue counts its trades without holes.
