@@ -176,11 +176,13 @@ private final class ExtremesTrial {
         _ = reader.read(variant)
       }
     }
-    let chosen = Bool.random(using: &random) ? all.first : nil
-    if chosen != nil { count(kind) }
+    var answer = body
+    if let variant = all.first, Bool.random(using: &random) {
+      count(kind)
+      answer = variant
+    }
     pipeline.response(
-      to: request, status: response.status, body: (chosen ?? body).span.bytes, now: now,
-      retryAfter: response.retryAfter)
+      to: request, status: response.status, body: answer.span.bytes, now: now, retryAfter: response.retryAfter)
   }
 
   /// A message without its numbers, as far as it tells messages apart.
