@@ -117,15 +117,19 @@ package struct AlertStore: Sendable {
     try file.read { db in
       var contents = Contents()
       for row in try Row.fetchAll(db, sql: "SELECT id, subject FROM alert_owner ORDER BY id") {
-        contents.owners.append((AlertOwner(rawValue: UInt32(clamping: row[0] as Int64)), row[1]))
+        if let owner = StoredNumber.owner(row[0]) { contents.owners.append((owner, row[1])) }
       }
       for row in try Row.fetchAll(db, sql: "SELECT * FROM alert_rule ORDER BY id") {
         let id = AlertID(rawValue: UInt64(bitPattern: row["id"]))
         let (rule, progress): (String, String) = (row["rule"], row["progress"])
+        guard let owner = StoredNumber.owner(row["owner"]) else {
+          contents.unreadable.append((id, "it has no owner"))
+          continue
+        }
         do {
           contents.alerts.append(
             StoredAlert(
-              id: id, owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)), name: row["name"],
+              id: id, owner: owner, name: row["name"],
               rule: try AlertRule(json: Array(rule.utf8).span.bytes),
               progress: try AlertProgress(json: Array(progress.utf8).span.bytes),
               revision: StoredNumber.count(row["revision"]),
@@ -188,7 +192,8 @@ package struct AlertStore: Sendable {
 
   private static func write(_ batch: AlertBatch, _ db: Database) throws {
     for (owner, subject) in batch.owners {
-      try db.cachedStatement(sql: "INSERT OR IGNORE INTO alert_owner (id, subject) VALUES (?, ?)")
+      // A subject whose row was left out gets another.
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO alert_owner (id, subject) VALUES (?, ?)")
         .execute(arguments: [Int64(owner.rawValue), subject])
     }
     for alert in batch.rules {

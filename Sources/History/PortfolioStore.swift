@@ -52,10 +52,10 @@ package struct PortfolioStore: Sendable {
         }
       }
       for row in try Row.fetchAll(db, sql: "SELECT * FROM portfolio_request ORDER BY time, owner, key") {
+        guard let portfolio = StoredNumber.id(row["portfolio"]) else { continue }
         contents.keys.append(
           StoredPortfolioKey(
-            owner: row["owner"], key: row["key"], digest: [UInt8](row["digest"] as Data),
-            portfolio: StoredNumber.count(row["portfolio"]),
+            owner: row["owner"], key: row["key"], digest: [UInt8](row["digest"] as Data), portfolio: portfolio,
             number: (row["number"] as Int64?).map(StoredNumber.count), time: StoredNumber.time(row["time"])))
       }
       contents.nextID = StoredNumber.count(try Int64.fetchOne(db, sql: "SELECT next FROM portfolio_next") ?? 1)
@@ -66,8 +66,9 @@ package struct PortfolioStore: Sendable {
   private static func portfolio(_ row: Row, _ db: Database) throws -> StoredPortfolio {
     let (method, positions): (String, String) = (row["method"], row["positions"])
     guard let method = CostMethod(rawValue: method) else { throw Unreadable(what: "the cost method \(method)") }
+    guard let id = StoredNumber.id(row["id"]) else { throw Unreadable(what: "the id") }
     var portfolio = StoredPortfolio(
-      id: StoredNumber.count(row["id"]), owner: row["owner"], name: row["name"], currency: row["currency"],
+      id: id, owner: row["owner"], name: row["name"], currency: row["currency"],
       method: method,
       nextNumber: StoredNumber.count(row["next_transaction"]), revision: StoredNumber.count(row["revision"]),
       created: StoredNumber.time(row["created"]))

@@ -1,8 +1,9 @@
+import Alerts
 import MarketData
 
 /// Numbers of the data file, bounded where they are read: a damaged file, or one that another program wrote, must not
 /// make a later sum overflow. The nearest possible number takes the place of an impossible one, so that the rest of the
-/// row stays of use.
+/// row can be used. An id has no nearest one, which could be another's: a row without a possible id is left out.
 enum StoredNumber {
   /// The highest id, number or revision: as many may still be given.
   static let countLimit: Int64 = 1 << 62
@@ -11,6 +12,14 @@ enum StoredNumber {
 
   /// An id, a number or a revision: 0…`countLimit`.
   static func count(_ value: Int64) -> Int64 { min(max(value, 0), countLimit) }
+
+  /// What a row is of; nil where it names nothing: 1…`countLimit`.
+  static func id(_ value: Int64) -> Int64? { (1...countLimit).contains(value) ? value : nil }
+
+  /// An owner of alerts; nil where it names nobody. As many again may still be given.
+  static func owner(_ value: Int64) -> AlertOwner? {
+    (1...Int64(Int32.max)).contains(value) ? AlertOwner(rawValue: UInt32(value)) : nil
+  }
 
   /// Digits after the point.
   static func scale(_ value: Int64) -> UInt8 { UInt8(min(max(value, 0), 18)) }

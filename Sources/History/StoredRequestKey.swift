@@ -27,10 +27,10 @@ package struct StoredRequestKey: Sendable, Hashable {
 
   /// All stored keys, oldest first.
   static func load(_ db: Database) throws -> [StoredRequestKey] {
-    try Row.fetchAll(db, sql: "SELECT * FROM alert_request ORDER BY time, owner, key").map { row in
-      StoredRequestKey(
-        owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)), key: row["key"],
-        digest: [UInt8](row["digest"] as Data),
+    try Row.fetchAll(db, sql: "SELECT * FROM alert_request ORDER BY time, owner, key").compactMap { row in
+      guard let owner = StoredNumber.owner(row["owner"]) else { return nil }
+      return StoredRequestKey(
+        owner: owner, key: row["key"], digest: [UInt8](row["digest"] as Data),
         alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])), time: StoredNumber.time(row["time"]))
     }
   }

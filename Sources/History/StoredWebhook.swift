@@ -20,11 +20,10 @@ package struct StoredWebhook: Sendable, Hashable {
   }
 
   static func load(_ db: Database) throws -> [StoredWebhook] {
-    try Row.fetchAll(db, sql: "SELECT * FROM alert_webhook ORDER BY id").map { row in
-      StoredWebhook(
-        id: StoredNumber.count(row["id"]), owner: AlertOwner(rawValue: UInt32(clamping: row["owner"] as Int64)),
-        url: row["url"],
-        secret: row["secret"], created: StoredNumber.time(row["created"]))
+    try Row.fetchAll(db, sql: "SELECT * FROM alert_webhook ORDER BY id").compactMap { row in
+      guard let id = StoredNumber.id(row["id"]), let owner = StoredNumber.owner(row["owner"]) else { return nil }
+      return StoredWebhook(
+        id: id, owner: owner, url: row["url"], secret: row["secret"], created: StoredNumber.time(row["created"]))
     }
   }
 }
@@ -60,10 +59,10 @@ package struct StoredDelivery: Sendable, Hashable {
   }
 
   static func load(_ db: Database) throws -> [StoredDelivery] {
-    try Row.fetchAll(db, sql: "SELECT * FROM alert_delivery ORDER BY id").map { row in
+    try Row.fetchAll(db, sql: "SELECT * FROM alert_delivery ORDER BY id").compactMap { row in
+      guard let id = StoredNumber.id(row["id"]), let webhook = StoredNumber.id(row["webhook"]) else { return nil }
       var delivery = StoredDelivery(
-        id: StoredNumber.count(row["id"]), webhook: StoredNumber.count(row["webhook"]),
-        alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])),
+        id: id, webhook: webhook, alert: AlertID(rawValue: UInt64(bitPattern: row["alert"])),
         number: UInt32(clamping: row["number"] as Int64), body: row["body"],
         created: StoredNumber.time(row["created"]))
       delivery.attempts = Int(min(StoredNumber.count(row["attempts"]), 1_000_000))

@@ -105,6 +105,41 @@ struct AlertStoreTests {
     #expect(try store.file.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alert_rule") } == 2)
   }
 
+  @Test("what is of an owner who cannot be is left out, and never becomes another's")
+  func impossibleOwners() throws {
+    let folder = try TemporaryFolder()
+    let store = try store(folder)
+    var batch = AlertBatch(now: Self.now)
+    batch.rules = (0..<5).map { alert($0) }
+    batch.keys = (0..<5).map {
+      StoredRequestKey(
+        owner: AlertOwner(rawValue: 1), key: "\($0)", digest: [1], alert: batch.rules[$0].id, time: Self.now)
+    }
+    batch.webhooks.made = (1...5).map {
+      StoredWebhook(id: $0, owner: AlertOwner(rawValue: 1), url: "https://\($0)", secret: "s", created: Self.now)
+    }
+    try store.write(batch)
+    let owners: [Int64] = [.min, 0, 7, 1 << 32, .max]
+    try store.file.write { db in
+      for (index, owner) in owners.enumerated() {
+        let id = Int64(bitPattern: batch.rules[index].id.rawValue)
+        try db.execute(sql: "INSERT INTO alert_owner VALUES (?, ?)", arguments: [owner, "key \(index)"])
+        try db.execute(sql: "UPDATE alert_rule SET owner = ? WHERE id = ?", arguments: [owner, id])
+        try db.execute(sql: "UPDATE alert_request SET owner = ? WHERE key = ?", arguments: [owner, "\(index)"])
+        try db.execute(sql: "UPDATE alert_webhook SET owner = ? WHERE id = ?", arguments: [owner, index + 1])
+      }
+    }
+    let contents = try store.load()
+    #expect(contents.owners.map(\.subject) == ["key 2"])
+    #expect(contents.alerts.map(\.id) == [batch.rules[2].id] && contents.unreadable.count == 4)
+    #expect(contents.keys.map(\.key) == ["2"] && contents.webhooks.map(\.url) == ["https://3"])
+    // The subject of such a row gets another number, which stays.
+    batch = AlertBatch(now: Self.now)
+    batch.owners = [(AlertOwner(rawValue: 8), "key 4")]
+    try store.write(batch)
+    #expect(try store.load().owners.map(\.owner.rawValue) == [7, 8])
+  }
+
   @Test("a batch that is submitted is in the file when its completion is called")
   func submitted() async throws {
     let folder = try TemporaryFolder()

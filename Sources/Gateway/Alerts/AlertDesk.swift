@@ -246,9 +246,13 @@ package final class AlertDesk: @unchecked Sendable {
   private func restore(_ contents: AlertStore.Contents, _ moment: AlertMoment) {
     for (owner, subject) in contents.owners {
       owners[owner] = OwnerEntry(subject: subject, isStored: true)
-      nextOwner = max(nextOwner, owner.rawValue + 1)
       subjects[subject] = owner
     }
+    // Also behind owners whose own row is missing: what they had is nobody else's.
+    let all =
+      contents.owners.map(\.owner) + contents.alerts.map(\.owner) + contents.webhooks.map(\.owner)
+      + contents.keys.map(\.owner)
+    nextOwner = (all.map(\.rawValue).max() ?? 0) + 1
     for (id, reason) in contents.unreadable {
       log.error(
         "stored alert cannot be read: it is not watched", metadata: ["id": "\(id.text)", "reason": "\(reason)"])
