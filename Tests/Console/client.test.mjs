@@ -321,6 +321,7 @@ test("a slow client's streams go on under other numbers", async () => {
   await world.say(snapshot(12, "book", BTC, 3, { bids: [["2", "1"]], asks: [] }, "slow"));
   assert.deepEqual(subscription.value.bids, [["2", "1"]]);
   subscription.cancel();
+  await world.advance(0);
   assert.deepEqual(world.requests("unsubscribe")[0].streams, [12]);
 });
 
@@ -334,8 +335,10 @@ test("a shared stream ends with its last subscription, and a late one gets the v
   assert.equal(second.subscription.value.price, "1");
   assert.equal(world.requests("subscribe").length, 1);
   first.subscription.cancel();
+  await world.advance(0);
   assert.equal(world.requests("unsubscribe").length, 0);
   second.subscription.cancel();
+  await world.advance(0);
   assert.deepEqual(world.requests("unsubscribe")[0].streams, [1]);
 });
 
@@ -346,6 +349,7 @@ test("what is cancelled while its request is under way is unsubscribed from", as
   await world.welcome();
   subscription.cancel();
   await world.accept();
+  await world.advance(0);
   assert.deepEqual(world.requests("unsubscribe")[0].streams, [1]);
 });
 

@@ -81,9 +81,9 @@ export interface Candle {
   volume?: DecimalText; quote_volume?: DecimalText; trades?: number;
   closed: boolean;
   /** Grows when a late trade changes the closed candle. */
-  rev?: number;
+  rev: number;
   /** `partial`: the gateway did not observe the whole interval. */
-  source?: "own" | "partial" | "venue" | (string & {});
+  source: "own" | "partial" | "venue" | (string & {});
 }
 /** Candles of one interval, oldest first, one for each time; a time that was not observed has none. */
 export class CandleSeries {
@@ -98,7 +98,7 @@ export class CandleSeries {
 }
 
 export interface Trade {
-  id: string; price: DecimalText; size: DecimalText; side?: "buy" | "sell"; time?: Microseconds;
+  id: string; price: DecimalText; size: DecimalText; side: "buy" | "sell"; time: Microseconds;
   /** Trades between this one and the one before it may be missing. */
   gap?: boolean;
   /** The exchange began its numbers anew with this trade: ids before and after it cannot be compared. */
@@ -118,18 +118,23 @@ export interface Composite {
 }
 export interface Quote extends Composite {
   bid?: DecimalText; bid_size?: DecimalText; bid_venue?: string; ask?: DecimalText; ask_size?: DecimalText; ask_venue?: string;
-  time?: Microseconds;
+  time: Microseconds;
+  /** Ask − bid, exact; negative where a composite's sides cross. Null without a side, as are `mid` and `spreadPercent`. */
+  readonly spread: DecimalText | null;
+  readonly mid: DecimalText | null;
+  /** The spread in percent of the mid price, with 4 digits. */
+  readonly spreadPercent: DecimalText | null;
 }
 export interface Pulse {
   direction?: "up" | "down"; price: DecimalText; previous?: DecimalText; change_pct?: DecimalText; change_pct_24h?: DecimalText;
-  merged: number; time?: Microseconds;
+  merged: number; time: Microseconds;
 }
 export interface Ticker extends Composite {
   last?: DecimalText; last_venue?: string; bid?: DecimalText; ask?: DecimalText; open_24h?: DecimalText; high_24h?: DecimalText; low_24h?: DecimalText;
   volume_24h?: DecimalText; quote_volume_24h?: DecimalText; vwap_24h?: DecimalText; change_24h?: DecimalText;
-  change_pct_24h?: DecimalText; trades_24h?: number; time?: Microseconds;
+  change_pct_24h?: DecimalText; trades_24h?: number; time: Microseconds;
   /** The source of the figures; if it is `mixed`, `own` names those that the gateway filled. */
-  source?: "venue" | "gateway" | "mixed" | "composite" | (string & {}); own?: string[];
+  source: "venue" | "gateway" | "mixed" | "composite" | (string & {}); own?: string[];
   /** Since when the gateway's figures count, if they do not cover the whole day. */
   covered_from?: Microseconds;
 }
@@ -163,9 +168,9 @@ export interface Firing {
   alert: string; number: number; time: Microseconds; symbol?: string; value?: DecimalText; late_by_ms?: number; reminder?: boolean; missed?: number;
 }
 export interface Alert {
-  id: string; name?: string;
+  id: string; name: string; created: Microseconds;
   state: "scheduled" | "running" | "paused" | "alerting" | "disabled" | (string & {});
-  rule: Record<string, unknown>; revision?: number; firings?: number; acknowledged?: number; next?: Microseconds;
+  rule: Record<string, unknown>; revision: number; firings: number; acknowledged: number; next?: Microseconds;
   /** From when on it watches, if it does not know yet which prices to compare with. */
   watching_from?: Microseconds; firing?: Omit<Firing, "alert">;
 }
@@ -175,7 +180,7 @@ export class AlertList {
   /** Whether the gateway stores the rules; if not, they end with its process. */
   readonly isKept: boolean;
 }
-export interface TopicDocument { number: number; time?: Microseconds; document: unknown }
+export interface TopicDocument { number: number; time: Microseconds; document: unknown }
 export interface Feed {
   venue: string;
   state: "connecting" | "syncing" | "live" | "stale" | "reconnecting" | "disconnected" | "maintenance" | (string & {});
@@ -238,8 +243,11 @@ export interface Request<C extends Channel = Channel> {
 
 export interface Problem { code: string; message: string; hint?: string }
 export interface Info {
-  /** `gap`, `state` and `failed` have no value. Events before a later `snapshot` may be missing. */
-  type: "snapshot" | "update" | "gap" | "state" | "failed";
+  /**
+   * `gap`, `state`, `failed` and `end` have no value. Events before a later `snapshot` may be missing. After `end`
+   * nothing follows: the client has ended for the reason in `error`.
+   */
+  type: "snapshot" | "update" | "gap" | "state" | "failed" | "end";
   channel?: Channel; symbol: string; reason?: string; time?: Microseconds;
   /** The received data, unmerged. */
   data?: unknown;
@@ -254,7 +262,7 @@ export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "can
 
 /**
  * The result of `subscribe`. Each iteration has its own queue. Of a state it gets the newest; of trades and documents,
- * 1,000 messages wait.
+ * 1,000 messages wait. If the client ends for good, the iteration throws a `Problem` with the code `ended`.
  */
 export interface Subscription<C extends Channel = Channel> extends AsyncIterable<{ value: Values[C] | undefined; info: Info }> {
   readonly request: Request<C>;
@@ -281,7 +289,13 @@ export interface Options {
 }
 export type ConnectionState = "connecting" | "connected" | "reconnecting" | "disconnected";
 
-/** A connection to a gateway, and the streams on it. It reconnects by itself. */
+/**
+ * A connection to a gateway, and the streams on it. It reconnects by itself where that can help. It ends for good, with
+ * the state `disconnected` and the reason, if the gateway refuses it (close codes 4000 to 4099, and statuses such as 401
+ * and 403). Until a gateway has answered once, it also ends if the server is none: it does not speak the subprotocol or
+ * breaks it; or, where the host tells (the package `ws`, not browsers), its certificate is not trusted or it answers
+ * with a status such as 404. Browsers tell no status and no certificate: there such an attempt is repeated.
+ */
 export class Tidegate {
   constructor(options?: Options);
   readonly state: ConnectionState;
@@ -293,8 +307,9 @@ export class Tidegate {
   /** Changes the rate of all streams to 0, 100, 250, 1000 or 5000 ms; each begins with a snapshot. */
   configure(options: { intervalMilliseconds: number }): void;
   /**
-   * Sends a request, such as `{op: "alert", action: "ack", alert: "…"}`. Throws the gateway's error, or
-   * `not_connected`.
+   * Sends a request, such as `{op: "alert", action: "ack", alert: "…"}`. It waits for a connection, and then for the
+   * answer, each for at most 10 s, and never sends a request twice. Throws the gateway's error, or `not_connected`: there
+   * was no connection in time, or it broke before the answer, so that it is unknown whether the request was carried out.
    */
   ask(request: { op: string } & Record<string, unknown>): Promise<Record<string, unknown>>;
   /** Stops all data except heartbeats until `resume`. */

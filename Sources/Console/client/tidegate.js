@@ -11,20 +11,22 @@
 const MESSAGE_LIMIT = 8 << 20, DECIMAL_LIMIT = 64, SECRET_LENGTH = 8;
 // Streams and feeds of a connection.
 const STREAM_LIMIT = 20_000, FEED_LIMIT = 1_000;
-// Items in one `subscribe` or `resume`: 200 are well below the gateway's limit of 64 KiB.
-const ITEMS_PER_REQUEST = 200;
+// Items in one `subscribe` or `resume`, well below the gateway's limit of 64 KiB; streams in one `unsubscribe`; requests
+// that wait for a connection.
+const ITEMS_PER_REQUEST = 200, NUMBERS_PER_REQUEST = 1_000, UNSENT_LIMIT = 1_000;
 // In a stream: levels a side, points and gaps of a line, candles, trades, documents, rules, holdings or positions.
 const LEVEL_LIMIT = 20_000, POINT_LIMIT = 1_440, GAP_LIMIT = 10_000, CANDLE_LIMIT = 5_000, TRADES_KEPT = 50, DOCUMENT_LIMIT = 100;
 const ALERT_LIMIT = 100_000, LINE_LIMIT = 1_000;
 // Events that wait for a slow `for await`; beyond it, the oldest are dropped and counted.
 const ITERATOR_LIMIT = 1_000;
-// The longest time, ms: to open, for a reply, for the snapshot after a gap (then it subscribes again), until a hidden
+// The longest time, ms: to open, for a reply (and for the connection to ask on), for the snapshot after a gap (then it subscribes again), until a hidden
 // page pauses.
 const OPEN_TIMEOUT = 10_000, REPLY_TIMEOUT = 10_000, SNAPSHOT_TIMEOUT = 5_000, HIDDEN_GRACE = 5_000;
 // A connection is dead after this many heartbeat intervals.
 const HEARTBEATS_MISSED = 2.5;
 // Back-off, ms: full jitter, doubling from the first to the last.
 const FIRST_BACKOFF = 250, LAST_BACKOFF = 30_000;
+const SUBPROTOCOL = "tidegate.v1.json";
 
 // MARK: Decimals
 
@@ -157,7 +159,7 @@ export class Book {
   }
   get mid() {
     if (!this.bids.length || !this.asks.length) return null;
-    return Decimal.multiply(Decimal.add(this.asks[0][0], this.bids[0][0]), "0.5");
+    return middle(this.bids[0][0], this.asks[0][0]);
   }
   get spreadPercent() {
     const spread = this.spread;
@@ -197,6 +199,24 @@ export class Book {
     }
   }
 }
+
+/** The best bid and ask, as the gateway names them, and what follows from them. */
+class Quote {
+  constructor(data) {
+    checkedRecord(data);
+    for (const field of QUOTE_FIELDS) if (data[field] !== undefined) this[field] = data[field];
+  }
+
+  get spread() { return this.#isWhole ? Decimal.subtract(this.ask, this.bid) : null; }
+  get mid() { return this.#isWhole ? middle(this.bid, this.ask) : null; }
+  get spreadPercent() { return this.#isWhole ? Decimal.percent(this.spread, this.mid, 4) : null; }
+  get #isWhole() { return this.bid !== undefined && this.ask !== undefined; }
+}
+const QUOTE_FIELDS = [
+  "bid", "bid_size", "bid_venue", "ask", "ask_size", "ask_venue", "time", "state", "reason", "venues", "absent", "simulated", "replayed",
+];
+
+function middle(a, b) { return Decimal.multiply(Decimal.add(a, b), "0.5"); }
 
 /** Compares as numbers; if these are equal, exactly. */
 function order(a, b) {
@@ -390,7 +410,7 @@ function whole(_, data) { return checkedRecord(data); }
  */
 const CHANNELS = new Map(Object.entries({
   trades: { isEvents: true, merge: mergedTrades },
-  quote: { merge: whole },
+  quote: { merge: (_, data) => new Quote(data) },
   ticker: { merge: whole },
   pulse: { merge: whole },
   book: { merge: mergedBy(Book), parameters: ["depth"] },
@@ -416,6 +436,8 @@ class Subscription {
   #gateway;
   #listener;
   #waiters = new Set();
+  /** Why the client has ended. */
+  #ending = undefined;
 
   constructor(gateway, request, listener) {
     this.#gateway = gateway;
@@ -441,10 +463,20 @@ class Subscription {
     for (const waiter of this.#waiters) waiter.push({ value, info });
   }
 
+  /** The client has ended, for good. */
+  _end(problem) {
+    if (this.state === "cancelled") return;
+    this.state = "failed";
+    this.error = this.#ending = problem;
+    const { channel, symbol = "" } = this.request;
+    if (this.#listener) call(this.#listener, [undefined, { type: "end", channel, symbol, error: problem }], this.#gateway);
+    for (const waiter of this.#waiters) waiter.end(problem);
+  }
+
   [Symbol.asyncIterator]() {
     const queue = [];
     const isState = !CHANNELS.get(this.request.channel).isEvents;
-    let skipped = 0, wake = null, isOver = this.state === "cancelled";
+    let skipped = 0, wake = null, failure = this.#ending, isOver = this.state === "cancelled" || failure !== undefined;
     const waiter = {
       push: (item) => {
         const place = isState && item.value !== undefined
@@ -454,7 +486,7 @@ class Subscription {
         if (queue.length > ITERATOR_LIMIT) { queue.shift(); skipped += 1; }
         wake?.();
       },
-      end: () => { isOver = true; wake?.(); },
+      end: (problem) => { failure = problem; isOver = true; wake?.(); },
     };
     this.#waiters.add(waiter);
     const finish = () => {
@@ -470,6 +502,12 @@ class Subscription {
           await new Promise((resolve) => { wake = resolve; });
           wake = null;
         }
+        if (queue.length === 0 && failure !== undefined) {
+          const problem = failure;
+          failure = undefined;
+          await finish();
+          throw problemError(problem);
+        }
         if (queue.length === 0) return finish();
         const item = queue.shift();
         if (skipped > 0) { item.info = { ...item.info, skipped }; skipped = 0; }
@@ -480,6 +518,8 @@ class Subscription {
     };
   }
 }
+
+function problemError(problem) { return Object.assign(new Error(problem.message), problem); }
 
 /** Calls the app's function. Reports its error and continues. */
 function call(listener, parameters, gateway) {
@@ -518,7 +558,31 @@ function wireItem(item) {
 
 // MARK: The connection
 
-const NOT_CONNECTED = { code: "not_connected", message: "there is no connection to the gateway", hint: "send it again after the state `connected`" };
+const NOT_CONNECTED = {
+  code: "not_connected", message: "there is no connection to the gateway", hint: "look whether it was done, or send it again after the state `connected`",
+};
+const END_HINT = "make another client when the cause is gone: the URL, the token, the certificate, or what the reason names";
+
+/**
+ * Whether a handshake that was answered with this status may succeed later: `passes`. `passesOnceMet`: only where a
+ * gateway has answered before; otherwise the URL is wrong. `lasts`: the request is refused for good.
+ */
+function prospectOf(status) {
+  if ([408, 425, 429].includes(status)) return "passes";
+  if ([404, 421, 501, 505].includes(status) || status < 400) return "passesOnceMet";
+  return status < 500 ? "lasts" : "passes";
+}
+
+/** Certificates and TLS that will fail again: the codes of Node. */
+const LASTING_CODES = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET_ISSUER|VERIFY)|ERR_TLS_CERT_|ERR_SSL_)/;
+
+/** What a failed attempt says of itself. Browsers say nothing; Node has words, and the package `ws` the status. */
+function attemptFailure(event) {
+  const words = short(event?.error?.message ?? event?.message);
+  const status = /^Unexpected server response: (\d{3})$/.exec(words)?.[1];
+  if (status !== undefined) return { words: `the server answered ${status}`, prospect: prospectOf(Number(status)), isUnauthorized: status === "401" };
+  return { words, prospect: LASTING_CODES.test(event?.error?.code ?? "") ? "passesOnceMet" : "passes" };
+}
 
 /** What tests replace. */
 function hostEnvironment() {
@@ -552,6 +616,10 @@ export class Tidegate {
   #isStopped = false;
   #attempt = 0;
   #isTokenRefused = false;
+  /** Whether a gateway has answered: the URL leads to one. */
+  #hasMetGateway = false;
+  /** Why the client has ended; undefined: it has not. */
+  #ending = undefined;
   #received = 0;
   #session = undefined;
   /** The token, removed from server texts for pages and logs. */
@@ -561,6 +629,10 @@ export class Tidegate {
   #pending = new Map();
   /** Wanted items by key: {item, key, subscriptions, numbers of its streams, isAsked, hasFailed, retryAt}. */
   #wishes = new Map();
+  /** Wishes that may have no subscription left. */
+  #unfollowed = new Set();
+  /** The app's requests that wait for a connection: {request, asker, deadline}. */
+  #unsent = [];
   /** Streams by number. */
   #streams = new Map();
   /** The last connection's streams, for `resume`. */
@@ -603,12 +675,17 @@ export class Tidegate {
     const subscription = new Subscription(this, { ...request, key }, listener);
     let entry = this.#wishes.get(key);
     if (entry === undefined) {
-      if (this.#wishes.size >= STREAM_LIMIT) throw new RangeError(`at most ${STREAM_LIMIT} subscriptions`);
+      if (this.#wishes.size - this.#unfollowed.size >= STREAM_LIMIT) throw new RangeError(`at most ${STREAM_LIMIT} subscriptions`);
       entry = { item, key, subscriptions: new Set(), numbers: new Set(), isAsked: false, hasFailed: false };
       this.#wishes.set(key, entry);
     }
     if (entry.hasFailed) entry.isAsked = entry.hasFailed = false;
     entry.subscriptions.add(subscription);
+    this.#unfollowed.delete(entry);
+    if (this.#ending !== undefined) {
+      this._later(() => subscription._end(this.#ending));
+      return subscription;
+    }
     for (const number of entry.numbers) {
       const stream = this.#streams.get(number);
       if (stream === undefined || !stream.isSynced) continue;
@@ -635,9 +712,10 @@ export class Tidegate {
 
   ask(request) {
     return new Promise((resolve, reject) => {
-      const answered = { resolve, reject: (error) => reject(Object.assign(new Error(error.message), error)) };
-      if (!this.#isOpen) return answered.reject(NOT_CONNECTED);
-      this.#request(request, "asked", undefined, REPLY_TIMEOUT, answered);
+      const asker = { resolve, reject: (problem) => reject(problemError(problem)) };
+      if (this.#isStopped || this.#ending !== undefined || this.#unsent.length >= UNSENT_LIMIT) return asker.reject(this.#notConnected);
+      this.#unsent.push({ request, asker, deadline: this.#environment.now() + REPLY_TIMEOUT });
+      this.#sendAsked();
     });
   }
 
@@ -654,6 +732,7 @@ export class Tidegate {
     for (const undo of this.#unhook) undo();
     for (const timer of this.#timers.values()) this.#environment.clearTimeout(timer);
     this.#timers.clear();
+    this.#refuseAsked();
     this.#setState("disconnected", { reason: "closed" });
     for (const entry of [...this.#wishes.values()]) for (const each of [...entry.subscriptions]) each.cancel();
   }
@@ -661,17 +740,9 @@ export class Tidegate {
   _cancelled(subscription) {
     const entry = this.#wishes.get(subscription.request.key);
     if (entry === undefined || !entry.subscriptions.delete(subscription) || entry.subscriptions.size > 0) return;
-    this.#wishes.delete(entry.key);
-    const free = [];
-    for (const number of entry.numbers) {
-      const stream = this.#streams.get(number);
-      stream?.entries.delete(entry);
-      if (stream && stream.entries.size === 0) {
-        this.#streams.delete(number);
-        free.push(number);
-      }
-    }
-    if (free.length && this.#isOpen) this.#request({ op: "unsubscribe", streams: free }, "other");
+    this.#unfollowed.add(entry);
+    // Not at once: pages often cancel many together, and subscribe to some of them again.
+    if (!this.#isStopped) this.#wantSubscriptions();
   }
 
   _later(work) { this.#environment.setTimeout(work, 0); }
@@ -718,16 +789,17 @@ export class Tidegate {
     this.#secret = typeof token === "string" && token.length >= SECRET_LENGTH ? token : undefined;
     let socket;
     try {
-      socket = new this.#environment.WebSocket(this.#url, ["tidegate.v1.json"]);
+      socket = new this.#environment.WebSocket(this.#url, [SUBPROTOCOL]);
     } catch (error) {
       return this.#end(`cannot connect to ${this.#url}: ${short(String(error?.message ?? error))}`);
     }
     this.#socket = socket;
     this.#timer("open", OPEN_TIMEOUT, () => this.#lost("the connection was not open after 10 s"));
+    let failure;
     socket.onopen = () => { if (socket === this.#socket) this.#opened(token); };
     socket.onmessage = (event) => { if (socket === this.#socket) this.#take(event.data); };
-    socket.onerror = () => {};
-    socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason)); };
+    socket.onerror = (event) => { failure = attemptFailure(event); };
+    socket.onclose = (event) => { if (socket === this.#socket) this.#closed(event.code, this.#said(event.reason), failure); };
   }
 
   /** Does not wait for the close: a dead socket has none. */
@@ -741,8 +813,10 @@ export class Tidegate {
     this.#socket = null;
     if (this.#isOpen) this.#leave();
     this.#isOpen = false;
-    for (const { asker } of [...this.#pending.values(), ...this.#outbox]) asker?.reject(NOT_CONNECTED);
+    for (const { asker } of this.#pending.values()) asker?.reject(this.#notConnected);
     this.#pending.clear();
+    // What was not sent waits for the next connection.
+    this.#unsent.unshift(...this.#outbox.filter(({ asker }) => asker !== undefined));
     this.#outbox = [];
     if (socket) {
       socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null;
@@ -774,15 +848,31 @@ export class Tidegate {
     subscription._deliver(undefined, { type: "state", state, symbol: subscription.request.symbol ?? "", ...info });
   }
 
-  #closed(code, reason) {
-    const why = reason ? `${reason} (${code})` : `closed with ${code}`;
-    if (code === 4001 && typeof this.#token === "function" && !this.#isTokenRefused) {
-      this.#isTokenRefused = true;
-      return this.#again(why, 0);
+  #closed(code, reason, failure) {
+    if (code === 1006 && !reason && failure?.words) {
+      const why = this.#said(failure.words);
+      if (failure.isUnauthorized && this.#mayReplaceToken()) return this.#again(why, 0);
+      if (failure.prospect === "lasts") return this.#end(why);
+      return failure.prospect === "passes" ? this.#lost(why) : this.#unusable(why);
     }
+    const why = reason ? `${reason} (${code})` : `closed with ${code}`;
+    if (code === 4001 && this.#mayReplaceToken()) return this.#again(why, 0);
     if (code >= 4000 && code <= 4099) return this.#end(why);
     if (code >= 4200 && code <= 4299 && this.#attempt === 0) return this.#again(why, 0);
     this.#lost(why);
+  }
+
+  /** Whether another token may be tried: once in a row, if there is a source of tokens. */
+  #mayReplaceToken() {
+    if (typeof this.#token !== "function" || this.#isTokenRefused) return false;
+    this.#isTokenRefused = true;
+    return true;
+  }
+
+  /** The server is no gateway. Where one has answered before, that passes. */
+  #unusable(reason) {
+    if (this.#hasMetGateway) this.#lost(reason);
+    else this.#end(reason);
   }
 
   #lost(reason) {
@@ -801,7 +891,10 @@ export class Tidegate {
   /** Ends for good: a retry cannot help. */
   #end(reason) {
     this.#drop(1000);
+    this.#ending = { code: "ended", message: reason, hint: END_HINT };
+    this.#refuseAsked();
     this.#setState("disconnected", { reason });
+    for (const entry of [...this.#wishes.values()]) for (const each of [...entry.subscriptions]) each._end(this.#ending);
   }
 
   #hook() {
@@ -841,6 +934,8 @@ export class Tidegate {
   // MARK: Requests
 
   #opened(token) {
+    const { protocol } = this.#socket;
+    if (typeof protocol === "string" && protocol !== SUBPROTOCOL) return this.#unusable(`the server does not speak ${SUBPROTOCOL}`);
     this.#timer("open");
     this.#isOpen = true;
     this.#received = 0;
@@ -855,7 +950,7 @@ export class Tidegate {
       // No request names a channel and symbol twice, so that its answer is unambiguous.
       const names = new Set();
       for (const stream of left.streams.slice(0, ITEMS_PER_REQUEST)) {
-        const entries = [...stream.entries].filter((entry) => this.#wishes.has(entry.key));
+        const entries = [...stream.entries].filter((entry) => entry.subscriptions.size > 0);
         const name = `${stream.channel}|${stream.symbol}`;
         if (entries.length === 0 || names.has(name)) continue;
         names.add(name);
@@ -885,13 +980,14 @@ export class Tidegate {
     this.#timer("subscribe", 0, () => this.#subscribeAll());
   }
 
-  /** Requests every wish that is not requested yet. */
+  /** Ends what nobody follows any more, and requests every wish that is not requested yet. */
   #subscribeAll() {
+    this.#endUnfollowed();
     if (!this.#isOpen) return;
     let batches = [];
     const now = this.#environment.now();
     for (const entry of this.#wishes.values()) {
-      if (entry.isAsked || (entry.retryAt ?? 0) > now) continue;
+      if (entry.isAsked || entry.subscriptions.size === 0 || (entry.retryAt ?? 0) > now) continue;
       entry.isAsked = true;
       const name = `${entry.item.channel}|${entry.item.symbol}`;
       const isWild = entry.item.symbol.includes("*");
@@ -906,11 +1002,57 @@ export class Tidegate {
     }
   }
 
-  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT, asker = undefined) {
+  /**
+   * Unsubscribes from streams that nobody follows. Not while an answer is outstanding that may name one of them, because
+   * somebody subscribed to it again, or to another item that is the same stream to the gateway: the gateway would read
+   * `unsubscribe` after that request, and end what its answer has just granted.
+   */
+  #endUnfollowed() {
+    const names = ({ kind }) => kind === "subscribe" || kind === "hello";
+    if (this.#unfollowed.size === 0 || this.#outbox.some(names) || [...this.#pending.values()].some(names)) return;
+    const free = [];
+    for (const entry of this.#unfollowed) {
+      this.#wishes.delete(entry.key);
+      for (const number of entry.numbers) {
+        const stream = this.#streams.get(number);
+        stream?.entries.delete(entry);
+        if (stream?.entries.size === 0) free.push(number);
+      }
+    }
+    this.#unfollowed.clear();
+    this.#unsubscribe(free);
+  }
+
+  #unsubscribe(numbers) {
+    for (const number of numbers) this.#streams.delete(number);
+    for (let start = 0; start < numbers.length; start += NUMBERS_PER_REQUEST) {
+      this.#request({ op: "unsubscribe", streams: numbers.slice(start, start + NUMBERS_PER_REQUEST) }, "other");
+    }
+  }
+
+  get #notConnected() {
+    const why = this.#ending;
+    return why === undefined ? NOT_CONNECTED : { ...NOT_CONNECTED, message: `${NOT_CONNECTED.message}: ${why.message}`, hint: why.hint };
+  }
+
+  /** Sends what the app asked for, as soon as the gateway has answered; refuses what has waited too long. */
+  #sendAsked() {
+    const now = this.#environment.now();
+    while (this.#unsent.length > 0 && this.#unsent[0].deadline <= now) this.#unsent.shift().asker.reject(this.#notConnected);
+    if (this.#isOpen && this.state === "connected") {
+      for (const { request, asker, deadline } of this.#unsent.splice(0)) this.#request(request, "asked", undefined, REPLY_TIMEOUT, asker, deadline);
+    }
+    const [first] = this.#unsent;
+    this.#timer("asked", first && Math.max(0, first.deadline - now), first && (() => this.#sendAsked()));
+  }
+
+  #refuseAsked() { for (const { asker } of this.#unsent.splice(0)) asker.reject(this.#notConnected); }
+
+  #request(request, kind, entries = undefined, timeout = REPLY_TIMEOUT, asker = undefined, deadline = undefined) {
     if (!this.#isOpen) return;
     const id = this.#nextID;
     this.#nextID += 1;
-    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout, asker });
+    this.#outbox.push({ id, text: JSON.stringify({ ...request, id }), kind, entries, timeout, asker, request, deadline });
     this.#flush();
   }
 
@@ -960,7 +1102,7 @@ export class Tidegate {
       if (!(error instanceof ProtocolViolation)) throw error;
       // A value may be half changed: resume nothing.
       this.#session = undefined;
-      this.#lost(`the server broke the protocol: ${error.message}`);
+      this.#unusable(`the server broke the protocol: ${error.message}`);
     }
   }
 
@@ -976,20 +1118,23 @@ export class Tidegate {
       }
     }
     switch (message.type) {
-      case "welcome": return this.#welcomed(message, answered);
-      case "subscribed": return this.#subscribed(message, answered);
+      case "welcome": this.#welcomed(message, answered); break;
+      case "subscribed": this.#subscribed(message, answered); break;
       case "snapshot":
       case "update": return this.#data(message);
       case "heartbeat": return this.#heartbeat(message);
       case "notice": return this.#notice(message);
-      case "error": return this.#error(message, answered);
+      case "error": this.#error(message, answered); break;
       case "configured": return this.#moved(message.streams);
       default: return;
     }
+    // What waited for this answer.
+    if (this.#unfollowed.size > 0) this.#wantSubscriptions();
   }
 
   #welcomed(message, answered) {
     this.#isTokenRefused = false;
+    this.#hasMetGateway = true;
     this.#session = typeof message.session === "string" ? message.session.slice(0, 200) : undefined;
     const rate = message.limits?.requests_per_s;
     if (typeof rate === "number" && rate >= 1) this.#rate = Math.min(rate, 1_000) * 0.8;
@@ -999,6 +1144,7 @@ export class Tidegate {
     this.welcome = message;
     this.#setState("connected", { resumed: message.resumed === true });
     this.#emit("welcome", message);
+    this.#sendAsked();
     const asked = answered?.entries ?? [];
     if (asked.length === 0) return;
     const byNumber = new Map(asked.map((each) => [`${each.stream.channel}|${each.stream.symbol}`, each]));
@@ -1028,14 +1174,15 @@ export class Tidegate {
   }
 
   #subscribed(message, answered) {
-    const entries = answered?.kind === "subscribe" ? answered.entries : [];
+    const entries = answered?.kind === "subscribe" ? answered.entries : [], free = [];
     for (const accepted of list(message.ok, STREAM_LIMIT, "ok")) {
       need(isObject(accepted), "an item of ok");
       const symbol = accepted.symbol ?? "";
       const fitting = entries.filter(
         ({ item }) => item.channel === accepted.channel && (item.symbol === symbol || item.symbol.includes("*")));
       const exact = fitting.filter(({ item }) => item.symbol === symbol);
-      this.#adopt(accepted, (exact.length ? exact : fitting).filter((entry) => this.#wishes.get(entry.key) === entry));
+      const stream = this.#adopt(accepted, exact.length ? exact : fitting);
+      if (stream.entries.size === 0) free.push(stream.number);
     }
     for (const failure of list(message.failed, STREAM_LIMIT, "failed")) {
       need(isObject(failure), "an item of failed");
@@ -1043,11 +1190,8 @@ export class Tidegate {
         ({ item }) => item.channel === failure.channel && item.symbol === failure.symbol);
       if (entry) this.#failed(entry, isObject(failure.error) ? failure.error : failure);
     }
-    // Cancelled during the request.
-    const free = [];
-    for (const [number, stream] of this.#streams) if (stream.entries.size === 0) free.push(number);
-    for (const number of free) this.#streams.delete(number);
-    if (free.length) this.#request({ op: "unsubscribe", streams: free }, "other");
+    // Of nothing that was asked for.
+    this.#unsubscribe(free);
   }
 
   /** The stream of an item of `ok`; a new one waits for its snapshot. */
@@ -1145,12 +1289,11 @@ export class Tidegate {
     for (const subscription of stream.subscriptions()) this.#mark(subscription, "waiting");
     this.#timer(`gap ${stream.number}`, SNAPSHOT_TIMEOUT, () => {
       if (this.#streams.get(stream.number) !== stream || stream.isSynced) return;
-      this.#streams.delete(stream.number);
       for (const entry of stream.entries) {
         entry.numbers.delete(stream.number);
         entry.isAsked = false;
       }
-      this.#request({ op: "unsubscribe", streams: [stream.number] }, "other");
+      this.#unsubscribe([stream.number]);
       this.#wantSubscriptions();
     });
   }
