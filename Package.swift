@@ -212,7 +212,7 @@ var package = Package(
       name: "TransportTrials", dependencies: ["TidegateClient", "WebSocket", "HTTP1", "Transport", "Bytes"],
       path: "Tests/TransportTrials", swiftSettings: settings),
     tests("TidegateURLSession", ["TidegateURLSession", "TidegateClient", "TransportTrials"]),
-    tests("TidegateEpoll", ["TidegateEpoll", "TidegateClient", "TransportTrials"]),
+    tests("TidegateEpoll", ["TidegateEpoll", "TidegateClient", "Transport", "TransportTrials"]),
     tests("Watch", ["Watch", "TidegateClient"]),
   ]
 )

@@ -138,6 +138,7 @@ final class ClientSession: Sendable {
         case .message(let text): core.receive(text, now: now, into: &actions)
         case .refused(let status, let retryAfter, let reason):
           core.refused(status: status, retryAfter: retryAfter, reason: reason, now: now, into: &actions)
+        case .unusable(let reason): core.unusable(reason: reason, now: now, into: &actions)
         case .closed(let code, let reason): core.closed(code: code, reason: reason, now: now, into: &actions)
         }
       }

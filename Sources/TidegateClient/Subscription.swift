@@ -5,15 +5,15 @@
 /// is cancelled, the iteration ends and the subscription continues. After ``cancel()`` an iteration ends at once. After
 /// ``GatewayClient/close()`` it ends when it has read the remaining events.
 ///
-/// An iteration throws a ``ConnectionFailure`` if the gateway forbids a reconnection: with a close code of 4000…4099,
-/// or by refusing the opening handshake for good (400, 403 and the like). After all other failures the client
-/// reconnects.
+/// An iteration throws a ``ConnectionFailure`` if another attempt cannot help: the gateway refuses the client (a close
+/// code of 4000…4099, or a status such as 403), or no gateway has ever answered and the server is none, its certificate
+/// is not trusted, or this system has no WebSockets. After all other failures the client reconnects.
 ///
 /// A slow consumer affects only itself, see ``StreamEvent``.
 public struct Subscription<Value: Sendable>: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = StreamEvent<Value>
-  /// The reason why the gateway forbids a reconnection.
+  /// The reason why the client does not reconnect.
   public typealias Failure = ConnectionFailure
 
   let lease: ConsumerLease

@@ -57,7 +57,7 @@ public struct EpollTransport: ClientTransport {
       return connection
     case .failure(let error):
       // Without a loop there is no thread to report from but one of the pool.
-      Task { receive(.closed(code: nil, reason: error.description)) }
+      Task { receive(.unusable(reason: error.description)) }
       return NoConnection()
     }
   }
@@ -127,14 +127,14 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       do {
         tls = try context()
       } catch {
-        return end(code: nil, reason: error.description)
+        return end(.unusable(reason: error.description))
       }
     }
     attempt = Connector.connect(host: url.host, port: url.port, tls: tls, loop: loop, handler: self) { result in
       self.attempt = nil
       switch result {
       case .success(let connection): self.connected(connection)
-      case .failure(let error): self.end(code: nil, reason: error.description)
+      case .failure(let error): self.end(error.event)
       }
     }
   }
@@ -205,7 +205,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
         // A server may accept without naming one (RFC 6455 section 4.1): then it speaks something else.
         guard accepted.subprotocol == subprotocol else {
           connection.abort()
-          return end(code: nil, reason: "the server does not speak \(subprotocol)")
+          return end(.unusable(reason: "the server does not speak \(subprotocol)"))
         }
         if let deflate = accepted.deflate {
           frames = WebSocketConnection(
@@ -214,7 +214,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
         }
       } catch {
         connection.abort()
-        return end(code: nil, reason: "the upgrade was refused: \(error.reason)")
+        return end(.unusable(reason: "this is no WebSocket server: \(error.reason)"))
       }
       input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - rest.count)...])
       stage = .open
@@ -245,7 +245,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       WebSocketFrame.appendClose(error.code, reason: error.reason, mask: random.next(), to: &out)
       connection.write(out.bytes)
       connection.close(timeout: .seconds(1))
-      end(code: nil, reason: error.reason)
+      end(.unusable(reason: error.reason))
     }
   }
 
@@ -260,7 +260,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     switch reason {
     case .closedByPeer: end(code: nil, reason: "the connection was closed")
     case .closedLocally: end(code: nil, reason: "closed")
-    case .failed(let error): end(code: nil, reason: error.description)
+    case .failed(let error): end(error.event)
     }
   }
 
@@ -277,5 +277,23 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     guard stage != .closed else { return }
     stage = .closed
     if !isSilent { receive(event) }
+  }
+}
+
+extension TransportError {
+  /// The error as an event of the transport. TLS that fails for what the server shows or speaks will fail again.
+  fileprivate var event: ClientTransportEvent {
+    switch self {
+    case .tls, .certificateFile, .invalidAddress: .unusable(reason: description)
+    case .tlsFailed(_, let failure):
+      switch failure.kind {
+      case .expired, .notYetValid, .wrongHost, .unknownCA, .selfSigned, .badCertificate, .noCertificate,
+        .protocolVersion, .noSharedCipher, .noApplicationProtocol, .plainHTTP, .notTLS, .refused:
+        .unusable(reason: description)
+      case .closed, .truncated, .timeout, .tooManyBytes, .protocolError: .closed(code: nil, reason: description)
+      }
+    case .system, .resolution, .connectFailed, .connectTimeout, .handshakeTimeout, .writeQueueFull:
+      .closed(code: nil, reason: description)
+    }
   }
 }

@@ -8,8 +8,8 @@ import TidegateClient
 
 /// The transport for Apple's platforms: `URLSessionWebSocketTask`, with the system's proxies, VPNs and trust.
 ///
-/// It compiles on Linux as well, where it needs a libcurl that has WebSockets: without one every connection fails with
-/// the reason (`unsupported URL`).
+/// It compiles on Linux as well, where it needs a libcurl that has WebSockets. Without one, as on Debian 12, the client
+/// ends with the reason: use `TidegateEpoll` there.
 public struct URLSessionTransport: ClientTransport {
   /// The largest message of the gateway in bytes: a whole book.
   private static let messageLimit = 8 << 20
@@ -34,7 +34,7 @@ public struct URLSessionTransport: ClientTransport {
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
     guard let address = URL(string: url.description) else {
-      Task { receive(.closed(code: nil, reason: "\(url) cannot be read as a URL")) }
+      Task { receive(.unusable(reason: "\(url) cannot be read as a URL")) }
       return NoConnection()
     }
     let task = session.webSocketTask(with: address, protocols: [subprotocol])
@@ -78,7 +78,7 @@ private final class TaskConnection: ClientTransportConnection {
   func send(_ text: String) {
     guard stage.withLock({ $0 == .open }) else { return }
     task.send(.string(text)) { [weak self] error in
-      if let error { self?.end(.closed(code: nil, reason: error.localizedDescription)) }
+      if let error { self?.end(SessionFailure.event(error)) }
     }
   }
 
@@ -98,7 +98,7 @@ private final class TaskConnection: ClientTransportConnection {
   func didOpen(with granted: String?) {
     guard granted == subprotocol else {
       task.cancel(with: .protocolError, reason: nil)
-      return end(.closed(code: nil, reason: "the server does not speak \(subprotocol)"))
+      return end(.unusable(reason: "the server does not speak \(subprotocol)"))
     }
     let isNew = stage.withLock { stage in
       guard stage == .connecting else { return false }
@@ -125,7 +125,7 @@ private final class TaskConnection: ClientTransportConnection {
           date: response.value(forHTTPHeaderField: "Date"), body: []
         ).event)
     }
-    end(.closed(code: nil, reason: error?.localizedDescription ?? "the connection was closed"))
+    end(error.map { SessionFailure.event($0) } ?? .closed(code: nil, reason: "the connection was closed"))
   }
 
   /// One message at a time, so that they stay in order.
@@ -138,7 +138,7 @@ private final class TaskConnection: ClientTransportConnection {
         self.receiveNext()
       case .success:
         self.task.cancel(with: .unsupportedData, reason: nil)
-        self.end(.closed(code: nil, reason: "tidegate.v1 is text"))
+        self.end(.unusable(reason: "tidegate.v1 is text"))
       case .failure(let error): self.didFail(error)
       }
     }
@@ -147,7 +147,7 @@ private final class TaskConnection: ClientTransportConnection {
   /// A close frame ends the receiving with an error, too, and may be reported after it.
   private func didFail(_ error: any Error) {
     guard task.closeCode == .invalid else { return didClose(code: task.closeCode, reason: task.closeReason) }
-    end(.closed(code: nil, reason: error.localizedDescription))
+    end(SessionFailure.event(error))
   }
 
   private func end(_ event: ClientTransportEvent) {
@@ -156,6 +156,31 @@ private final class TaskConnection: ClientTransportConnection {
       return stage == .over
     }
     if !wasOver { receive(event) }
+  }
+}
+
+/// The failures of a session, as events of the transport.
+enum SessionFailure {
+  /// Failures that last until somebody changes the URL, the server's certificate or this machine. All others are the
+  /// network's. `secureConnectionFailed` is one of those: it may also be a connection that broke in its handshake.
+  private static let lasting: [URLError.Code] = [
+    .badURL, .unsupportedURL, .appTransportSecurityRequiresSecureConnection, .serverCertificateHasBadDate,
+    .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid,
+    .clientCertificateRejected, .clientCertificateRequired, .badServerResponse, .cannotParseResponse,
+    .httpTooManyRedirects, .redirectToNonExistentLocation,
+  ]
+
+  static func event(_ error: any Error) -> ClientTransportEvent {
+    let reason = error.localizedDescription
+    let known = error as NSError
+    guard known.domain == NSURLErrorDomain, let code = lasting.first(where: { $0.rawValue == known.code }) else {
+      return .closed(code: nil, reason: reason)
+    }
+    #if canImport(FoundationNetworking)
+      // The URL is always that of a WebSocket.
+      if code == .unsupportedURL { return .unusable(reason: "\(reason); on Linux use TidegateEpoll") }
+    #endif
+    return .unusable(reason: reason)
   }
 }
 

@@ -44,6 +44,12 @@ struct CoreHarness {
   mutating func closed(_ code: UInt16?, _ reason: String = "") -> Step {
     act { $0.closed(code: code, reason: reason, now: $1, into: &$2) }
   }
+  mutating func refused(_ status: Int, retryAfter: Duration? = nil) -> Step {
+    act { $0.refused(status: status, retryAfter: retryAfter, reason: "status \(status)", now: $1, into: &$2) }
+  }
+  mutating func unusable(_ reason: String) -> Step {
+    act { $0.unusable(reason: reason, now: $1, into: &$2) }
+  }
   mutating func receive(_ text: String) -> Step { act { $0.receive(Array(text.utf8), now: $1, into: &$2) } }
   mutating func pass(milliseconds: UInt64) -> Step {
     now += milliseconds * 1_000_000

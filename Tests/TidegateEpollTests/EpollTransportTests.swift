@@ -1,7 +1,9 @@
+import Foundation
 import TestTraits
 import Testing
 import TidegateClient
 import TidegateEpoll
+import Transport
 import TransportTrials
 
 @Suite("Epoll transport", .realTime)
@@ -16,12 +18,12 @@ struct EpollTransportTests {
     #expect(told == ["opened", "a", large, "b", "closed 4202 taken over"])
   }
 
-  @Test("a connection that breaks, and a message that is not text, are told as a failure")
+  @Test("a connection that breaks is told as a failure, and a message that is not text as what cannot go on")
   func breaks() async throws {
     let gateway = try LoopbackGateway(.echo)
-    for word in ["break", "binary"] {
+    for (word, start) in [("break", "broken: "), ("binary", "unusable: tidegate.v1 is text")] {
       let told = try await TransportTrial(.epoll, url: gateway.url).run(sending: [word])
-      #expect(told.count == 2 && told[1].hasPrefix("broken: "), "\(told)")
+      #expect(told.count == 2 && told[1].hasPrefix(start), "\(told)")
     }
   }
 
@@ -37,7 +39,47 @@ struct EpollTransportTests {
   func otherProtocol() async throws {
     let gateway = try LoopbackGateway(.withoutSubprotocol)
     let told = try await TransportTrial(.epoll, url: gateway.url).run(sending: [])
-    #expect(told == ["broken: the server does not speak tidegate.v1.json"])
+    #expect(told == ["unusable: the server does not speak tidegate.v1.json"])
+  }
+
+  @Test("a server that speaks no HTTP, no TLS, or TLS where none is expected, is told as one that cannot be used")
+  func otherServers() async throws {
+    let words = try LoopbackGateway(.say("SSH-2.0-OpenSSH_9.2\r\n\r\n"))
+    let told = try await TransportTrial(.epoll, url: words.url).run(sending: [])
+    #expect(told.count == 1 && told[0].hasPrefix("unusable: this is no WebSocket server: "), "\(told)")
+    let plain = try await TransportTrial(.epoll, url: words.wrongURL).run(sending: [])
+    #expect(plain.count == 1 && plain[0].hasPrefix("unusable: TLS with "), "\(plain)")
+    let secure = try LoopbackGateway(.echo, certificate: try SelfSignedCertificate(hosts: ["127.0.0.1"]))
+    let clear = try await TransportTrial(.epoll, url: secure.wrongURL).run(sending: [])
+    // The server says in plain HTTP that it speaks TLS.
+    #expect(clear.count == 1 && clear[0].hasPrefix("refused 400"), "\(clear)")
+  }
+
+  @Test("a certificate that is not trusted is told as what cannot be used, one of a trusted root is used")
+  func certificates() async throws {
+    let certificate = try SelfSignedCertificate(hosts: ["127.0.0.1"])
+    let gateway = try LoopbackGateway(.echo, certificate: certificate)
+    let told = try await TransportTrial(.epoll, url: gateway.url).run(sending: [])
+    #expect(told.count == 1 && told[0].hasPrefix("unusable: TLS with "), "\(told)")
+    let roots = FileManager.default.temporaryDirectory.appendingPathComponent("roots-\(UUID().uuidString).pem")
+    try Data(certificate.certificatePEM.utf8).write(to: roots)
+    defer { try? FileManager.default.removeItem(at: roots) }
+    let trusted = try await TransportTrial(.epoll(caFile: roots.path), url: gateway.url).run(sending: ["a"], limit: 1)
+    #expect(trusted == ["opened", "a"])
+    let other = try LoopbackGateway(.echo, certificate: try SelfSignedCertificate(hosts: ["gateway.example"]))
+    let wrong = try await TransportTrial(.epoll(caFile: roots.path), url: other.url).run(sending: [])
+    #expect(wrong.count == 1 && wrong[0].hasPrefix("unusable: TLS with "), "\(wrong)")
+    let missing = try await TransportTrial(.epoll(caFile: roots.path + ".no"), url: gateway.url).run(sending: [])
+    #expect(missing.count == 1 && missing[0].hasPrefix("unusable: cannot use "), "\(missing)")
+  }
+
+  @Test("a subscription ends with the reason why its certificate is not trusted")
+  func subscription() async throws {
+    let gateway = try LoopbackGateway(.echo, certificate: try SelfSignedCertificate(hosts: ["127.0.0.1"]))
+    let client = GatewayClient(url: try GatewayURL(gateway.url), transport: .epoll)
+    var events = client.subscribe(.status).makeAsyncIterator()
+    let failure = await #expect(throws: ConnectionFailure.self) { try await events.next() }
+    #expect(failure?.description.contains("certificate") == true, "\(String(describing: failure))")
   }
 
   @Test("nobody there is told as a failure")

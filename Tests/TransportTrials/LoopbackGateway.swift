@@ -15,20 +15,28 @@ package final class LoopbackGateway: Sendable {
     case withoutSubprotocol
     /// Answers with this status, `Retry-After: 7` and the body of an error.
     case refuse(Int)
+    /// Says these words whatever it gets.
+    case say(String)
   }
 
   private let listener: Listener
   private let loop: EventLoop
+  private let isSecure: Bool
 
-  package init(_ script: Script) throws {
+  /// - Parameter certificate: of a server that speaks TLS.
+  package init(_ script: Script, certificate: SelfSignedCertificate? = nil) throws {
     let loop = try EventLoop(index: 0, label: "test.loopback")
     self.loop = loop
-    listener = try Listener(address: SocketAddress(host: "127.0.0.1", port: 0), loops: [loop]) {
+    let tls = try certificate.map { try TLSServerContext(certificate: $0) }
+    isSecure = tls != nil
+    listener = try Listener(address: SocketAddress(host: "127.0.0.1", port: 0), loops: [loop], tls: tls) {
       LoopbackConnection($0, script)
     }
   }
 
-  package var url: String { "ws://\(listener.address)/v1/stream" }
+  package var url: String { "\(isSecure ? "wss" : "ws")://\(listener.address)/v1/stream" }
+  /// The same with the other scheme: `wss` of a server without TLS, `ws` of one with it.
+  package var wrongURL: String { "\(isSecure ? "ws" : "wss")://\(listener.address)/v1/stream" }
 }
 
 private final class LoopbackConnection: ConnectionHandler {
@@ -44,6 +52,12 @@ private final class LoopbackConnection: ConnectionHandler {
   }
 
   func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    if case .say(let words) = script {
+      var out = ByteBuffer()
+      out.append(words)
+      connection.write(out.bytes)
+      return connection.close()
+    }
     var input = bytes
     do {
       if !isOpen {
@@ -69,6 +83,7 @@ private final class LoopbackConnection: ConnectionHandler {
       connection.write(out.bytes)
       connection.close()
       return false
+    case .say: return false
     case .echo, .withoutSubprotocol:
       var names = ["tidegate.v1.json"]
       if case .withoutSubprotocol = script { names = [] }

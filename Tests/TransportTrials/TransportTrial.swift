@@ -11,7 +11,7 @@ package struct TransportTrial: Sendable {
     connection = transport.connect(to: try GatewayURL(url), subprotocol: "tidegate.v1.json") { event in
       continuation.yield(event)
       switch event {
-      case .closed, .refused: continuation.finish()
+      case .closed, .refused, .unusable: continuation.finish()
       case .opened, .message: break
       }
     }
@@ -32,6 +32,7 @@ package struct TransportTrial: Sendable {
         messages += 1
       case .refused(let status, let retryAfter, let reason):
         told.append("refused \(status), \(retryAfter?.components.seconds ?? 0) s: \(reason)")
+      case .unusable(let reason): told.append("unusable: \(reason)")
       case .closed(let code, let reason): told.append(code.map { "closed \($0) \(reason)" } ?? "broken: \(reason)")
       }
       if messages >= limit { break }

@@ -105,6 +105,8 @@ public enum RequestFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// There was no connection within the time of a reply, or it broke before the answer. In the second case it is
   /// unknown whether the request was executed: check the alerts after the reconnection.
   case notConnected
+  /// The client has ended, and does not reconnect, for this reason.
+  case ended(ConnectionFailure)
   /// The rule is not JSON, or too long for the gateway.
   case invalid
   /// The task was cancelled.
@@ -115,6 +117,7 @@ public enum RequestFailure: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .refused(let refusal): refusal.description
     case .notConnected: "there was no answer from the gateway; send it again after the next connection"
+    case .ended(let failure): "there is no connection to the gateway: \(failure)"
     case .invalid: "the rule is not JSON, or too long; write it as in the gateway's guide Alerts"
     case .cancelled: "it was cancelled"
     }

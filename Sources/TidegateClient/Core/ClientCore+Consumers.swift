@@ -39,12 +39,11 @@ extension ClientCore {
       wants[item]?.subscribers.remove(id)
       if wants[item]?.subscribers.isEmpty == true { wants[item] = nil }
     }
-    var gone: [Int64] = []
-    for key in sorted(keys) {
+    for key in keys {
       streams[key]?.subscribers.remove(id)
-      if streams[key]?.subscribers.isEmpty == true, let number = remove(key) { gone.append(number) }
+      if streams[key]?.subscribers.isEmpty == true { unfollowed.insert(key) }
     }
-    unsubscribe(gone, now: now, into: &actions)
+    leaveUnfollowed(now: now, into: &actions)
     actions.append(.wake(id))
   }
 

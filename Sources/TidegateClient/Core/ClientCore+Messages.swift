@@ -57,6 +57,7 @@ extension ClientCore {
     // The gateway answers a fresh token with another `welcome`.
     guard !isWelcome else { return }
     isWelcome = true
+    hasMetGateway = true
     tell(.connected(welcome), into: &actions)
     sendAsked(now: now, into: &actions)
     let items = AskedItems(resuming.values.map(\.self))
@@ -85,14 +86,19 @@ extension ClientCore {
     var refusal = Refusal(
       channel: nil, symbol: "", code: RefusalCode(rawValue: error.code), message: error.message, hint: error.hint)
     if case .ask(let asker)? = request { return answered(asker, .failure(.refused(refusal)), into: &actions) }
-    guard case .subscribe(let items)? = request else { return tell(.notice(.refused(refusal)), into: &actions) }
-    if error.retry {
-      return retryLater(items, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
+    switch request {
+    case .subscribe(let items)? where error.retry:
+      retryLater(items, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
+    case .unsubscribe(let numbers)? where error.retry:
+      retryLater([], leaving: numbers, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
+    case .subscribe(let items)?:
+      for item in items {
+        (refusal.channel, refusal.symbol) = (item.channel, item.symbol)
+        refuse(item, refusal, into: &actions)
+      }
+    default: tell(.notice(.refused(refusal)), into: &actions)
     }
-    for item in items {
-      (refusal.channel, refusal.symbol) = (item.channel, item.symbol)
-      refuse(item, refusal, into: &actions)
-    }
+    leaveUnfollowed(now: now, into: &actions)
   }
 
   /// Counts a received snapshot or update. A gateway may claim to have sent any number, also the largest.
@@ -110,7 +116,7 @@ extension ClientCore {
       return id
     }
     guard phase != .stopped, unsent.count < Self.unsentLimit else {
-      asked[id] = .failure(.notConnected)
+      asked[id] = .failure(lostConnection)
       return id
     }
     asked[id] = .some(nil)
@@ -150,16 +156,19 @@ extension ClientCore {
   mutating func expireAsked(now: UInt64, into actions: inout [ClientAction]) {
     let late = unsent.filter { $0.deadline <= now }
     unsent.removeAll { $0.deadline <= now }
-    for (id, _, _) in late { answered(id, .failure(.notConnected), into: &actions) }
+    for (id, _, _) in late { answered(id, .failure(lostConnection), into: &actions) }
   }
 
   /// Fails the requests that were sent: the connection ended before their answers.
   mutating func failAsked(into actions: inout [ClientAction]) {
     let waiting = Set(unsent.map(\.id))
     for id in asked.keys.sorted() where asked[id] == .some(nil) && !waiting.contains(id) {
-      answered(id, .failure(.notConnected), into: &actions)
+      answered(id, .failure(lostConnection), into: &actions)
     }
   }
+
+  /// Why a request has no answer.
+  private var lostConnection: RequestFailure { failure.map { .ended($0) } ?? .notConnected }
 
   /// Fails all requests: there will be no connection.
   mutating func endAsked(into actions: inout [ClientAction]) {

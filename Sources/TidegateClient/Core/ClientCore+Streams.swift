@@ -36,11 +36,43 @@ extension ClientCore {
 
   mutating func unsubscribe(_ numbers: [Int64], now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .open else { return }
-    // 64 KiB hold more than 3000 numbers of 20 digits.
-    for start in stride(from: 0, to: numbers.count, by: 2_000) {
-      let part = Array(numbers[start..<min(start + 2_000, numbers.count)])
-      actions.append(.send(Requests.unsubscribe(id: takeID(.other, now: now), streams: part)))
+    for start in stride(from: 0, to: numbers.count, by: Self.numbersPerRequest) {
+      let part = Array(numbers[start..<min(start + Self.numbersPerRequest, numbers.count)])
+      actions.append(.send(Requests.unsubscribe(id: takeID(.unsubscribe(part), now: now), streams: part)))
     }
+  }
+
+  /// Unsubscribes from the streams without a subscriber; without a connection, forgets them.
+  ///
+  /// It waits until no answer to a `subscribe` is outstanding. Such an answer may name one of these streams, either
+  /// because somebody has subscribed to it again, or because another item is the same stream to the gateway. The
+  /// gateway would read the `unsubscribe` after that request, and end the stream that its answer has just granted.
+  mutating func leaveUnfollowed(now: UInt64, into actions: inout [ClientAction]) {
+    guard !unfollowed.isEmpty, !isAwaitingStreams else { return }
+    var gone: [Int64] = []
+    for key in sorted(unfollowed) where streams[key]?.subscribers.isEmpty == true {
+      if let number = remove(key) { gone.append(number) }
+    }
+    unfollowed.removeAll()
+    unsubscribe(gone, now: now, into: &actions)
+  }
+
+  /// Subscribes once more to a stream that the gateway has because it refused the `unsubscribe` before, for its rate:
+  /// it sends no snapshot then.
+  private mutating func awaitEnd(of number: Int64, _ key: StreamItem) {
+    guard streams[key] != nil, let index = retries.firstIndex(where: { $0.leaving.contains(number) }) else { return }
+    retries[index].leaving.removeAll { $0 == number }
+    _ = streams[key]?.miss(until: retries[index].due)
+    gapped.insert(key)
+  }
+
+  private var isAwaitingStreams: Bool {
+    pending.values.contains { if case .subscribe = $0.request { true } else { false } }
+  }
+
+  /// Repeats an `unsubscribe` that the gateway refused for its rate, unless the streams have got subscribers since.
+  mutating func unsubscribeAgain(_ numbers: [Int64], now: UInt64, into actions: inout [ClientAction]) {
+    unsubscribe(numbers.filter { self.numbers[$0] == nil }, now: now, into: &actions)
   }
 
   /// Subscribes to streams anew.
@@ -81,14 +113,14 @@ extension ClientCore {
     guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
     let items = AskedItems(asked)
     for item in asked { wants[item]?.phase = .accepted }
-    var unwanted: [Int64] = []
     for accepted in ok {
       let matching = items.matching(accepted.channel, accepted.symbol)
       guard let key = matching.first?.of(accepted.symbol) else { continue }
       accept(accepted, as: key, for: matching, into: &actions)
-      if streams[key]?.subscribers.isEmpty == true, let number = remove(key) { unwanted.append(number) }
+      awaitEnd(of: accepted.stream, key)
+      if streams[key]?.subscribers.isEmpty == true { unfollowed.insert(key) }
     }
-    unsubscribe(unwanted, now: now, into: &actions)
+    leaveUnfollowed(now: now, into: &actions)
     refuse(failed, of: items, now: now, into: &actions)
   }
 
@@ -160,11 +192,14 @@ extension ClientCore {
     for id in ids.sorted() { put(.refused(refusal), before: id, into: &actions) }
   }
 
-  /// Subscribes to `items` again after the time that the gateway named, limited to 100 ms…1 min.
-  mutating func retryLater(_ items: [StreamItem], afterMilliseconds: Int64, now: UInt64) {
-    guard !items.isEmpty else { return }
+  /// Subscribes to `items`, and unsubscribes from `numbers`, again after the time that the gateway named, limited to
+  /// 100 ms…1 min.
+  mutating func retryLater(
+    _ items: [StreamItem], leaving numbers: [Int64] = [], afterMilliseconds: Int64, now: UInt64
+  ) {
+    guard !items.isEmpty || !numbers.isEmpty else { return }
     let wait = UInt64(max(100, min(afterMilliseconds, 60_000)))
-    retries.append((due: now + wait * 1_000_000, items: items))
+    retries.append((due: now + wait * 1_000_000, items: items, leaving: numbers))
   }
 
   // MARK: Data

@@ -14,6 +14,8 @@ package struct ClientCore: Sendable {
     case hello
     /// For each channel one set of parameters, so that an answer's channel and symbol identify the item.
     case subscribe([StreamItem])
+    /// The numbers of streams.
+    case unsubscribe([Int64])
     /// A request whose caller waits for the answer.
     case ask(Int)
     /// A request whose reply only confirms it.
@@ -41,6 +43,8 @@ package struct ClientCore: Sendable {
 
   /// Items in a request, which keep it well under the gateway's limit of 64 KiB.
   static let itemsPerRequest = 400
+  /// Numbers in an `unsubscribe`: the gateway accepts as many as a client may have subscriptions, at least 1,000.
+  static let numbersPerRequest = 1_000
   /// The largest number of streams of a connection, which is the most that a gateway may allow.
   static let streamLimit = 100_000
   /// Streams in one `hello`, which keep it under the gateway's limit of 64 KiB.
@@ -60,6 +64,8 @@ package struct ClientCore: Sendable {
   var phase = Phase.idle
   /// The reason why the client does not reconnect; nil: it does.
   var failure: ConnectionFailure?
+  /// Whether a gateway has answered: the URL leads to one.
+  var hasMetGateway = false
 
   var subscribers: [Int: Subscriber] = [:]
   var listeners: [Int: Inbox<Report, ConnectionEvent>] = [:]
@@ -68,6 +74,8 @@ package struct ClientCore: Sendable {
   /// The streams of each of the gateway's numbers. A number has several if two sets of parameters are the same to the
   /// gateway.
   var numbers: [Int64: [StreamItem]] = [:]
+  /// Streams that may have no subscriber left.
+  var unfollowed: Set<StreamItem> = []
   /// The streams that wait for a snapshot after a gap.
   var gapped: Set<StreamItem> = []
   /// The number of the next consumer, want or stream.
@@ -78,8 +86,8 @@ package struct ClientCore: Sendable {
   var asked: [Int: Result<AlertAnswer, RequestFailure>?] = [:]
   /// The requests that wait for a connection.
   var unsent: [(id: Int, fields: String, deadline: UInt64)] = []
-  /// Requests that the gateway asked to repeat later.
-  var retries: [(due: UInt64, items: [StreamItem])] = []
+  /// Requests that the gateway asked to repeat later: items to subscribe to, and numbers to unsubscribe from.
+  var retries: [(due: UInt64, items: [StreamItem], leaving: [Int64])] = []
   var nextID: Int64 = 1
   var attempt = 0
   var retryAt: UInt64?
@@ -182,30 +190,20 @@ package struct ClientCore: Sendable {
     disconnect(.closed(code: code, reason: reason), now: now, into: &actions)
   }
 
-  /// The server refused the opening handshake. `isFinal` decides whether the client tries again, not before
-  /// `retryAfter`, limited to ten minutes.
+  /// The server refused the opening handshake. The client does not try again before `retryAfter`, limited to ten
+  /// minutes.
   package mutating func refused(
     status: Int, retryAfter: Duration?, reason: String, now: UInt64, into actions: inout [ClientAction]
   ) {
     guard phase == .connecting || phase == .open else { return }
-    let failure = ConnectionFailure.refused(status: status, reason: reason)
-    leave(into: &actions)
-    if status == 401, refreshesToken, !isTokenRefused {
-      isTokenRefused = true
-      phase = .waiting
-      tell(.disconnected(failure, retryIn: .zero), into: &actions)
-      return refreshToken(into: &actions)
-    }
-    if Self.isFinal(status: status) { return finish(failure, into: &actions) }
     let least = min(retryAfter?.nanoseconds ?? 0, Self.retryAfterLimit)
-    // Added jitter, so that clients with the same `Retry-After` do not reconnect together.
-    wait(least + backOff(), failure, now: now, into: &actions)
+    disconnect(.refused(status: status, reason: reason), notBefore: least, now: now, into: &actions)
   }
 
-  /// Whether a repetition cannot help, because the request is wrong. This holds for 4xx, except 404 and 421 (a proxy
-  /// may not know the path yet) and 408, 425 and 429 (time may help).
-  static func isFinal(status: Int) -> Bool {
-    (400..<500).contains(status) && ![404, 408, 421, 425, 429].contains(status)
+  /// The transport cannot connect to this server, or the server does not speak the protocol.
+  package mutating func unusable(reason: String, now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .connecting || phase == .open else { return }
+    disconnect(.unusable(reason), now: now, into: &actions)
   }
 
   /// Time has passed.
@@ -230,7 +228,10 @@ package struct ClientCore: Sendable {
     }
     let due = retries.filter { $0.due <= now }
     retries.removeAll { $0.due <= now }
-    for entry in due { ask(entry.items.filter(isWanted), now: now, into: &actions) }
+    for entry in due {
+      unsubscribeAgain(entry.leaving, now: now, into: &actions)
+      ask(entry.items.filter(isWanted), now: now, into: &actions)
+    }
     let late = gapped.filter { streams[$0]?.gapDeadline ?? .max <= now }
     subscribeAgain(sorted(late), now: now, into: &actions)
   }
@@ -287,6 +288,8 @@ package struct ClientCore: Sendable {
   /// Forgets the connection, and reports to the consumers that their streams are stale.
   private mutating func leave(into actions: inout [ClientAction]) {
     reset()
+    for key in unfollowed where streams[key]?.subscribers.isEmpty == true { _ = remove(key) }
+    unfollowed.removeAll()
     failAsked(into: &actions)
     for key in sorted(streams.keys) where streams[key]?.leave() == true {
       if !key.channel.isState, let stream = streams[key] {
@@ -297,18 +300,24 @@ package struct ClientCore: Sendable {
     }
   }
 
-  mutating func disconnect(_ failure: ConnectionFailure, now: UInt64, into actions: inout [ClientAction]) {
+  /// - Parameter least: the shortest wait until the next attempt, ns.
+  mutating func disconnect(
+    _ failure: ConnectionFailure, notBefore least: UInt64 = 0, now: UInt64, into actions: inout [ClientAction]
+  ) {
     leave(into: &actions)
     switch failure {
-    case .closed(4001, _) where refreshesToken && !isTokenRefused:
+    case .closed(4001, _) where refreshesToken && !isTokenRefused,
+      .refused(401, _) where refreshesToken && !isTokenRefused:
       isTokenRefused = true
       phase = .waiting
       tell(.disconnected(failure, retryIn: .zero), into: &actions)
       refreshToken(into: &actions)
-    case .closed(4000...4099, _): finish(failure, into: &actions)
+    case _ where failure.prospect == .lasts, _ where failure.prospect == .passesOnceMet && !hasMetGateway:
+      finish(failure, into: &actions)
     case .closed(4200...4299, _) where attempt == 0, .draining where attempt == 0:
       wait(0, failure, now: now, into: &actions)
-    default: wait(backOff(), failure, now: now, into: &actions)
+    // Jitter is added, so that clients with the same `Retry-After` do not reconnect together.
+    default: wait(least + backOff(), failure, now: now, into: &actions)
     }
   }
 

@@ -60,6 +60,9 @@ public enum Notice: Sendable, Hashable {
 public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The connection could not be opened, or broke, with the reason in words.
   case network(String)
+  /// The server, or this machine, cannot do what a connection needs, with the reason in words: a certificate that is
+  /// not trusted, a server that is no gateway, a system without WebSockets.
+  case unusable(String)
   /// The server answered the opening handshake with this HTTP status and opened no stream, with the reason in words.
   case refused(status: Int, reason: String)
   /// The gateway closed it with this code.
@@ -79,7 +82,9 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
   public var fault: Fault {
     switch self {
     case .network, .noHeartbeat, .noAnswer: .network
-    case .refused(let status, _): status == 401 || status == 403 ? .credentials : status < 500 ? .request : .gateway
+    case .unusable: .request
+    case .refused(let status, _):
+      status == 401 || status == 403 ? .credentials : prospect == .passes && status >= 500 ? .gateway : .request
     case .closed(4001, _), .closed(4003, _), .noToken: .credentials
     case .closed(4000...4199, _): .request
     case .closed, .draining, .badMessage: .gateway
@@ -88,7 +93,8 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
 
   /// The remedy. The client reconnects by itself wherever that can help.
   public var advice: String {
-    switch fault {
+    if prospect == .passesOnceMet { return "check the gateway's URL and what the reason names" }
+    return switch fault {
     case .credentials: "sign in again, or ask the gateway's operator for access"
     case .network: "check the network and the gateway's address; the client tries again by itself"
     case .request: "ask for what the gateway allows: its reason says what is wrong"
@@ -99,7 +105,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertibl
   /// A description, for people.
   public var description: String {
     switch self {
-    case .network(let reason), .refused(_, let reason): reason
+    case .network(let reason), .unusable(let reason), .refused(_, let reason): reason
     case .closed(let code, let reason): reason.isEmpty ? "closed (\(code))" : "\(reason) (\(code))"
     case .noHeartbeat: "no heartbeat from the gateway"
     case .noAnswer: "no answer from the gateway"

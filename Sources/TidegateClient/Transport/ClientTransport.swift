@@ -6,7 +6,8 @@ public protocol ClientTransport: Sendable {
   /// Begins to connect to a `ws` or `wss` URL, offering `subprotocol`, and returns at once.
   ///
   /// `receive` is called with events in order, one at a time, from any thread, but never from inside `connect`, `send`
-  /// or `close`; `.closed` or `.refused` is the last one and always comes, unless the client closed the connection.
+  /// or `close`; `.closed`, `.refused` or `.unusable` is the last one and always comes, unless the client closed the
+  /// connection.
   func connect(
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection
@@ -33,6 +34,12 @@ public enum ClientTransportEvent: Sendable {
   ///   - retryAfter: the `Retry-After` field, if there was one.
   ///   - reason: for people.
   case refused(status: Int, retryAfter: Duration?, reason: String)
+  /// No attempt like this one will succeed until somebody changes something, with the reason in words: this machine has
+  /// no WebSockets, the server's certificate is not trusted, the server does not speak the subprotocol. The connection
+  /// has ended; no event follows.
+  ///
+  /// The client ends with this reason, unless a gateway has answered it before: then it tries again.
+  case unusable(reason: String)
   /// The connection ended, with the code of the close frame, nil if there was none, and the reason in words.
   case closed(code: UInt16?, reason: String)
 }

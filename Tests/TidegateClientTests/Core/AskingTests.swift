@@ -87,6 +87,16 @@ struct AskingTests {
     #expect(it.core.answer(late) == .failure(.notConnected))
   }
 
+  @Test("a client that cannot connect ends what waits and what comes, with the reason")
+  func unusable() {
+    var it = CoreHarness()
+    let (early, _) = Self.ask(.enable("7"), of: &it)
+    _ = it.start()
+    #expect(it.unusable("no WebSockets").actions.contains(.wake(early)))
+    let (late, _) = Self.ask(.enable("8"), of: &it)
+    for id in [early, late] { #expect(it.core.answer(id) == .failure(.ended(.unusable("no WebSockets")))) }
+  }
+
   @Test("a connection that ends ends what was asked")
   func connection() {
     var it = Self.live()

@@ -16,7 +16,7 @@ struct HandshakeRefusalTests {
     #expect(it.core.nextDeadline == nil)
   }
 
-  @Test("one that may be granted later is", arguments: [404, 408, 429, 500, 502, 503, 200, 301])
+  @Test("one that may be granted later is", arguments: [408, 425, 429, 500, 502, 503])
   func isTriedAgain(status: Int) {
     var it = CoreHarness()
     _ = it.start()
