@@ -142,6 +142,25 @@ test("trades that the gateway did not get are told of by number; those that it f
   assert.equal(subscription.state, "live");
 });
 
+test("a channel that died alone at the exchange is waited for, with the reason, until it speaks again", async () => {
+  const world = new World(), reason = "no trades although the venue trades", silent = { state: "syncing", reason };
+  const trades = followed(world, { channel: "trades", symbol: BTC }), pulse = followed(world, { channel: "pulse", symbol: BTC });
+  await world.connected();
+  await world.say(snapshot(1, "trades", BTC, 10, { trades: [{ id: "1", price: "1", size: "1", side: "buy", time: 1 }] }));
+  await world.say(snapshot(2, "pulse", BTC, 10, { price: "1", merged: 1, time: 1 }));
+  await world.say(update(1, "trades", BTC, 10, 11, { trades: [], ...silent }));
+  await world.say(update(2, "pulse", BTC, 10, 11, { price: "1", merged: 0, time: 2, ...silent }));
+  for (const { subscription, seen } of [trades, pulse]) {
+    assert.equal(subscription.state, "waiting");
+    assert.deepEqual([seen.at(-1).info.type, seen.at(-1).info.reason], ["state", reason]);
+  }
+  assert.equal(trades.subscription.value.length, 1, "what is known stays");
+  assert.equal(pulse.subscription.value.price, "1");
+  await world.say(update(1, "trades", BTC, 11, 12, { trades: [], state: "live" }));
+  await world.say(update(2, "pulse", BTC, 11, 12, { price: "2", merged: 1, time: 3 }));
+  for (const { subscription } of [trades, pulse]) assert.equal(subscription.state, "live");
+});
+
 test("a heartbeat that counts messages which did not arrive ends the connection", async () => {
   const world = new World();
   followed(world, { channel: "pulse", symbol: BTC });

@@ -67,7 +67,7 @@ struct ModelGateway {
     let data: String
     if channel == "book" {
       let bids = levels.map { #"["\#($0.key)","\#($0.value)"]"# }.joined(separator: ",")
-      data = #"{"state":"live","bids":[\#(bids)],"asks":[]}"#
+      data = #"{"state":"live","bids":[\#(bids)],"asks":[],"time":1}"#
     } else if channel == "topic" {
       data = Self.documents(Array(max(1, lastDocument - 2)..<(lastDocument + 1)))
     } else {
@@ -77,7 +77,7 @@ struct ModelGateway {
   }
 
   private static func trades(_ ids: [Int]) -> String {
-    let trades = ids.map { #"{"id":"\#($0)","price":"1","size":"1"}"# }
+    let trades = ids.map { #"{"id":"\#($0)","price":"1","size":"1","side":"buy","time":1}"# }
     return #"{"trades":[\#(trades.joined(separator: ","))]}"#
   }
 
@@ -102,7 +102,7 @@ struct ModelGateway {
   mutating func change(price: Int, size: Int) -> [String] {
     levels[price] = size == 0 ? nil : size
     note()
-    return publish("book", #"{"bids":[["\#(price)","\#(size)"]],"asks":[]}"#)
+    return publish("book", #"{"bids":[["\#(price)","\#(size)"]],"asks":[],"time":1}"#)
   }
 
   mutating func trade() -> [String] {

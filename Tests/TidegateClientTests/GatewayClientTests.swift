@@ -23,7 +23,7 @@ struct GatewayClientTests {
     #expect(connection.sent.count == 3)
     connection.say(CoreHarness.subscribed(id: 4, CoreHarness.item("book", stream: 2)))
     connection.say(
-      CoreHarness.message("snapshot", "book", #"{"bids":[["1","1"]],"asks":[["2","1"]]}"#, stream: 2, seq: 1))
+      CoreHarness.message("snapshot", "book", #"{"bids":[["1","1"]],"asks":[["2","1"]],"time":1}"#, stream: 2, seq: 1))
     let quote: StreamEvent<Quote>? = try await quotes.next()
     #expect(quote == .value(Quote(bid: ExactDecimal("1.5"), time: .init(microseconds: 4)), ClientCoreTests.info))
     guard case .value(let book, _)? = try await books.next() else { return #expect(Bool(false)) }

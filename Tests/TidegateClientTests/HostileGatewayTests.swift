@@ -73,9 +73,11 @@ struct HostileGatewayTests {
     var it = CoreHarness()
     _ = it.start()
     _ = it.opened()
+    if field != "heartbeat_s" { _ = it.welcome() }
     switch field {
     case "heartbeat_s": _ = it.receive(#"{"type":"welcome","id":2,"session":"s","heartbeat_s":\#(value)}"#)
-    case "reconnect_in_ms": _ = it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":\#(value)}"#)
+    case "reconnect_in_ms":
+      _ = it.receive(#"{"type":"notice","code":"drain","reconnect_in_ms":\#(value),"deadline":1}"#)
     default:
       _ = it.receive(
         #"{"type":"error","id":3,"code":"rate_limited","message":"","retry":true,"retry_after_ms":\#(value)}"#)
@@ -116,13 +118,35 @@ struct HostileGatewayTests {
     var it = CoreHarness(
       .all(StreamRequest.book("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped))
     it.live(channel)
-    let candle = #"{"time":1,"open":"1","high":"1","low":"1","close":"1","closed":true,"rev":0}"#
+    let candle = #"{"time":1,"open":"1","high":"1","low":"1","close":"1","closed":true,"rev":0,"source":"own"}"#
     let data =
       channel == "book"
       ? #"{"bids":[\#(Array(repeating: #"["1","1"]"#, count: 100_001).joined(separator: ","))],"asks":[]}"#
       : #"{"candles":[\#(Array(repeating: candle, count: 1_001).joined(separator: ","))]}"#
     let step = it.receive(CoreHarness.message("snapshot", channel, data, seq: 11))
     #expect(step.actions.first == .close(code: 1007, reason: "not tidegate.v1"))
+  }
+
+  @Test(
+    "a message that lacks what every such message has ends the connection, and names it",
+    arguments: [
+      ("quote", #"{"bid":"1"}"#, "time"), ("ticker", #"{"time":1}"#, "source"), ("pulse", #"{"time":1}"#, "price"),
+      ("book", #"{"bids":[],"asks":[]}"#, "time"),
+      ("trades", #"{"trades":[{"id":"1","price":"1","size":"1","time":1}]}"#, "side"),
+      ("candles", #"{"candles":[{"time":1,"open":"1","high":"1","low":"1","close":"1","rev":0}]}"#, "closed"),
+      ("topic", #"{"documents":[{"number":1,"document":{}}]}"#, "time"),
+      ("alerts", #"{"alerts":[{"id":"1"}]}"#, "name"),
+      ("portfolio", #"{"currency":"USD"}"#, "state"),
+      ("portfolio", #"{"state":"live","holdings":[{"asset":"BTC","state":"live"}]}"#, "quantity"),
+    ])
+  func missing(channel: String, data: String, member: String) {
+    var it = CoreHarness()
+    it.live()
+    let step = it.receive(CoreHarness.message("snapshot", channel, data, stream: 9, seq: 11))
+    guard case .disconnected(.badMessage(let reason), _?)? = step.connection.first else {
+      return #expect(Bool(false), "\(step)")
+    }
+    #expect(reason == "`\(member)` is missing")
   }
 
   @Test("grants that nobody asked for make no streams")

@@ -95,7 +95,7 @@ struct ResumeTests {
 
   @Test("a book that was right before is so again when its stream is recovered, and not when it had a gap")
   func book() {
-    let levels = #"{"bids":[["1","2"]],"asks":[]}"#
+    let levels = #"{"bids":[["1","2"]],"asks":[],"time":1}"#
     for isGap in [false, true] {
       var it = CoreHarness(StreamRequest.book("kraken:BTC-USD").untyped)
       it.live("book")

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ struct WatchTableTests {
     table.apply(
       ConnectionEvent.heartbeat(
         .init(
-          time: nil, sent: 0,
+          time: .distantPast, sent: 0,
           feeds: [
             FeedReport(venue: "coinbase", state: .stale, indicator: .reconnecting),
             FeedReport(venue: "kraken", state: .live, indicator: .connected),
@@ -36,10 +37,12 @@ struct WatchTableTests {
         .pulse(
           Pulse(
             direction: .up, price: ExactDecimal("64123.50")!, previous: nil, changePercent: nil,
-            changePercent24h: ExactDecimal("1.27"), merged: 1, time: nil)), info(.pulse, "kraken:BTC-USD")))
+            changePercent24h: ExactDecimal("1.27"), merged: 1, time: .distantPast)), info(.pulse, "kraken:BTC-USD")))
     _ = table.apply(
       .value(
-        .ticker(Ticker(bid: ExactDecimal("64123.4"), ask: ExactDecimal("64123.60"))), info(.ticker, "kraken:BTC-USD")))
+        .ticker(
+          Ticker(bid: ExactDecimal("64123.4"), ask: ExactDecimal("64123.60"), source: .venue, time: .distantPast)),
+        info(.ticker, "kraken:BTC-USD")))
     _ = table.apply(
       .value(
         .sparkline(
@@ -49,7 +52,7 @@ struct WatchTableTests {
         .pulse(
           Pulse(
             direction: .down, price: ExactDecimal("3000")!, previous: nil, changePercent: nil,
-            changePercent24h: ExactDecimal("-0.5"), merged: 1, time: nil)), info(.pulse, "coinbase:ETH-USD")))
+            changePercent24h: ExactDecimal("-0.5"), merged: 1, time: .distantPast)), info(.pulse, "coinbase:ETH-USD")))
     return table
   }
 
@@ -58,7 +61,7 @@ struct WatchTableTests {
     var table = Self.table()
     var feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
     feed.isSimulated = true
-    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
+    table.apply(.heartbeat(.init(time: .distantPast, sent: 0, feeds: [feed])))
     for width in [60, 120] {
       let header = table.lines(width: width, height: 24, color: false)[0]
       #expect(header.hasPrefix("● prices are SIMULATED (kraken); connected to gw-a"), "\(header)")
@@ -131,7 +134,8 @@ struct WatchTableTests {
     #expect(table.count == 2)
     let line = Self.line([ExactDecimal("1")])
     let ticker = Ticker(
-      last: ExactDecimal("5"), bid: ExactDecimal("4"), ask: ExactDecimal("6"), changePercent24h: ExactDecimal("1"))
+      last: ExactDecimal("5"), bid: ExactDecimal("4"), ask: ExactDecimal("6"), changePercent24h: ExactDecimal("1"),
+      source: .venue, time: .distantPast)
     table.apply(
       ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
     let events: [StreamEvent<Payload>] = [
@@ -164,7 +168,7 @@ struct WatchTableTests {
     #expect(status(feed) == [])
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
     // A heartbeat does not say what is syncing.
-    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
+    table.apply(.heartbeat(.init(time: .distantPast, sent: 0, feeds: [feed])))
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● syncing  ") == true)
     feed.syncing = [:]
     #expect(status(feed) == ["● kraken:BTC-USD in sync again"])
@@ -213,7 +217,7 @@ struct WatchTableTests {
     var table = WatchTable(url: "ws://h/", symbols: ["kraken:btc-usd"])
     table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
     let feed = FeedReport(venue: "kraken", state: .live, indicator: .connected)
-    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: [feed])))
+    table.apply(.heartbeat(.init(time: .distantPast, sent: 0, feeds: [feed])))
     // Nothing has come yet: a green dot would say that it had.
     #expect(table.line("kraken:btc-usd", width: 120, color: false)?.hasPrefix("● waiting  ") == true)
     #expect(table.unfinished == ["kraken:btc-usd"] && !table.isRefused)
@@ -262,7 +266,8 @@ struct WatchTableTests {
     var table = Self.table()
     let info = StreamInfo(
       channel: .ticker, symbol: "binance:SOL-USDT", priceIncrement: ExactDecimal("0.01000000"))
-    _ = table.apply(.value(.ticker(Ticker(last: ExactDecimal("169.40000000"))), info))
+    _ = table.apply(
+      .value(.ticker(Ticker(last: ExactDecimal("169.40000000"), source: .venue, time: .distantPast)), info))
     #expect(table.rows["binance:SOL-USDT"]?.price == "169.40")
     for (price, increment, shown) in [
       ("169.45000000", "0.01", "169.45"), ("169.00000000", "1", "169"), ("169.45600000", "0.01", "169.456"),
@@ -288,7 +293,7 @@ struct WatchTableTests {
     #expect(table.news == [])
     feed.syncing = [:]
     _ = table.apply(.value(.status([feed]), status))
-    _ = table.apply(.value(.quote(Quote(bid: ExactDecimal("1"))), info))
+    _ = table.apply(.value(.quote(Quote(bid: ExactDecimal("1"), time: .distantPast)), info))
     #expect(table.news == ["● kraken:BTC-USD in sync again"])
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● connected  ") == true)
   }
@@ -314,9 +319,9 @@ struct WatchTableTests {
     }
     let pulse = Pulse(
       direction: direction, price: ExactDecimal(price)!, previous: nil, changePercent: nil,
-      changePercent24h: ExactDecimal(change), merged: 1, time: nil)
+      changePercent24h: ExactDecimal(change), merged: 1, time: .distantPast)
     _ = table.apply(.value(.pulse(pulse), info(.pulse)))
-    let ticker = Ticker(bid: ExactDecimal(bid), ask: ExactDecimal(ask))
+    let ticker = Ticker(bid: ExactDecimal(bid), ask: ExactDecimal(ask), source: .venue, time: .distantPast)
     _ = table.apply(.value(.ticker(ticker), info(.ticker)))
     let points = curve.map { ExactDecimal(String($0)) }
     let line = Self.line(points)
@@ -333,7 +338,7 @@ struct WatchTableTests {
       FeedReport(venue: "coinbase", state: .stale, indicator: .reconnecting),
       FeedReport(venue: "kraken", state: .live, indicator: .connected),
     ]
-    table.apply(.heartbeat(.init(time: nil, sent: 0, feeds: feeds)))
+    table.apply(.heartbeat(.init(time: .distantPast, sent: 0, feeds: feeds)))
     Self.fill(
       &table, "binance:SOL-USDT", .up, price: "187.42", change: "3.06", bid: "187.41", ask: "187.42",
       curve: [1, 2, 2, 3, 2, 4, 5, 5, 6, 5, 6, 7, 7, 8, 8, 7, 8, 9, 9, 9, 10, 9, 10, 11])
@@ -355,7 +360,7 @@ struct WatchTableTests {
     var table = WatchTable(url: "ws://h/", symbols: ["kraken:BTC-USD"])
     let info = StreamInfo(channel: .quote, symbol: "kraken:BTC-USD")
     for text in ["9223372036854775807", "-9223372036854775808", "0.000000000000000001", "1e308", "-1e-300"] {
-      let quote = Quote(bid: ExactDecimal("-9223372036854775808"), ask: ExactDecimal(text))
+      let quote = Quote(bid: ExactDecimal("-9223372036854775808"), ask: ExactDecimal(text), time: .distantPast)
       _ = table.apply(.value(.quote(quote), info))
       #expect(table.line("kraken:BTC-USD", width: 200, color: false) != nil)
     }

@@ -108,7 +108,7 @@ export interface Trade {
 export interface Composite {
   /**
    * For a composite, `unavailable` means that there are no prices. For a market's quote, `syncing` means that its book
-   * is out of sync.
+   * is out of sync, and for its ticker, that the exchange does not send the ticker or trades any more.
    */
   state?: "live" | "single" | "unavailable" | "syncing" | (string & {});
   reason?: string;
@@ -126,6 +126,8 @@ export interface Quote extends Composite {
   readonly spreadPercent: DecimalText | null;
 }
 export interface Pulse {
+  /** `syncing`: the exchange sends no trades any more although it sends other channels, with the `reason`. */
+  state?: "live" | "syncing" | (string & {}); reason?: string;
   direction?: "up" | "down"; price: DecimalText; previous?: DecimalText; change_pct?: DecimalText; change_pct_24h?: DecimalText;
   merged: number; time: Microseconds;
 }
@@ -257,7 +259,10 @@ export interface Info {
   /** The number of messages that were dropped because this iteration was too slow. */
   skipped?: number;
 }
-/** `waiting`: the value may be old until the next snapshot. */
+/**
+ * `waiting`: the value may be old until the next snapshot; for trades, pulses and tickers of a channel that died alone
+ * at the exchange, until the next message, with the `reason` in the info of type `state`.
+ */
 export type SubscriptionState = "pending" | "waiting" | "live" | "failed" | "cancelled";
 
 /**

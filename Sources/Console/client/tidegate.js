@@ -1299,7 +1299,12 @@ export class Tidegate {
   }
 
   #publish(stream, info) {
-    for (const subscription of stream.subscriptions()) this.#hand(stream, subscription, info);
+    // A channel that died alone at the exchange: the value is the last that is known.
+    const silence = ["trades", "pulse", "ticker"].includes(stream.channel) && info.data?.state === "syncing";
+    for (const subscription of stream.subscriptions()) {
+      this.#hand(stream, subscription, info);
+      if (silence) this.#mark(subscription, "waiting", { channel: stream.channel, reason: short(info.data.reason) });
+    }
     if (stream.channel === "status") this.#heard(stream.value.feeds);
   }
 

@@ -173,6 +173,9 @@ extension ClientCore {
     guard streams[key]?.subscribers.insert(id).inserted == true, let event = streams[key]?.event else { return }
     if !key.channel.isState {
       put(event, before: id, into: &actions)
+      if let stream = streams[key], let reason = stream.silence {
+        put(.stale(stream.info, .outOfSync(reason)), before: id, into: &actions)
+      }
     } else {
       subscribers[id]?.inbox.mark(key)
       actions.append(.wake(id))

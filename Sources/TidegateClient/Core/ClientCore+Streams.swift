@@ -213,10 +213,11 @@ extension ClientCore {
       switch change {
       case .nothing: break
       case .state: touch(key, into: &actions)
-      case .events(let events, let isGap, let missing):
+      case .events(let events, let isGap, let missing, let silence):
         guard let info = streams[key]?.info else { continue }
         if isGap { append(.gap(info, missing: missing), of: key, into: &actions) }
-        if events.eventCount != 0 || !isGap { append(.value(events, info), of: key, into: &actions) }
+        if let events { append(.value(events, info), of: key, into: &actions) }
+        if let silence { append(.stale(info, .outOfSync(silence)), of: key, into: &actions) }
       }
     }
   }

@@ -12,8 +12,9 @@ struct ClientStream: Sendable {
     case nothing
     /// The state, or whether it is stale.
     case state
-    /// New events. Events before them may be missing, with their number if it is known.
-    case events(Payload, isGap: Bool, missing: Int?)
+    /// New events; nil: none. Events before them may be missing, with their number if it is known. After them the
+    /// channel is silent at the exchange, if there is a reason.
+    case events(Payload?, isGap: Bool, missing: Int?, silence: String? = nil)
   }
 
   /// The largest number of trades in a snapshot, as the protocol says.
@@ -37,6 +38,8 @@ struct ClientStream: Sendable {
   /// When to subscribe again if no snapshot came after a gap.
   var gapDeadline: UInt64?
   var freshness = Freshness.waiting
+  /// Why the exchange sends no trades any more, although its other channels live; nil: it does.
+  private(set) var silence: String?
 
   // The value: one of these, by channel.
   private var latest: Payload?
@@ -102,7 +105,7 @@ struct ClientStream: Sendable {
     (epoch, seq, priceIncrement) = (other.epoch, other.seq, other.priceIncrement)
     (hasSnapshot, gapDeadline, freshness) = (other.hasSnapshot, other.gapDeadline, other.freshness)
     (latest, book, line, series) = (other.latest, other.book, other.line, other.series)
-    (alerts, recent, documents) = (other.alerts, other.recent, other.documents)
+    (alerts, recent, documents, silence) = (other.alerts, other.recent, other.documents, other.silence)
   }
 
   /// The connection has ended. True if the stream was not stale before.
@@ -143,7 +146,17 @@ struct ClientStream: Sendable {
       freshness = .stale(.outOfSync(reason))
       return .state
     }
-    if case .trades(let trades, let lost) = message.data { return take(trades, lost, of: message) }
+    if case .trades(let trades, let lost, let reason) = message.data {
+      let isNews = reason != silence
+      silence = reason
+      let change = take(trades, lost, of: message)
+      guard isNews else { return change }
+      // Also without trades: the channel has died, or speaks again.
+      guard case .events(let events, let isGap, let missing, _) = change else {
+        return .events(reason == nil ? .trades([]) : nil, isGap: false, missing: nil, silence: reason)
+      }
+      return .events(events, isGap: isGap, missing: missing, silence: reason)
+    }
     if case .documents(let documents) = message.data { return take(documents, of: message) }
     if !message.isSnapshot {
       // After a gap, messages before the next snapshot are useless.
@@ -158,17 +171,17 @@ struct ClientStream: Sendable {
     guard merge(message.data, isSnapshot: message.isSnapshot) else { return miss(until: deadline) ? .state : .nothing }
     if message.isSnapshot { hasSnapshot = true }
     gapDeadline = nil
-    freshness = .live
+    if case .silent(_, let reason) = message.data { freshness = .stale(.outOfSync(reason)) } else { freshness = .live }
     return .state
   }
 
   /// False if the message does not fit the channel or the value.
   private mutating func merge(_ data: StreamData, isSnapshot: Bool) -> Bool {
     switch data {
-    case .payload(let payload): latest = payload
+    case .payload(let payload), .silent(let payload, _): latest = payload
     case .levels(let levels):
       if isSnapshot || book == nil {
-        if book == nil { book = OrderBook(symbol: item.symbol) }
+        if book == nil { book = OrderBook(symbol: item.symbol, time: levels.time) }
         book?.replace(with: levels)
       } else {
         book?.update(with: levels)
@@ -206,7 +219,8 @@ struct ClientStream: Sendable {
       recent = Array(((recent ?? []) + trades.filter { !$0.isLate }).suffix(Self.recentLimit))
       let isMarked = !message.isSnapshot && trades.contains(where: \.followsGap)
       return .events(
-        .trades(trades), isGap: !links || isMarked || lost != nil, missing: links ? lost?.count : nil)
+        trades.isEmpty && lost != nil ? nil : .trades(trades), isGap: !links || isMarked || lost != nil,
+        missing: links ? lost?.count : nil)
     }
     // The snapshot has the latest trades. If the last seen trade is among them, none is missing after it, unless a
     // later one says so. An id alone does not name a trade: an exchange may begin its numbers anew.

@@ -35,7 +35,7 @@ public struct Welcome: Sendable, Hashable {
 /// The gateway's report about whether the data is alive.
 public struct Heartbeat: Sendable, Hashable {
   /// When the gateway sent it.
-  public var time: Date?
+  public var time: Date
   /// Snapshots and updates sent on this connection.
   public var sent: Int
   /// The feeds, by name.
@@ -44,12 +44,12 @@ public struct Heartbeat: Sendable, Hashable {
 
 /// A gateway's notice about the connection.
 public enum Notice: Sendable, Hashable {
-  /// The client is too slow: the new interval of updates, if the gateway names it.
-  case slowedDown(to: Duration?)
+  /// The client is too slow: the new interval of updates.
+  case slowedDown(to: Duration)
   /// The client is no longer slow: it has its former rates again.
   case restored
   /// The gateway stops, at `deadline` at the latest. The client reconnects by itself after the given time.
-  case draining(reconnectIn: Duration, deadline: Date?)
+  case draining(reconnectIn: Duration, deadline: Date)
   /// The gateway refused a request other than a subscription.
   case refused(Refusal)
   /// A notice that this version does not know.

@@ -72,8 +72,11 @@ enum ServerMessage {
 enum StreamData {
   /// The whole value.
   case payload(Payload)
+  /// The last known value of a channel that died alone at the exchange, with the reason.
+  case silent(Payload, String)
   /// Trades, and those that the gateway says it did not get before them.
-  case trades([Trade], lost: LostTrades?)
+  /// - Parameter silence: why there are none, if the channel died alone at the exchange.
+  case trades([Trade], lost: LostTrades?, silence: String?)
   /// All levels, or those that changed.
   case levels(BookLevels)
   /// A whole sparkline, without its symbol.
@@ -189,26 +192,27 @@ private struct Fields {
       }
       let whole = JSONScanner(text.span.bytes)
       var json = JSONScanner(whole.text(data))
-      guard let content = try json.streamData(known, isSnapshot: type == "snapshot") else {
-        return .unknownData
-      }
+      let content = try json.streamData(known, isSnapshot: type == "snapshot")
       return .stream(
         .init(isSnapshot: type == "snapshot", channel: known, stream: stream, prev: prev, seq: seq, data: content))
     case "heartbeat":
       return .heartbeat(
-        Heartbeat(time: time.map { Date(microseconds: $0) }, sent: Int(clamping: sent ?? 0), feeds: feeds))
+        Heartbeat(
+          time: Date(microseconds: try needed(time, "time")), sent: Int(clamping: try needed(sent, "sent")),
+          feeds: feeds))
     case "notice":
       switch code {
       case "slow":
-        let notice = action == "restored" ? Notice.restored : .slowedDown(to: interval.map { .milliseconds($0) })
-        return .moved(id: nil, streams, notice)
+        guard action != "restored" else { return .moved(id: nil, streams, .restored) }
+        return .moved(id: nil, streams, .slowedDown(to: .milliseconds(try needed(interval, "interval_ms"))))
       case "lost":
         guard let stream, let fromSeq, let toSeq else { return .unknown }
         return .lost(stream: stream, from: fromSeq, to: toSeq, events: events)
       case "drain":
         let wait = max(0, min(reconnect ?? 0, 600_000))
         return .notice(
-          .draining(reconnectIn: .milliseconds(wait), deadline: deadline.map { Date(microseconds: $0) }))
+          .draining(
+            reconnectIn: .milliseconds(wait), deadline: Date(microseconds: try needed(deadline, "deadline"))))
       case "expiring": return .expiring
       default: return .notice(.unknown(code))
       }

@@ -100,8 +100,9 @@ extension JSONScanner {
           }
         }
         // Without ascending numbers, the client could not tell which documents are missing.
-        guard number > documents.last?.number ?? 0, let text else { throw MessageError.notANumber(offset: offset) }
-        documents.append(TopicDocument(number: number, time: time, json: text))
+        guard number > documents.last?.number ?? 0 else { throw MessageError.notANumber(offset: offset) }
+        documents.append(
+          TopicDocument(number: number, time: try needed(time, "time"), json: try needed(text, "document")))
       }
     }
     return documents
@@ -122,34 +123,42 @@ extension JSONScanner {
   }
 
   mutating func alert() throws -> Alert {
-    let offset = self.offset
-    var alert = Alert(id: "", state: .disabled, rule: "{}")
+    var id: String?, name: String?, state: String?, rule: String?
+    var created: Date?
+    var revision: Int64?, firings: Int64?, acknowledged: Int64?
+    var next: Date?, watchingFrom: Date?
+    var firing: Alert.Firing?
     try object { key, json in
       switch key {
-      case "id": alert.id = try json.word()
-      case "name": alert.name = try json.word()
-      case "state": alert.state = AlertState(rawValue: try json.word())
-      case "rule": alert.rule = try json.valueText()
-      case "created": alert.created = try json.date()
-      case "revision": alert.revision = try json.int64()
-      case "firings": alert.firings = try json.int64()
-      case "acknowledged": alert.acknowledged = try json.int64()
-      case "next": alert.next = try json.date()
-      case "watching_from": alert.watchingFrom = try json.date()
-      case "firing": alert.firing = try json.firing()
+      case "id": id = try json.word()
+      case "name": name = try json.word()
+      case "state": state = try json.word()
+      case "rule": rule = try json.valueText()
+      case "created": created = try json.date()
+      case "revision": revision = try json.int64()
+      case "firings": firings = try json.int64()
+      case "acknowledged": acknowledged = try json.int64()
+      case "next": next = try json.date()
+      case "watching_from": watchingFrom = try json.date()
+      case "firing": firing = try json.firing()
       default: try json.skipValue()
       }
     }
-    guard !alert.id.isEmpty else { throw MessageError.notANumber(offset: offset) }
-    return alert
+    return Alert(
+      id: try needed(id, "id"), name: try needed(name, "name"),
+      state: AlertState(rawValue: try needed(state, "state")), rule: try needed(rule, "rule"),
+      created: try needed(created, "created"), revision: try needed(revision, "revision"),
+      firings: try needed(firings, "firings"), acknowledged: try needed(acknowledged, "acknowledged"), next: next,
+      watchingFrom: watchingFrom, firing: firing)
   }
 
   private mutating func firing() throws -> Alert.Firing {
-    var firing = Alert.Firing(number: 0)
+    var firing = Alert.Firing(number: 0, time: .distantPast)
+    var number: Int64?, time: Date?
     try object { key, json in
       switch key {
-      case "number": firing.number = try json.int64()
-      case "time": firing.time = try json.date()
+      case "number": number = try json.int64()
+      case "time": time = try json.date()
       case "symbol": firing.symbol = try json.word()
       case "value": firing.value = try json.exact()
       case "late_by_ms": firing.lateBy = .milliseconds(try json.int64())
@@ -158,18 +167,20 @@ extension JSONScanner {
       default: try json.skipValue()
       }
     }
+    (firing.number, firing.time) = (try needed(number, "number"), try needed(time, "time"))
     return firing
   }
 
   mutating func portfolio() throws -> Portfolio {
-    var portfolio = Portfolio()
+    var portfolio = Portfolio(state: .missing)
+    var state: String?
     try object { key, json in
       switch key {
       case "portfolio": portfolio.id = try json.word()
       case "name": portfolio.name = try json.word()
       case "revision": portfolio.revision = try json.int64()
       case "currency": portfolio.currency = try json.word()
-      case "state": portfolio.state = PriceState(rawValue: try json.word())
+      case "state": state = try json.word()
       case "simulated": portfolio.isSimulated = try json.bool()
       case "value": portfolio.value = try json.exact()
       case "day_profit": portfolio.dayProfit = try json.exact()
@@ -185,17 +196,19 @@ extension JSONScanner {
       default: try json.skipValue()
       }
     }
+    portfolio.state = PriceState(rawValue: try needed(state, "state"))
     return portfolio
   }
 
   private mutating func holding() throws -> Portfolio.Holding {
-    var line = Portfolio.Holding()
+    var line = Portfolio.Holding(asset: "", state: .missing, quantity: 0)
+    var asset: String?, state: String?, quantity: ExactDecimal?
     try object { key, json in
       switch key {
-      case "asset": line.asset = try json.word()
-      case "state": line.state = PriceState(rawValue: try json.word())
+      case "asset": asset = try json.word()
+      case "state": state = try json.word()
       case "price_time": line.priceTime = try json.date()
-      case "quantity": line.quantity = try json.exact()
+      case "quantity": quantity = try json.exact()
       case "price": line.price = try json.exact()
       case "value": line.value = try json.exact()
       case "share_percent": line.sharePercent = try json.exact()
@@ -208,27 +221,38 @@ extension JSONScanner {
       default: try json.skipValue()
       }
     }
+    line.asset = try needed(asset, "asset")
+    line.state = PriceState(rawValue: try needed(state, "state"))
+    line.quantity = try needed(quantity, "quantity")
     return line
   }
 
   private mutating func position() throws -> Portfolio.Position {
-    var line = Portfolio.Position()
+    var symbol: String?, state: String?
+    var side: Portfolio.Position.Side?
+    var size: ExactDecimal?, leverage: ExactDecimal?, entry: ExactDecimal?, mark: ExactDecimal?
+    var unrealised: ExactDecimal?, unrealisedPercent: ExactDecimal?
+    var priceTime: Date?
     try object { key, json in
       switch key {
-      case "symbol": line.symbol = try json.word()
-      case "state": line.state = PriceState(rawValue: try json.word())
-      case "price_time": line.priceTime = try json.date()
-      case "side": line.side = .init(rawValue: try json.word())
-      case "size": line.size = try json.exact()
-      case "leverage": line.leverage = try json.exact()
-      case "entry": line.entry = try json.exact()
-      case "mark": line.mark = try json.exact()
-      case "unrealised": line.unrealised = try json.exact()
-      case "unrealised_percent": line.unrealisedPercent = try json.exact()
+      case "symbol": symbol = try json.word()
+      case "state": state = try json.word()
+      case "price_time": priceTime = try json.date()
+      case "side": side = .init(rawValue: try json.word())
+      case "size": size = try json.exact()
+      case "leverage": leverage = try json.exact()
+      case "entry": entry = try json.exact()
+      case "mark": mark = try json.exact()
+      case "unrealised": unrealised = try json.exact()
+      case "unrealised_percent": unrealisedPercent = try json.exact()
       default: try json.skipValue()
       }
     }
-    return line
+    return Portfolio.Position(
+      symbol: try needed(symbol, "symbol"), state: PriceState(rawValue: try needed(state, "state")),
+      priceTime: priceTime, side: try needed(side, "side"), size: try needed(size, "size"),
+      leverage: try needed(leverage, "leverage"), entry: try needed(entry, "entry"), mark: mark,
+      unrealised: unrealised, unrealisedPercent: unrealisedPercent)
   }
 }
 

@@ -53,7 +53,8 @@ public enum StaleReason: Sendable, Hashable, CustomStringConvertible {
   case disconnected
   /// A message of the stream is missing.
   case gap
-  /// The gateway's book is out of sync with the exchange's, with the gateway's reason (`checksum mismatch`).
+  /// The gateway's book is out of sync with the exchange's, or the exchange does not send this channel any more
+  /// although it sends others, with the gateway's reason (`checksum mismatch`, `no trades although the venue trades`).
   case outOfSync(String)
 
   /// For people.

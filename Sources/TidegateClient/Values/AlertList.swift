@@ -47,7 +47,7 @@ public struct Alert: Sendable, Hashable, Identifiable {
     /// Counts the rule's firings from 1.
     public var number: Int64
     /// When.
-    public var time: Date?
+    public var time: Date
     /// The market of the firing; nil for clocks.
     public var symbol: String?
     /// The value that was reached: a price, a percentage, a size.
@@ -63,17 +63,17 @@ public struct Alert: Sendable, Hashable, Identifiable {
   /// The gateway's.
   public var id: String
   /// Its owner's name for it.
-  public var name: String?
+  public var name: String
   /// Its present state.
   public var state: AlertState
   /// The rule, as JSON text, as the guide Alerts describes it.
   public var rule: String
   /// When it was made.
-  public var created: Date?
+  public var created: Date
   /// Grows with each change of the rule.
-  public var revision: Int64 = 0
+  public var revision: Int64
   /// How often it has fired, and how many of these are acknowledged.
-  public var firings: Int64 = 0, acknowledged: Int64 = 0
+  public var firings: Int64, acknowledged: Int64
   /// When it rings or watches next.
   public var next: Date?
   /// From when on it watches, if it does not know yet which prices to compare with.

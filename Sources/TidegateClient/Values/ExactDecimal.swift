@@ -239,6 +239,39 @@ extension ExactDecimal: AdditiveArithmetic {
   }
 }
 
+extension ExactDecimal {
+  /// The middle of two numbers, exact.
+  static func middle(_ a: ExactDecimal, _ b: ExactDecimal) -> ExactDecimal {
+    (a + b) * ExactDecimal(storage: .small(mantissa: 5, scale: 1))
+  }
+
+  /// The number in percent of `whole`, rounded half to even; nil if `whole` is not positive.
+  /// - Parameter digits: after the point, 0…18.
+  public func percent(of whole: ExactDecimal, digits: Int = 2) -> ExactDecimal? {
+    guard whole > 0 else { return nil }
+    let digits = max(0, min(digits, 18))
+    if case .small(let part, let scale) = storage, case .small(let divisor, let wholeScale) = whole.storage {
+      // At most 10^38, which fits in 127 bits.
+      let shift = Int(wholeScale) - Int(scale) + 2 + digits
+      let power = (0..<abs(shift)).reduce(Int128(1)) { power, _ in power * 10 }
+      let (numerator, isOver) = Int128(part).multipliedReportingOverflow(by: shift > 0 ? power : 1)
+      let (denominator, isOverToo) = Int128(divisor).multipliedReportingOverflow(by: shift < 0 ? power : 1)
+      if !isOver, !isOverToo {
+        var (quotient, rest) = numerator.quotientAndRemainder(dividingBy: denominator)
+        // The rest is below the denominator, which is below 2^63 × 10^16.
+        let order = 2 * Int128(rest.magnitude) - denominator
+        if order > 0 || order == 0 && quotient & 1 == 1 { quotient += numerator < 0 ? -1 : 1 }
+        if let mantissa = Int64(exactly: quotient) {
+          return ExactDecimal(storage: .small(mantissa: mantissa, scale: UInt8(digits)))
+        }
+      }
+    }
+    var hundredfold = wide
+    hundredfold.scale -= 2
+    return ExactDecimal(WideNumber.quotient(hundredfold, whole.wide, scale: digits))
+  }
+}
+
 extension ExactDecimal: ExpressibleByIntegerLiteral {
   /// An integer.
   public init(integerLiteral value: Int64) { storage = .small(mantissa: value, scale: 0) }

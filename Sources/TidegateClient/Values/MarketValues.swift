@@ -7,16 +7,28 @@ public struct Quote: Sendable, Hashable {
   /// Price and size of the best ask.
   public var ask: ExactDecimal?, askSize: ExactDecimal?
   /// When the exchange, or the gateway, saw it.
-  public var time: Date?
+  public var time: Date
   /// For a composite: the venues of the bid and of the ask. The best bid may then be at or above the best ask.
   public var bidVenue: String?, askVenue: String?
   /// For a composite: the included venues; nil for a market.
   public var composite: Composite?
 
-  /// `ask` minus `bid`, exact; nil if a side is missing.
+  /// `ask` minus `bid`, exact; nil if a side is missing. A composite's may be negative.
   public var spread: ExactDecimal? {
     guard let bid, let ask else { return nil }
     return ask - bid
+  }
+
+  /// The middle of bid and ask, exact; nil if a side is missing.
+  public var mid: ExactDecimal? {
+    guard let bid, let ask else { return nil }
+    return .middle(bid, ask)
+  }
+
+  /// The spread in percent of the middle, with four digits, rounded half to even; nil if a side is missing.
+  public var spreadPercent: ExactDecimal? {
+    guard let spread, let mid else { return nil }
+    return spread.percent(of: mid, digits: 4)
   }
 }
 
@@ -30,10 +42,10 @@ public struct Trade: Sendable, Hashable {
   public var price: ExactDecimal
   /// The amount of the base currency.
   public var size: ExactDecimal
-  /// The side of the taker; nil if the exchange does not say.
-  public var side: Side?
+  /// The side of the taker.
+  public var side: Side
   /// When it happened.
-  public var time: Date?
+  public var time: Date
   /// Whether trades between this one and the one published before it may be missing.
   public var followsGap = false
   /// Whether the exchange began its numbers anew with this trade: ids before and after it cannot be compared.
@@ -58,14 +70,14 @@ public struct Ticker: Sendable, Hashable {
   public var change24h: ExactDecimal?, changePercent24h: ExactDecimal?
   /// Trades in 24 hours.
   public var trades24h: Int?
-  /// The source of the figures; nil if the gateway does not send it.
-  public var source: TickerSource?
+  /// The source of the figures.
+  public var source: TickerSource
   /// If the source is `.mixed`: the fields that the gateway filled, by their names on the wire.
   public var own: [String] = []
   /// Since when the gateway's own figures count; nil if they cover the whole day, or are the exchange's.
   public var coveredFrom: Date?
   /// The time of these figures.
-  public var time: Date?
+  public var time: Date
   /// For a composite: the venue of the last trade.
   public var lastVenue: String?
   /// For a composite: the included venues; nil for a market.
@@ -87,7 +99,7 @@ public struct Pulse: Sendable, Hashable {
   /// The number of price changes merged into this pulse.
   public var merged: Int
   /// When the price was this.
-  public var time: Date?
+  public var time: Date
 }
 
 /// The state of the connection to one exchange.

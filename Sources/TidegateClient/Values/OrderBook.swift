@@ -37,10 +37,13 @@ public struct OrderBook: Sendable, Hashable {
   /// Asks, lowest first.
   public internal(set) var asks: [Level] = []
   /// When it last changed.
-  public internal(set) var time: Date?
+  public internal(set) var time: Date
 
   /// An empty book.
-  public init(symbol: String) { self.symbol = symbol }
+  public init(symbol: String, time: Date) {
+    self.symbol = symbol
+    self.time = time
+  }
 
   /// The highest bid.
   public var bestBid: Level? { bids.first }
@@ -56,7 +59,13 @@ public struct OrderBook: Sendable, Hashable {
   /// The middle of best bid and best ask, exact; nil if a side is empty.
   public var mid: ExactDecimal? {
     guard let bid = bids.first, let ask = asks.first else { return nil }
-    return (bid.price + ask.price) * ExactDecimal(storage: .small(mantissa: 5, scale: 1))
+    return .middle(bid.price, ask.price)
+  }
+
+  /// The spread in percent of the middle, with four digits, rounded half to even; nil if a side is empty.
+  public var spreadPercent: ExactDecimal? {
+    guard let spread, let mid else { return nil }
+    return spread.percent(of: mid, digits: 4)
   }
 
   /// The `count` best levels of each side with their running totals. O(count).
@@ -93,7 +102,7 @@ public struct OrderBook: Sendable, Hashable {
   mutating func update(with levels: BookLevels) {
     Self.apply(levels.bids, to: &bids, sign: -1)
     Self.apply(levels.asks, to: &asks, sign: 1)
-    time = levels.time ?? time
+    time = levels.time
   }
 
   private static func apply(_ changes: [Level], to side: inout [Level], sign: Int) {
@@ -138,5 +147,5 @@ public struct OrderBook: Sendable, Hashable {
 struct BookLevels: Sendable, Equatable {
   var bids: [OrderBook.Level] = []
   var asks: [OrderBook.Level] = []
-  var time: Date?
+  var time: Date
 }

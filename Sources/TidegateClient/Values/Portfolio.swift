@@ -6,13 +6,13 @@ public struct Portfolio: Sendable, Hashable {
   /// An asset that is held.
   public struct Holding: Sendable, Hashable {
     /// The asset: `BTC`.
-    public var asset = ""
+    public var asset: String
     /// The state of its price.
-    public var state = PriceState.missing
+    public var state: PriceState
     /// The time of the price, if it is not the present one.
     public var priceTime: Date?
     /// How much of it.
-    public var quantity: ExactDecimal?
+    public var quantity: ExactDecimal
     /// The price of one unit and the value of all, in the currency of the report.
     public var price: ExactDecimal?, value: ExactDecimal?
     /// The share of the whole, in per cent.
@@ -30,17 +30,19 @@ public struct Portfolio: Sendable, Hashable {
     /// Long or short.
     public enum Side: String, Sendable, Codable { case long, short }
     /// The market: `deribit:BTC-PERPETUAL`.
-    public var symbol = ""
+    public var symbol: String
     /// The state of its mark.
-    public var state = PriceState.missing
+    public var state: PriceState
     /// The time of the price, if it is not the present one.
     public var priceTime: Date?
-    /// Long or short; nil if this version does not know the word.
-    public var side: Side?
+    /// Long or short.
+    public var side: Side
     /// The size, and the leverage.
-    public var size: ExactDecimal?, leverage: ExactDecimal?
-    /// The entry price, and the present price.
-    public var entry: ExactDecimal?, mark: ExactDecimal?
+    public var size: ExactDecimal, leverage: ExactDecimal
+    /// The entry price.
+    public var entry: ExactDecimal
+    /// The present price; nil while there is none.
+    public var mark: ExactDecimal?
     /// The unrealised profit, in the currency of the report, and in per cent of the margin.
     public var unrealised: ExactDecimal?, unrealisedPercent: ExactDecimal?
   }
@@ -51,8 +53,8 @@ public struct Portfolio: Sendable, Hashable {
   public var revision: Int64?
   /// The currency of the report; nil if the portfolio was deleted.
   public var currency: String?
-  /// The worst state of its prices.
-  public var state = PriceState.missing
+  /// The worst state of its prices; `.deleted` after the portfolio was deleted.
+  public var state: PriceState
   /// The value of holdings plus the unrealised profit of open positions.
   public var value: ExactDecimal?
   /// The profit of 24 hours, absolute and in per cent.

@@ -5,7 +5,7 @@ public struct TopicDocument: Sendable, Hashable {
   /// The document's number in the topic, from 1; a hole in the numbers shows a missing document.
   public var number: Int64
   /// When it was published.
-  public var time: Date?
+  public var time: Date
   /// The document, as JSON text.
   public var json: String
 

@@ -97,6 +97,33 @@ struct WideNumber: Sendable {
     return WideNumber(isNegative: large.isNegative, digits: digits.reversed(), scale: scale)
   }
 
+  /// `a` ÷ `b` with `scale` digits after the point, rounded half to even; `b` is not zero. O(digits of `a` and of the
+  /// quotient × length of `b`).
+  static func quotient(_ a: WideNumber, _ b: WideNumber, scale: Int) -> WideNumber {
+    // As integers: `a` or `b` is multiplied by a power of ten.
+    let shift = scale - a.scale + b.scale
+    let numerator = a.digits + [UInt8](repeating: 0, count: max(0, shift))
+    let divisor = WideNumber(
+      isNegative: false, digits: b.digits + [UInt8](repeating: 0, count: max(0, -shift)), scale: 0)
+    let negative = divisor.negated
+    var rest = WideNumber(isNegative: false, digits: [], scale: 0)
+    var digits: [UInt8] = []
+    for digit in numerator {
+      rest = WideNumber(isNegative: false, digits: rest.digits + [digit], scale: 0)
+      var count: UInt8 = 0
+      while order(rest, divisor) >= 0 {
+        rest = sum(rest, negative)
+        count += 1
+      }
+      digits.append(count)
+    }
+    let half = order(sum(rest, rest), divisor)
+    let quotient = WideNumber(isNegative: a.isNegative != b.isNegative, digits: digits, scale: scale)
+    guard half > 0 || half == 0 && (digits.last ?? 0) & 1 == 1 else { return quotient }
+    let unit = WideNumber(isNegative: a.isNegative != b.isNegative, digits: [1], scale: scale)
+    return sum(quotient, unit)
+  }
+
   /// O(length of one × length of the other).
   static func product(_ a: WideNumber, _ b: WideNumber) -> WideNumber {
     // The least significant digit is first.

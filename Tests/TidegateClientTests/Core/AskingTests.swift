@@ -5,6 +5,16 @@ import Testing
 /// Requests that have an answer of their own.
 @Suite("Requests about alerts")
 struct AskingTests {
+  /// An alert of the gateway, and what the client makes of it.
+  static func alert(_ rule: String) -> (text: String, value: Alert) {
+    let text =
+      #"{"id":"7","name":"a","state":"running","rule":\#(rule),"created":1,"revision":2,"firings":0,"acknowledged":0}"#
+    let value = Alert(
+      id: "7", name: "a", state: .running, rule: rule, created: .init(microseconds: 1), revision: 2, firings: 0,
+      acknowledged: 0)
+    return (text, value)
+  }
+
   private static func live() -> CoreHarness {
     var it = CoreHarness()
     it.live()
@@ -45,9 +55,10 @@ struct AskingTests {
     var it = Self.live()
     let (first, _) = Self.ask(.enable("7"), of: &it)
     #expect(it.core.answer(first) == nil && !it.core.isOver(first) && !it.core.hasNews(first))
-    let woken = it.receive(#"{"type":"alert","id":4,"alert":{"id":"7","state":"running","rule":{"a":[1]}}}"#)
+    let (text, alert) = Self.alert(#"{"a":[1]}"#)
+    let woken = it.receive(#"{"type":"alert","id":4,"alert":\#(text)}"#)
     #expect(woken.actions == [.wake(first)] && it.core.hasNews(first))
-    #expect(try it.core.answer(first)?.get().alert == Alert(id: "7", state: .running, rule: #"{"a":[1]}"#))
+    #expect(try it.core.answer(first)?.get().alert == alert)
     let (second, _) = Self.ask(.delete("7"), of: &it)
     _ = it.receive(#"{"type":"alert","id":5,"removed":"7"}"#)
     #expect(it.core.answer(second) == .success(AlertAnswer(alert: nil)))
@@ -67,8 +78,9 @@ struct AskingTests {
     _ = it.start()
     _ = it.opened()
     #expect(sent == [] && it.welcome().sent == [#"{"op":"alert","id":4,"action":"enable","alert":"7"}"#])
-    _ = it.receive(#"{"type":"alert","id":4,"alert":{"id":"7","state":"running","rule":{}}}"#)
-    #expect(it.core.answer(early) == .success(AlertAnswer(alert: Alert(id: "7", state: .running, rule: "{}"))))
+    let (text, alert) = Self.alert("{}")
+    _ = it.receive(#"{"type":"alert","id":4,"alert":\#(text)}"#)
+    #expect(it.core.answer(early) == .success(AlertAnswer(alert: alert)))
     _ = it.closed(nil, "broken")
     let (late, _) = Self.ask(.enable("7"), of: &it)
     // Nobody opens the next connection.
@@ -104,7 +116,7 @@ struct AskingTests {
     #expect(it.closed(nil, "broken").actions.contains(.wake(late)))
     #expect(it.core.answer(late) == .failure(.notConnected))
     // An answer that comes too late, or to nobody, is nobody's.
-    _ = it.receive(#"{"type":"alert","id":5,"alert":{"id":"7","state":"running","rule":{}}}"#)
+    _ = it.receive(#"{"type":"alert","id":5,"alert":\#(Self.alert("{}").text)}"#)
     #expect(it.core.asked.isEmpty)
   }
 

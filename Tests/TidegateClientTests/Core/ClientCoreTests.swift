@@ -94,8 +94,8 @@ struct ClientCoreTests {
 
   @Test("a book that is out of sync at the gateway is told at once, is waited for, and begins with a snapshot")
   func outOfSync() {
-    let levels = #"{"state":"live","bids":[["1.5","1"]],"asks":[]}"#
-    let lost = #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[]}"#
+    let levels = #"{"state":"live","bids":[["1.5","1"]],"asks":[],"time":1}"#
+    let lost = #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":2}"#
     var it = CoreHarness(StreamRequest.book("kraken:BTC-USD").untyped)
     it.live("book")
     #expect(it.receive(CoreHarness.message("snapshot", "book", levels, seq: 11)).events.short == ["value book"])
@@ -118,10 +118,12 @@ struct ClientCoreTests {
     it.live("book")
     let late = it.subscribe(StreamRequest.book("kraken:BTC-USD").untyped).id
     _ = it.receive(
-      CoreHarness.message("snapshot", "book", #"{"bids":[["1.5","1"],["1.4","2"]],"asks":[["2","1"]]}"#, seq: 11))
-    _ = it.receive(CoreHarness.message("update", "book", #"{"bids":[["1.50","0"]],"asks":[]}"#, prev: 11, seq: 12))
+      CoreHarness.message(
+        "snapshot", "book", #"{"bids":[["1.5","1"],["1.4","2"]],"asks":[["2","1"]],"time":1}"#, seq: 11))
+    _ = it.receive(
+      CoreHarness.message("update", "book", #"{"bids":[["1.50","0"]],"asks":[],"time":2}"#, prev: 11, seq: 12))
     let last = it.receive(
-      CoreHarness.message("update", "book", #"{"bids":[["1.6","3"]],"asks":[]}"#, prev: 12, seq: 13))
+      CoreHarness.message("update", "book", #"{"bids":[["1.6","3"]],"asks":[],"time":3}"#, prev: 12, seq: 13))
     guard case .book(let book)? = last.values.first else { return #expect(Bool(false), "no book") }
     #expect(book.symbol == "kraken:BTC-USD" && book.bids.map(\.price.description) == ["1.6", "1.4"])
     #expect(book.spread?.description == "0.4")
@@ -172,6 +174,40 @@ struct ClientCoreTests {
     #expect(it.receive(CoreHarness.message("update", "trades", unknown, prev: 15, seq: 16)).events.short == ["gap"])
     // A snapshot has all of them in order: only what is behind the newest is new.
     #expect(it.receive(CoreHarness.trades("snapshot", [7, 8, 10, 11], seq: 20)).events.short == ["trades 11"])
+  }
+
+  @Test("a channel that dies alone at the exchange makes its streams stale, with the reason, until it speaks again")
+  func silence() {
+    let why = "no trades although the venue trades"
+    let mark = #""state":"syncing","reason":"\#(why)""#
+    var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
+    it.live("trades")
+    func say(_ data: String, prev: Int, seq: Int) -> [String] {
+      it.receive(CoreHarness.message("update", "trades", data, prev: prev, seq: seq)).events.short
+    }
+    #expect(it.receive(CoreHarness.trades("snapshot", [7], seq: 11)).events.short == ["trades 7"])
+    #expect(say(#"{"trades":[],\#(mark)}"#, prev: 11, seq: 12) == ["stale: \(why)"])
+    #expect(say(#"{"trades":[],\#(mark)}"#, prev: 12, seq: 13).isEmpty, "it is told once")
+    // Who subscribes now gets the last trades, and that they are old.
+    let late = it.subscribe(StreamRequest.trades("kraken:BTC-USD").untyped).id
+    #expect(it.take(late).short == ["trades 7", "stale: \(why)"])
+    #expect(say(#"{"trades":[],"state":"live"}"#, prev: 13, seq: 14) == ["trades"])
+    #expect(it.receive(CoreHarness.trades("update", [8], prev: 14, seq: 15)).events.short == ["trades 8"])
+    let values = [
+      ("pulse", #""price":"1","merged":0,"time":1"#), ("ticker", #""last":"1","source":"venue","time":1"#),
+    ]
+    for (channel, fields) in values {
+      let request =
+        channel == "pulse"
+        ? StreamRequest.pulse("kraken:BTC-USD").untyped : StreamRequest.ticker("kraken:BTC-USD").untyped
+      var it = CoreHarness(request)
+      it.live(channel)
+      _ = it.receive(CoreHarness.message("snapshot", channel, "{\(fields)}", seq: 11))
+      let silent = it.receive(CoreHarness.message("update", channel, "{\(fields),\(mark)}", prev: 11, seq: 12))
+      #expect(silent.events.short == ["stale: \(why)"])
+      let again = it.receive(CoreHarness.message("update", channel, "{\(fields)}", prev: 12, seq: 13))
+      #expect(again.events.short == ["value \(channel)"])
+    }
   }
 
   @Test("of a later snapshot of trades only those are told that are new; a gap where they do not meet")

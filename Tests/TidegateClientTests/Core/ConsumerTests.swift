@@ -15,13 +15,16 @@ struct ConsumerTests {
     #expect(
       step.sent == [#"{"op":"subscribe","id":4,"streams":[{"channel":"pulse","symbols":["kraken:BTC-USD"]}]}"#])
     _ = it.receive(CoreHarness.subscribed(id: 4, CoreHarness.item("pulse", stream: 2)))
-    let message = CoreHarness.message("snapshot", "pulse", #"{"price":"1"}"#, stream: 2, seq: 11)
+    let message = CoreHarness.message("snapshot", "pulse", #"{"price":"1","merged":1,"time":1}"#, stream: 2, seq: 11)
     #expect(it.receive(message).events.isEmpty, "another's is not this one's")
     #expect(it.take(pulse).short == ["value pulse"])
     #expect(it.cancel(pulse).sent == [#"{"op":"unsubscribe","id":5,"streams":[2]}"#])
     #expect(it.core.streams.count == 1 && it.core.wants.count == 1 && it.core.numbers.count == 1)
     // What is still under way of it is nobody's.
-    #expect(it.receive(CoreHarness.message("update", "pulse", "{}", stream: 2, prev: 11, seq: 12)).isSilent)
+    #expect(
+      it.receive(
+        CoreHarness.message("update", "pulse", #"{"price":"2","merged":1,"time":2}"#, stream: 2, prev: 11, seq: 12)
+      ).isSilent)
     _ = it.closed(nil)
     _ = it.passToDeadline()
     #expect(it.opened().sent.allSatisfy { !$0.contains("pulse") })
@@ -104,7 +107,7 @@ struct ConsumerTests {
     it.live()
     let (id, _) = it.subscribe(Self.book)
     _ = it.receive(CoreHarness.subscribed(id: 4, CoreHarness.item("book", stream: 5)))
-    _ = it.receive(CoreHarness.message("snapshot", "book", #"{"bids":[],"asks":[]}"#, stream: 5, seq: 11))
+    _ = it.receive(CoreHarness.message("snapshot", "book", #"{"bids":[],"asks":[],"time":1}"#, stream: 5, seq: 11))
     _ = it.closed(nil)
     _ = it.cancel(id)
     _ = it.passToDeadline()
@@ -135,7 +138,7 @@ struct ConsumerTests {
     var it = CoreHarness(Self.book)
     it.live("book")
     let slow = it.subscribe(Self.book).id
-    let levels = #"{"bids":[["1","1"]],"asks":[]}"#
+    let levels = #"{"bids":[["1","1"]],"asks":[],"time":1}"#
     _ = it.receive(CoreHarness.message("snapshot", "book", levels, seq: 11))
     _ = it.receive(CoreHarness.message("update", "book", levels, prev: 30, seq: 31))
     #expect(it.take(slow).short == ["stale gap"])

@@ -59,6 +59,7 @@ struct ChannelValuesTests {
       ))
     guard case .quote(let quote)? = step.values.first else { throw Missing() }
     #expect(quote.bidVenue == "kraken" && quote.askVenue == "coinbase" && quote.spread == ExactDecimal("0.1"))
+    #expect(quote.mid == ExactDecimal("64123.45") && quote.spreadPercent?.description == "0.0002")
     let parts = Composite(
       state: .live, venues: ["coinbase", "kraken"], absent: [.init(venue: "bitstamp", reason: "stale")])
     #expect(quote.composite == parts)
@@ -67,7 +68,7 @@ struct ChannelValuesTests {
       let next = it.receive(
         Self.message("update", "quote", symbol: symbol, prev: seq - 1, seq: seq, data))
       guard case .quote(let quote)? = next.values.first else { throw Missing() }
-      #expect(quote.composite?.state == state && quote.bid == nil)
+      #expect(quote.composite?.state == state && quote.bid == nil && quote.spreadPercent == nil)
     }
     var market = CoreHarness()
     market.live()
@@ -142,13 +143,13 @@ struct ChannelValuesTests {
       #"{"condition":{"type":"price","symbol":"kraken:BTC-USD","is":"above","value":"70000"},"frequency":"once"}"#
     let first = try say(
       "snapshot", seq: 1,
-      #"{"kept":false,"alerts":[{"id":"100000000","name":"BTC over 70k","state":"running","rule":\#(rule),"created":1790000000000000,"revision":1,"firings":0,"acknowledged":0},{"id":"2","state":"sleeping","rule":{}}]}"#
+      #"{"kept":false,"alerts":[{"id":"100000000","name":"BTC over 70k","state":"running","rule":\#(rule),"created":1790000000000000,"revision":1,"firings":0,"acknowledged":0},{"id":"2","name":"","state":"sleeping","rule":{},"created":1,"revision":1,"firings":0,"acknowledged":0}]}"#
     )
     #expect(!first.isKept && first.ringing.isEmpty && first.alerts.map(\.id) == ["100000000", "2"])
     #expect(first["100000000"]?.rule == rule && first["2"]?.state == .unknown("sleeping"))
     let second = try say(
       "update", prev: 1, seq: 2,
-      #"{"alerts":[{"id":"100000000","name":"BTC over 70k","state":"alerting","rule":\#(rule),"revision":1,"firings":1,"acknowledged":0,"firing":{"number":1,"time":1790000001000000,"symbol":"kraken:BTC-USD","value":"70000.1","late_by_ms":40}}],"removed":["2"],"firings":[]}"#
+      #"{"alerts":[{"id":"100000000","name":"BTC over 70k","state":"alerting","rule":\#(rule),"created":1790000000000000,"revision":1,"firings":1,"acknowledged":0,"firing":{"number":1,"time":1790000001000000,"symbol":"kraken:BTC-USD","value":"70000.1","late_by_ms":40}}],"removed":["2"],"firings":[]}"#
     )
     #expect(second.alerts.count == 1 && second["2"] == nil && second.ringing.map(\.id) == ["100000000"])
     let firing = Alert.Firing(

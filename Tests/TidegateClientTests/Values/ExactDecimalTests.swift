@@ -35,6 +35,49 @@ struct ExactDecimalTests {
   func texts(text: String, shown: String) throws { #expect(try Self.number(text).description == shown) }
 
   @Test(
+    "a percentage is rounded half to even",
+    arguments: [
+      ("0.22", "65173.29", 4, "0.0003"), ("1", "3", 2, "33.33"), ("2", "3", 2, "66.67"), ("-2", "3", 2, "-66.67"),
+      ("0.5", "100", 0, "0"), ("1.5", "100", 0, "2"), ("2.5", "100", 0, "2"), ("-1.5", "100", 0, "-2"),
+      ("0", "7", 4, "0.0000"), ("5", "5", 2, "100.00"), ("1e300", "1", 0, "1" + String(repeating: "0", count: 302)),
+      ("0.000000000000000000001", "0.000000000000000000003", 3, "33.333"),
+    ])
+  func percentages(part: String, whole: String, digits: Int, text: String) throws {
+    #expect(try Self.number(part).percent(of: Self.number(whole), digits: digits)?.description == text)
+  }
+
+  @Test("there is no percentage of nothing, or of less", arguments: ["0", "-1", "-0.000000000000000000001"])
+  func noPercentage(whole: String) throws { #expect(try ExactDecimal(1).percent(of: Self.number(whole)) == nil) }
+
+  @Test(
+    "no percentage is further than half a digit from the exact one, however long the numbers", arguments: testSeeds(20))
+  func percentageError(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    func number(isPositive: Bool) throws -> ExactDecimal {
+      let whole = (0..<Int.random(in: 1...25, using: &random)).map { _ in String(Int.random(in: 0...9, using: &random))
+      }
+      let part = (0..<Int.random(in: 0...22, using: &random)).map { _ in String(Int.random(in: 0...9, using: &random)) }
+      let sign = !isPositive && Bool.random(using: &random) ? "-" : ""
+      return try Self.number(sign + whole.joined() + (part.isEmpty ? "" : "." + part.joined()))
+    }
+    for _ in 0..<200 {
+      let (part, whole) = (try number(isPositive: false), try number(isPositive: true))
+      let digits = Int.random(in: 0...6, using: &random)
+      guard let percent = part.percent(of: whole, digits: digits) else {
+        #expect(whole.isZero)
+        continue
+      }
+      // What the percentage lacks, and half of its last digit, both × `whole`.
+      let error = percent * whole - part * 100
+      let half = try whole * Self.number("5e-\(digits + 1)")
+      #expect(error <= half && -error <= half, "seed \(seed): \(part) of \(whole)")
+      if error == half || -error == half {
+        #expect(Int(String(percent.description.last!))! % 2 == 0, "seed \(seed): \(part) of \(whole)")
+      }
+    }
+  }
+
+  @Test(
     "what is no number is refused",
     arguments: [
       "", ".", "-", "e5", "1e", "1.2.3", "nan", "inf", "0x1p3", " 1", "1 ", "1e400", "٣", "1e٣", "1_000", "--1",

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -11,12 +12,14 @@ struct OrderBookTests {
 
   @Test("spread, middle and running totals are exact")
   func figures() {
-    var book = OrderBook(symbol: "kraken:BTC-USD")
-    #expect(book.spread == nil && book.mid == nil && book.depth(5).bids.isEmpty)
+    var book = OrderBook(symbol: "kraken:BTC-USD", time: .distantPast)
+    #expect(book.spread == nil && book.mid == nil && book.spreadPercent == nil && book.depth(5).bids.isEmpty)
     book.replace(
       with: BookLevels(
         bids: [Self.level("65173.18", "0.1"), Self.level("65173.00", "0.2")],
-        asks: [Self.level("65173.40", "0.5"), Self.level("65174", "0.1"), Self.level("65175", "9")]))
+        asks: [Self.level("65173.40", "0.5"), Self.level("65174", "0.1"), Self.level("65175", "9")],
+        time: .init(microseconds: 5)))
+    #expect(book.time == .init(microseconds: 5) && book.spreadPercent?.description == "0.0003")
     #expect(book.spread?.description == "0.22")
     #expect(book.mid == ExactDecimal("65173.29"))
     let depth = book.depth(2)
@@ -28,11 +31,11 @@ struct OrderBookTests {
   @Test("is what a dictionary of prices is, sorted, however many levels an update has", arguments: testSeeds(20))
   func model(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    var book = OrderBook(symbol: "s")
+    var book = OrderBook(symbol: "s", time: .distantPast)
     var bids: [Int: Int] = [:]
     var asks: [Int: Int] = [:]
     for step in 0..<200 {
-      var levels = BookLevels()
+      var levels = BookLevels(time: .init(microseconds: Int64(step)))
       let isSnapshot = Int.random(in: 0..<20, using: &random) == 0
       if isSnapshot { (bids, asks) = ([:], [:]) }
       for _ in 0..<Int.random(in: 0...(step % 7 == 0 ? 200 : 8), using: &random) {
