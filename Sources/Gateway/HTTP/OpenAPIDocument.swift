@@ -24,6 +24,9 @@ enum OpenAPIDocument {
     var needsBody = true
     /// The schema of the answer, by status; nil: the answer has no body.
     var answers: [(status: Int, schema: String?)]
+
+    /// The answers that have an `ETag`, for a later `If-Match`.
+    static let tagged: Set = ["Alert", "Portfolio", "Transaction"]
   }
 
   /// By path. A route without an entry is described by its path and parameters alone.
@@ -56,13 +59,13 @@ enum OpenAPIDocument {
     "/v1/books/{symbol}": Answer(summary: "The order book", schema: "BookAnswer"),
     "/v1/cards/price/{symbol}.svg": Answer(summary: "A card for a home screen", contentType: "image/svg+xml"),
     "/v1/alerts": Answer(
-      summary: "The caller's alerts", schema: "AlertsAnswer", statuses: [404], isTagged: false),
+      summary: "The caller's alerts", schema: "AlertsAnswer", statuses: [404]),
     "/v1/alerts/{id}/firings": Answer(
       summary: "The last firings of an alert", schema: "FiringsAnswer", isTagged: false),
     "/v1/alerts/{id}/{action}": Answer(
       summary: "Acknowledges, snoozes, pauses, resumes, disables or enables an alert", statuses: [404, 409, 412],
       isTagged: false),
-    "/v1/alerts/{id}": Answer(summary: "One alert", schema: "Alert", statuses: [404, 409, 412], isTagged: false),
+    "/v1/alerts/{id}": Answer(summary: "One alert", schema: "Alert", statuses: [404, 409, 412]),
     "/v1/webhooks": Answer(
       summary: "The caller's webhooks", schema: "WebhooksAnswer", statuses: [], isTagged: false),
     "/v1/webhooks/{id}": Answer(summary: "One webhook", schema: "Webhook", isTagged: false),
@@ -84,8 +87,7 @@ enum OpenAPIDocument {
     "/v1/topics": Answer(
       summary: "The topics, or those of an instrument", schema: "TopicsAnswer", statuses: [], isTagged: false),
     "/v1/topics/{name}": Answer(
-      summary: "Documents that the operator publishes", schema: "TopicAnswer", statuses: [404, 422],
-      isTagged: false),
+      summary: "Documents that the operator publishes", schema: "TopicAnswer", statuses: [404, 422]),
   ]
 
   /// By method and path.
@@ -159,8 +161,6 @@ enum OpenAPIDocument {
 
   private static func writeSchemas(to writer: inout JSONObjectWriter) {
     JSONSchema.writeShared(to: &writer)
-    // Price, size, and the venues of a composite.
-    JSONSchema.list(.either([.decimal, .list(.text)])).write("CombinedLevel", to: &writer)
     JSONSchema.document.write("Document", to: &writer)
     error.write(to: &writer)
     for object in OpenAPISchemas.all { object.write(to: &writer) }
@@ -168,7 +168,7 @@ enum OpenAPIDocument {
 
   private static let error = JSONSchema.Object(
     "Error",
-    [("type", .choice(["error"])), ("code", .text), ("message", .text), ("impact", .text), ("retry", .flag)],
+    [("type", .reference("ErrorType")), ("code", .text), ("message", .text), ("impact", .text), ("retry", .flag)],
     optional: [("hint", .text), ("retry_after_ms", .count)])
 
   // MARK: Operations
@@ -180,7 +180,18 @@ enum OpenAPIDocument {
     writer.field("operationId", method.lowercased() + "\(route)".prefix(1).uppercased() + "\(route)".dropFirst())
     writer.field("tags", [tag(of: route)])
     writer.field("summary", answer.summary)
-    writer.array("parameters") { writer in writeParameters(of: route, isReading: isReading, to: &writer) }
+    writer.array("parameters") { writer in
+      writeParameters(of: route, isReading: isReading, to: &writer)
+      if isReading, answer.isTagged {
+        writeHeader("If-None-Match", "The ETag of the answer that you have", to: &writer)
+      }
+      if route.takesKey(method) {
+        writeHeader("Idempotency-Key", "The same for each repetition of a request, which is done once", to: &writer)
+      }
+      if route.takesCondition(method) {
+        writeHeader("If-Match", "The ETag of what is changed: only if it has not changed since", to: &writer)
+      }
+    }
     if let body = change?.body {
       writer.object("requestBody") { writer in
         writer.field("required", change?.needsBody ?? true)
@@ -192,6 +203,8 @@ enum OpenAPIDocument {
         for (status, schema) in change.answers {
           writer.object("\(status)") { writer in
             writer.field("description", "Done")
+            // A deleted transaction leaves a portfolio, whose tag it is.
+            if schema.map(Change.tagged.contains) ?? (route == .portfolioTransaction) { writeTag(to: &writer) }
             if let schema { writeContent("application/json", schema, to: &writer) }
           }
         }
@@ -200,6 +213,7 @@ enum OpenAPIDocument {
       } else {
         writer.object("200") { writer in
           writer.field("description", answer.summary)
+          if answer.isTagged { writeTag(to: &writer) }
           if method != "HEAD" { writeContent(answer.contentType, answer.schema, to: &writer) }
         }
       }
@@ -263,6 +277,22 @@ enum OpenAPIDocument {
     }
   }
 
+  private static func writeTag(to writer: inout JSONObjectWriter) {
+    writer.object("headers") { writer in
+      writer.object("ETag") { writer in JSONSchema.text.write("schema", to: &writer) }
+    }
+  }
+
+  private static func writeHeader(_ name: String, _ words: String, to writer: inout JSONObjectWriter) {
+    writer.object { writer in
+      writer.field("name", name)
+      writer.field("in", "header")
+      writer.field("required", false)
+      writer.field("description", words)
+      JSONSchema.text.write("schema", to: &writer)
+    }
+  }
+
   /// What a name in a path and a text in a query may contain: no control characters.
   private static let pathText = #"[^\u0000-\u001f\u007f-\u009f/]"#
   private static let queryText = #"[^\u0000-\u001f\u007f-\u009f]"#
@@ -277,8 +307,9 @@ enum OpenAPIDocument {
       }
     case .number(let range): number(range).write("schema", to: &writer)
     case .numberOr(let range, let word):
-      JSONSchema.either([number(range), .choice([word])]).write("schema", to: &writer)
-    case .oneOf(let names): JSONSchema.choice(names).write("schema", to: &writer)
+      JSONSchema.either([number(range), OpenAPISchemas.choice([word])]).write("schema", to: &writer)
+    case .oneOf(let names): OpenAPISchemas.choice(names).write("schema", to: &writer)
+    case .flag: JSONSchema.flag.write("schema", to: &writer)
     case .ordinal: JSONSchema.count.write("schema", to: &writer)
     }
   }

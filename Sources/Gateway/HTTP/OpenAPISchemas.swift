@@ -1,3 +1,4 @@
+import Decks
 import MarketData
 import PubSub
 
@@ -6,7 +7,40 @@ import PubSub
 enum OpenAPISchemas {
   static let all: [JSONSchema.Object] = [market, lists, alerts, portfolios, others].flatMap { $0 }
 
-  private static let ranges = JSONSchema.choice(ChartRange.allCases.map(\.name))
+  /// Choices by name, so that a generated client has one type for each, wherever it occurs.
+  static let choices: [(name: String, words: [String])] = [
+    ("FeedState", FeedState.allCases.map(\.rawValue)),
+    ("FeedIndicator", ["connected", "reconnecting", "disconnected"]),
+    // Of an instrument's book, or of its feed if that is not connected.
+    ("BookState", FeedState.allCases.map(\.rawValue) + ["absent"]),
+    // Of a market's feed; `single` is a composite of one venue.
+    ("MarketState", FeedState.allCases.map(\.rawValue) + ["single"]),
+    // Of a channel that died alone.
+    ("ChannelState", ["live", "syncing"]),
+    ("QuoteState", ["live", "single"]), ("RateState", ["live"]),
+    ("InstrumentKind", ["perpetual", "future"]),
+    ("TickerSource", ["venue", "gateway", "mixed"]), ("CandleSource", ["own", "venue", "partial"]),
+    ("ChartRange", ChartRange.allCases.map(\.name)), ("CandleInterval", CandleInterval.allCases.map(\.name)),
+    ("Direction", ["up", "down"]), ("Trend", ["up", "down", "flat"]), ("TradeSide", ["buy", "sell"]),
+    ("Weekday", ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),
+    ("AlertState", ["scheduled", "running", "paused", "alerting", "disabled"]),
+    ("AlertKind", ["price", "change", "spread", "depth", "stale", "alarm", "countdown", "all", "any"]),
+    ("AlertComparison", ["above", "below", "crosses_up", "crosses_down", "crosses"]),
+    ("AlertBookSide", ["bids", "asks"]), ("AlertPart", ["feed", "book"]), ("AlertFrequency", ["once", "daily"]),
+    ("CostMethod", ["average", "fifo"]), ("PositionSide", ["long", "short"]),
+    ("TransactionKind", ["buy", "sell", "deposit", "withdrawal", "fee"]),
+    ("PriceState", ["live", "stale", "missing"]),
+    ("DeckState", ["live"]), ("DeckDomain", DeckDomain.allCases.map(\.rawValue)),
+    ("CardSize", PriceCard.Size.allCases.map(\.rawValue)), ("Contrast", DeckPicture.Contrast.allCases.map(\.rawValue)),
+    ("FullDepth", ["full"]), ("ErrorType", ["error"]),
+  ]
+
+  /// The choice of these words: by its name if it has one.
+  static func choice(_ words: [String]) -> JSONSchema {
+    choices.first { $0.words == words }.map { .reference($0.name) } ?? .choice(words)
+  }
+
+  private static let ranges = JSONSchema.reference("ChartRange")
   static let shortCount = JSONSchema.integer(0...Int64(Int32.max))
 
   /// Members of every answer about one symbol.
@@ -18,10 +52,9 @@ enum OpenAPISchemas {
   private static let state: [JSONSchema.Member] = [
     ("simulated", .flag), ("replayed", .flag), ("since", .time), ("last_message", .time), ("failed", .text),
   ]
-  private static let feedState = JSONSchema.choice(FeedState.allCases.map(\.rawValue))
-  /// Of an instrument's book, or of its feed if that is not connected.
-  private static let bookState = JSONSchema.either([.choice(["live", "syncing", "absent"]), feedState])
-  private static let head: [JSONSchema.Member] = [("symbol", .text), ("state", feedState)]
+  private static let feedState = JSONSchema.reference("FeedState")
+  private static let marketState = JSONSchema.reference("MarketState")
+  private static let head: [JSONSchema.Member] = [("symbol", .text), ("state", marketState)]
 
   // MARK: Market data
 
@@ -36,37 +69,34 @@ enum OpenAPISchemas {
     ("gaps", .list(.reference("Gap"))),
   ]
   static let lineOptions: [JSONSchema.Member] = [
-    ("open", .decimal), ("trend", .choice(["up", "down", "flat"])), ("change", .decimal), ("change_pct", .decimal),
+    ("open", .decimal), ("trend", .reference("Trend")), ("change", .decimal), ("change_pct", .decimal),
     ("covered_from", .time),
   ]
   static let pulseMembers: [JSONSchema.Member] = [("price", .decimal), ("merged", .count), ("time", .time)]
   static let pulseOptions: [JSONSchema.Member] = [
-    ("direction", .choice(["up", "down"])), ("previous", .decimal), ("change_pct", .decimal),
+    ("direction", .reference("Direction")), ("previous", .decimal), ("change_pct", .decimal),
     ("change_pct_24h", .decimal),
   ]
   /// Of data whose channel may have died alone.
-  static let liveness: [JSONSchema.Member] = [("state", .choice(["live", "syncing"])), ("reason", .text)]
+  static let liveness: [JSONSchema.Member] = [("state", .reference("ChannelState")), ("reason", .text)]
 
   private static let market: [JSONSchema.Object] = [
     .init("Gap", [("from", .time), ("to", .time)]),
     .init(
-      "Ticker", [("source", .choice(["venue", "gateway", "mixed"])), ("time", .time)], optional: tickerMembers,
+      "Ticker", [("source", .reference("TickerSource")), ("time", .time)], optional: tickerMembers,
       optionalOf: [liveness]),
     .init("Pulse", of: [pulseMembers], optionalOf: [pulseOptions, liveness]),
     .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),
     .init(
       "Trade",
       [
-        ("id", .text), ("price", .decimal), ("size", .decimal), ("time", .time),
-      ],
-      optional: [
-        ("side", .choice(["buy", "sell"])), ("gap", .flag), ("renumbered", .flag), ("late", .flag),
-      ]),
+        ("id", .text), ("price", .decimal), ("size", .decimal), ("side", .reference("TradeSide")), ("time", .time),
+      ], optional: [("gap", .flag), ("renumbered", .flag), ("late", .flag)]),
     .init(
       "Candle",
       [
         ("time", .time), ("open", .decimal), ("high", .decimal), ("low", .decimal), ("close", .decimal),
-        ("closed", .flag), ("rev", .count), ("source", .choice(["own", "venue", "partial"])),
+        ("closed", .flag), ("rev", .count), ("source", .reference("CandleSource")),
       ], optional: [("volume", .decimal), ("quote_volume", .decimal), ("trades", .count)]),
     .init("TickerAnswer", of: [head], [("ticker", .reference("Ticker"))], optionalOf: [state]),
     .init("TradesAnswer", of: [head], [("trades", .list(.reference("Trade")))], optionalOf: [state]),
@@ -75,33 +105,34 @@ enum OpenAPISchemas {
       "CandlesAnswer",
       of: [head],
       [
-        ("interval", .choice(CandleInterval.allCases.map(\.name))), ("candles", .list(.reference("Candle"))),
+        ("interval", .reference("CandleInterval")), ("candles", .list(.reference("Candle"))),
         ("gaps", .list(.reference("Gap"))),
       ], optional: [("next", .time)], optionalOf: [state]),
     .init(
       "BookAnswer",
-      [
-        ("symbol", .text), ("state", .choice(FeedState.allCases.map(\.rawValue) + ["single"])),
-        ("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time),
-      ],
+      of: [head],
+      [("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time)],
       optional: [("spread", .decimal), ("spread_pct", .decimal)], optionalOf: [composite, state]),
     .init(
-      "QuoteAnswer", [("symbol", .text), ("state", .choice(["live", "single"]))],
+      "QuoteAnswer", [("symbol", .text), ("state", .reference("QuoteState"))],
       optional: [
         ("bid", .decimal), ("bid_size", .decimal), ("bid_venue", .text), ("ask", .decimal), ("ask_size", .decimal),
         ("ask_venue", .text), ("last", .decimal), ("last_venue", .text), ("last_time", .time),
         ("volume_24h", .decimal), ("quote_volume_24h", .decimal), ("vwap_24h", .decimal),
-        ("bids", .list(.reference("CombinedLevel"))), ("asks", .list(.reference("CombinedLevel"))), ("time", .time),
+        ("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time),
       ], optionalOf: [composite, source]),
     .init("AbsentVenue", [("venue", .text), ("reason", .text)]),
     .init(
       "RateAnswer",
-      [("base", .text), ("quote", .text), ("rate", .decimal), ("path", .list(.text)), ("state", .choice(["live"]))],
+      [
+        ("base", .text), ("quote", .text), ("rate", .decimal), ("path", .list(.text)),
+        ("state", .reference("RateState")),
+      ],
       optional: [("time", .time)], optionalOf: [source]),
     .init(
       "SnapshotItem", [("symbol", .text)],
       optional: [
-        ("state", feedState), ("ticker", .reference("Ticker")), ("pulse", .reference("Pulse")),
+        ("state", marketState), ("ticker", .reference("Ticker")), ("pulse", .reference("Pulse")),
         ("sparkline", .reference("Sparkline")), ("error", .reference("ItemError")),
       ], optionalOf: [state]),
     .init(
@@ -116,10 +147,10 @@ enum OpenAPISchemas {
       "Instrument",
       [
         ("symbol", .text), ("venue", .text), ("venue_symbol", .text), ("base", .text), ("quote", .text),
-        ("state", bookState),
+        ("state", .reference("BookState")),
       ],
       optional: [
-        ("name", .text), ("kind", .choice(["perpetual", "future"])), ("expiry", .text), ("contract_size", .decimal),
+        ("name", .text), ("kind", .reference("InstrumentKind")), ("expiry", .text), ("contract_size", .decimal),
         ("price_increment", .decimal), ("size_increment", .decimal),
       ], optionalOf: [source]),
     .init("InstrumentsAnswer", [("instruments", .list(.reference("Instrument")))]),
@@ -131,7 +162,7 @@ enum OpenAPISchemas {
     .init(
       "Feed",
       [
-        ("venue", .text), ("state", feedState), ("indicator", .choice(["connected", "reconnecting", "disconnected"])),
+        ("venue", .text), ("state", feedState), ("indicator", .reference("FeedIndicator")),
         ("since", .time),
       ],
       optional: [
@@ -150,17 +181,11 @@ enum OpenAPISchemas {
 
   private static let alerts: [JSONSchema.Object] = [
     .init(
-      "AlertCondition",
-      [
-        (
-          "type",
-          .choice(["price", "change", "spread", "depth", "stale", "alarm", "countdown", "all", "any"])
-        )
-      ],
+      "AlertCondition", [("type", .reference("AlertKind"))],
       optional: [
-        ("symbol", .text), ("is", .choice(["above", "below", "crosses_up", "crosses_down", "crosses"])),
-        ("value", .decimal), ("percent", .decimal), ("hysteresis", .decimal), ("side", .choice(["bids", "asks"])),
-        ("within_percent", .decimal), ("window_min", .integer(1...1_440)), ("part", .choice(["feed", "book"])),
+        ("symbol", .text), ("is", .reference("AlertComparison")),
+        ("value", .decimal), ("percent", .decimal), ("hysteresis", .decimal), ("side", .reference("AlertBookSide")),
+        ("within_percent", .decimal), ("window_min", .integer(1...1_440)), ("part", .reference("AlertPart")),
         ("for_s", .integer(1...Int64(UInt32.max))), ("at", .either([.text, .time])),
         ("days", .list(.reference("Weekday"))), ("of", .list(.reference("AlertCondition"), limit: 16)),
       ], isClosed: true),
@@ -171,7 +196,7 @@ enum OpenAPISchemas {
     .init(
       "AlertRule", [("condition", .reference("AlertCondition"))],
       optional: [
-        ("frequency", .either([.choice(["once", "daily"]), .reference("AlertCooldown")])),
+        ("frequency", .either([.reference("AlertFrequency"), .reference("AlertCooldown")])),
         ("hours", .reference("AlertHours")), ("time_zone", .text), ("expires", .time),
       ], isClosed: true),
     .init("AlertForm", [("name", .text), ("rule", .reference("AlertRule"))], isClosed: true),
@@ -181,7 +206,7 @@ enum OpenAPISchemas {
     .init(
       "Alert",
       [
-        ("id", .text), ("name", .text), ("state", .choice(["scheduled", "running", "paused", "alerting", "disabled"])),
+        ("id", .text), ("name", .text), ("state", .reference("AlertState")),
         ("rule", .reference("AlertRule")), ("created", .time), ("revision", .count), ("firings", shortCount),
         ("acknowledged", shortCount),
       ], optional: [("next", .time), ("watching_from", .time), ("firing", .reference("Firing"))]),
@@ -206,34 +231,34 @@ enum OpenAPISchemas {
 
   // MARK: Portfolios
 
-  private static let trust = JSONSchema.choice(["live", "stale", "missing"])
+  private static let trust = JSONSchema.reference("PriceState")
   static let profit: [JSONSchema.Member] = [
     ("value", .decimal), ("day_profit", .decimal), ("day_percent", .decimal), ("cost", .decimal),
     ("unrealised", .decimal), ("realised", .decimal), ("profit", .decimal),
   ]
   static let portfolioHead: [JSONSchema.Member] = [("portfolio", .text), ("name", .text), ("revision", .count)]
   private static let summary: [JSONSchema.Member] = [
-    ("id", .text), ("name", .text), ("currency", .text), ("method", .choice(["average", "fifo"])), ("created", .time),
+    ("id", .text), ("name", .text), ("currency", .text), ("method", .reference("CostMethod")), ("created", .time),
     ("revision", .count), ("transactions", .count),
   ]
   private static let transaction: [JSONSchema.Member] = [
-    ("kind", .choice(["buy", "sell", "deposit", "withdrawal", "fee"])), ("asset", .text), ("quantity", .decimal),
+    ("kind", .reference("TransactionKind")), ("asset", .text), ("quantity", .decimal),
   ]
 
   private static let portfolios: [JSONSchema.Object] = [
     .init(
       "Position",
-      [("symbol", .text), ("side", .choice(["long", "short"])), ("size", .decimal), ("entry", .decimal)],
+      [("symbol", .text), ("side", .reference("PositionSide")), ("size", .decimal), ("entry", .decimal)],
       optional: [("leverage", .decimal)], isClosed: true),
     .init(
       "PortfolioForm", [("name", .text), ("currency", .text)],
       optional: [
-        ("method", .choice(["average", "fifo"])), ("positions", .list(.reference("Position"), limit: 50)),
+        ("method", .reference("CostMethod")), ("positions", .list(.reference("Position"), limit: 50)),
       ], isClosed: true),
     .init(
       "PortfolioChange", [],
       optional: [
-        ("name", .text), ("currency", .text), ("method", .choice(["average", "fifo"])),
+        ("name", .text), ("currency", .text), ("method", .reference("CostMethod")),
         ("positions", .list(.reference("Position"), limit: 50)),
       ], isClosed: true),
     .init("PortfolioSummary", of: [summary]),
@@ -264,7 +289,7 @@ enum OpenAPISchemas {
     .init(
       "PositionValue",
       [
-        ("symbol", .text), ("state", trust), ("side", .choice(["long", "short"])), ("size", .decimal),
+        ("symbol", .text), ("state", trust), ("side", .reference("PositionSide")), ("size", .decimal),
         ("leverage", .decimal), ("entry", .decimal),
       ],
       optional: [
@@ -306,8 +331,11 @@ enum OpenAPISchemas {
     .init("DeckSummary", [("name", .text), ("title", .text), ("cards", .count)]),
     .init("DecksAnswer", [("decks", .list(.reference("DeckSummary")))]),
     .init(
-      "DeckCard", [("number", .count), ("quote", .text)],
-      optional: [("action", .text), ("minutes", .count), ("domain", .text), ("source", .text)]),
+      "DeckCard",
+      [
+        ("number", .count), ("quote", .text), ("action", .text), ("minutes", .count),
+        ("domain", .reference("DeckDomain")), ("source", .text),
+      ]),
     .init("DeckAnswer", of: [deckMembers]),
   ]
 }

@@ -31,6 +31,8 @@ enum Route: CaseIterable, Sendable {
     /// Such a number, or a word.
     case numberOr(ClosedRange<Int>, String)
     case oneOf([String])
+    /// `true` or `false`.
+    case flag
     /// A whole number; the words say what it means.
     case ordinal(String)
 
@@ -40,6 +42,7 @@ enum Route: CaseIterable, Sendable {
       case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
       case .numberOr(let range, let word): "\(range.lowerBound) to \(range.upperBound) or \(word)"
       case .oneOf(let names): names.joined(separator: ", ")
+      case .flag: "true, false"
       }
     }
   }
@@ -105,6 +108,20 @@ enum Route: CaseIterable, Sendable {
       .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
       method != "OPTIONS"
     default: ["POST", "PUT", "PATCH", "DELETE"].contains(method)
+    }
+  }
+
+  /// Whether a request with that method takes an `Idempotency-Key`.
+  func takesKey(_ method: String) -> Bool {
+    method == "POST" && [.alerts, .portfolios, .portfolioTransactions].contains(self)
+  }
+
+  /// Whether a request with that method takes an `If-Match`.
+  func takesCondition(_ method: String) -> Bool {
+    switch self {
+    case .alert, .portfolio, .portfolioTransaction: ["PUT", "PATCH", "DELETE"].contains(method)
+    case .alertAction, .portfolioTransactions: method == "POST"
+    default: false
     }
   }
 
@@ -186,7 +203,7 @@ enum Route: CaseIterable, Sendable {
     case .book:
       [
         Parameter(name: "depth", form: .numberOr(1...5000, "full")),
-        Parameter(name: "venues", form: .oneOf(["true", "false"])),
+        Parameter(name: "venues", form: .flag),
       ]
     case .topics: [Parameter(name: "symbol", form: .text("a symbol: kraken:ZEC-USD"))]
     case .topic:

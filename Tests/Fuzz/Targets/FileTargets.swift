@@ -81,7 +81,7 @@ extension FuzzTarget {
             let number = try query.number(parameter.name, range, default: range.lowerBound, words: [word: 0])
             if number != 0 { try Self.requireWithin(number, range) }
           case .ordinal: _ = try query.number(parameter.name, 0...Int.max, default: 0)
-          case .text, .oneOf: _ = query.texts(parameter.name)
+          case .text, .oneOf, .flag: _ = query.texts(parameter.name)
           }
         }
       } catch {

@@ -120,8 +120,9 @@ struct NumericExtremesTests {
         }
         let content = operation["requestBody"] as? [String: Any]
         let (body, label) = (content == nil ? "" : "{}", "\(method) \(path)")
-        for case let name as String in parameters.map({ $0["name"] as Any }) {
-          let isQuery = parameters.contains { $0["name"] as? String == name && $0["in"] as? String == "query" }
+        for parameter in parameters where parameter["in"] as? String != "header" {
+          guard let name = parameter["name"] as? String else { continue }
+          let isQuery = parameter["in"] as? String == "query"
           requests.append(
             Request(
               method: method.uppercased(),

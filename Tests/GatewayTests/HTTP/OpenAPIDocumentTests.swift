@@ -31,9 +31,12 @@ struct OpenAPIDocumentTests {
       }
     }
     // What may be asked for is said in a way that programs read.
+    let named = (document["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]]
     func schema(_ path: String, _ name: String) -> [String: Any]? {
       let parameters = paths[path]?["get"]?["parameters"] as? [[String: Any]]
-      return parameters?.first { $0["name"] as? String == name }?["schema"] as? [String: Any]
+      let schema = parameters?.first { $0["name"] as? String == name }?["schema"] as? [String: Any]
+      guard let reference = schema?["$ref"] as? String else { return schema }
+      return named?[String(reference.split(separator: "/").last ?? "")]
     }
     #expect(schema("/v1/candles/{symbol}", "interval")?["enum"] as? [String] == CandleInterval.allCases.map(\.name))
     #expect(schema("/v1/trades/{symbol}", "limit")?["maximum"] as? Int == 50)
