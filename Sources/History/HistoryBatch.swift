@@ -149,7 +149,8 @@ package struct LatestState: Sendable, Equatable {
   package var trade: LastTrade?
   /// The last published trades, oldest first; at most 50.
   package var trades: [LastTrade]
-  /// The minutes that the next run may complete, with exactly the trades until the last of `trades`, oldest first; at most three.
+  /// The minutes that the next run may complete, with exactly the trades until the last of `trades`, oldest first; at
+  /// most three.
   package var minutes: [OpenMinute]
 
   package init(

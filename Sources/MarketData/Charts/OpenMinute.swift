@@ -34,7 +34,7 @@ extension Chart {
     return result
   }
 
-  /// The closed minutes that late trades have changed, and that have not been issued again since (`reissue`), the oldest
+  /// The closed minutes that late trades have changed, and that have not been issued again since (`reissue`), oldest
   /// first. O(minutes between them).
   package mutating func unissuedMinutes(of id: InstrumentID, now: Timestamp) -> [Candle] {
     guard let late = lateRange else { return [] }

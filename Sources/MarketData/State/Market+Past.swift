@@ -43,8 +43,8 @@ extension Market {
     return true
   }
 
-  /// When the observation of an instrument has ended since the last call, even if it has begun again; nil if it has not.
-  /// O(1).
+  /// When the observation of an instrument has ended since the last call, even if it has begun again; nil if it has
+  /// not. O(1).
   package func takeInterruption(of id: InstrumentID) -> Timestamp? {
     guard instruments.indices.contains(id.index) else { return nil }
     return instruments[id.index].chart.takeInterruption()

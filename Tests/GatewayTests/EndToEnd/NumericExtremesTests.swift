@@ -9,8 +9,8 @@ import Testing
 @testable import Gateway
 
 /// Every number that a client may send, at both ends of its range and beyond. The requests are made from what the
-/// gateway's documents name: `TIDEGATE_EXTREMES=all` puts every extreme in every place. Else each place gets the ends of
-/// `Int64`, and some places others that the seed picks.
+/// gateway's documents name: `TIDEGATE_EXTREMES=all` puts every extreme in every place. Else each place gets the ends
+/// of `Int64`, and some places others that the seed picks.
 @Suite("Any number in any request", .serialized, .realTime)
 struct NumericExtremesTests {
   private static let isWhole = environment("TIDEGATE_EXTREMES") == "all"
