@@ -158,7 +158,8 @@ struct InstrumentTable {
       value = try reader.json.decimal(isPrice ? unit.price : unit.size)
     } catch {
       if case .decimal(.tooPrecise(let needed)) = error.reason {
-        widening = (place, isPrice, needed + (isPrice ? 0 : unit.added))
+        // A number may be printed with more digits than any scale has.
+        widening = (place, isPrice, UInt8(clamping: Int(needed) + (isPrice ? 0 : Int(unit.added))))
       }
       throw error
     }
