@@ -16,7 +16,7 @@ struct NumericExtremesTests {
   func messages(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
     let trial = try ExtremesTrial(setup, seed: seed)
     try trial.run()
-    #expect(trial.varied.count >= 3 && trial.variants > 100, "\(trial.varied.count) kinds, \(trial.variants) variants")
+    #expect(trial.varied.count >= 3 && trial.variants > 100, "\(trial.story)")
     #expect(trial.unfinished.isEmpty, "too few variants of \(trial.unfinished)")
   }
 
@@ -98,6 +98,14 @@ private final class ExtremesTrial {
   /// How often a kind of message was varied: what is left of one without its numbers.
   private(set) var varied: [[UInt8]: Int] = [:]
   private(set) var variants = 0
+  private var connections = 0
+  private var messages = 0
+  private var refusal = "none"
+
+  /// For a failure.
+  var story: String {
+    "\(varied.count) kinds, \(variants) variants, \(connections) connections, \(messages) messages; refused: \(refusal)"
+  }
 
   init(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
     self.setup = setup
@@ -132,8 +140,13 @@ private final class ExtremesTrial {
     simulated.advance(to: now)
     if session == nil, pipeline.handler.isPrepared {
       let (path, query) = VenueTrial.target(of: pipeline.handler.url)
-      session = try? simulated.open(path: path, query: query)
-      guard session != nil else { return }
+      do throws(SimulatedRefusal) {
+        session = try simulated.open(path: path, query: query)
+      } catch {
+        refusal = "\(error.status) \(error.reason)"
+        return
+      }
+      connections += 1
       pipeline.connected(now: now)
       settle()
     }
@@ -150,6 +163,7 @@ private final class ExtremesTrial {
   }
 
   private func receive(_ message: [UInt8]) {
+    messages += 1
     let kind = Self.kind(message)
     for variant in variations(of: message, kind) {
       // Some end the connection; the rest comes with the next message of the kind.
