@@ -76,7 +76,7 @@ enum AsyncAPIDocument {
         }
         writer.object("schemas") { writer in
           writeItem(to: &writer)
-          JSONSchema.writeShared(to: &writer)
+          JSONSchema.writeShared(choices: AsyncAPISchemas.references, to: &writer)
           for object in AsyncAPISchemas.objects { object.write(to: &writer) }
         }
       }

@@ -100,11 +100,18 @@ enum AsyncAPISchemas {
       optionalOf: [OpenAPISchemas.firingOptions]),
   ]
 
+  private static let data: [JSONSchema.Object] = ChannelName.allCases.flatMap {
+    [data(of: $0, isSnapshot: true), data(of: $0, isSnapshot: false)]
+  }
+
+  /// The names that the channels' data and their objects refer to.
+  static let references = Set((data + objects).flatMap(\.references))
+
   /// The named objects that the channels' data lead to, in the order of their names.
   static let objects: [JSONSchema.Object] = {
     let known = Dictionary(uniqueKeysWithValues: (own + OpenAPISchemas.all).map { ($0.name, $0) })
     var found: [String: JSONSchema.Object] = [:]
-    var open = ChannelName.allCases.flatMap { [data(of: $0, isSnapshot: true), data(of: $0, isSnapshot: false)] }
+    var open = data
     while let object = open.popLast() {
       for name in object.references where found[name] == nil {
         guard let target = known[name] else { continue }

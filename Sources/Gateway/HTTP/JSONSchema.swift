@@ -81,13 +81,16 @@ indirect enum JSONSchema: Sendable {
   }
 
   /// Writes the named schemas of both documents that are no objects.
-  static func writeShared(to writer: inout JSONObjectWriter) {
+  /// - Parameter names: the choices that the document refers to.
+  static func writeShared(choices names: Set<String>, to writer: inout JSONObjectWriter) {
     writer.object("Decimal") { writer in
       writer.field("type", "string")
       writer.field("pattern", "^-?[0-9]+(\\.[0-9]+)?$")
     }
     integer(0...(1 << 53)).write("Time", to: &writer)
-    for named in OpenAPISchemas.choices { choice(named.words).write(named.name, to: &writer) }
+    for named in OpenAPISchemas.choices where names.contains(named.name) {
+      choice(named.words).write(named.name, to: &writer)
+    }
     // Price and size; in a composite, the venues too, if they are asked for.
     list(.either([.decimal, .list(.text)])).write("Level", to: &writer)
   }

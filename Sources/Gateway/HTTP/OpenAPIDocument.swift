@@ -160,7 +160,7 @@ enum OpenAPIDocument {
   }
 
   private static func writeSchemas(to writer: inout JSONObjectWriter) {
-    JSONSchema.writeShared(to: &writer)
+    JSONSchema.writeShared(choices: Set(OpenAPISchemas.choices.map(\.name)), to: &writer)
     JSONSchema.document.write("Document", to: &writer)
     error.write(to: &writer)
     for object in OpenAPISchemas.all { object.write(to: &writer) }

@@ -30,7 +30,7 @@ enum OpenAPISchemas {
     ("CostMethod", ["average", "fifo"]), ("PositionSide", ["long", "short"]),
     ("TransactionKind", ["buy", "sell", "deposit", "withdrawal", "fee"]),
     ("PriceState", ["live", "stale", "missing"]),
-    ("DeckState", ["live"]), ("DeckDomain", DeckDomain.allCases.map(\.rawValue)),
+    ("DeckDomain", DeckDomain.allCases.map(\.rawValue)),
     ("CardSize", PriceCard.Size.allCases.map(\.rawValue)), ("Contrast", DeckPicture.Contrast.allCases.map(\.rawValue)),
     ("FullDepth", ["full"]), ("ErrorType", ["error"]),
   ]

@@ -233,7 +233,8 @@ struct NumericExtremesTests {
   ) async throws {
     let schemas = (document["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]]
     let properties = try #require(schemas?["AlertCondition"]?["properties"] as? [String: [String: Any]])
-    for type in try #require(properties["type"]?["enum"] as? [String]) {
+    let name = try #require((properties["type"]?["$ref"] as? String)?.split(separator: "/").last.map(String.init))
+    for type in try #require(schemas?[name]?["enum"] as? [String]) {
       #expect(Self.conditions.contains { $0.contains("{\"type\":\"\(type)\"") }, "no sample of \(type)")
     }
     for rule in rules {

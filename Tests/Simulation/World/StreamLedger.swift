@@ -149,7 +149,18 @@ struct StreamLedger {
       }
     case "trades" where !isSnapshot:
       let list = data["trades"]?.elements ?? []
-      if list.isEmpty { faults.append("an update without trades: \(line)") }
+      // Trades that the gateway missed stand alone, and so does how its search for them ended.
+      let (lost, found) = (data["lost"], data["found"])
+      if list.isEmpty == (lost == nil && found == nil) {
+        faults.append(list.isEmpty ? "an update without trades: \(line)" : "trades beside missed ones: \(line)")
+      }
+      for missed in [lost, found].compactMap({ $0 }) {
+        guard let from = missed["from"]?.integer, let to = missed["to"]?.integer, from <= to else {
+          faults.append("missed trades without their time: \(line)")
+          continue
+        }
+        if missed["count"]?.integer ?? 1 < (found == nil ? 1 : 0) { faults.append("none is missed: \(line)") }
+      }
       trades += list.count
     default: break
     }

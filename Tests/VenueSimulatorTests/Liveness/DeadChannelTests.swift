@@ -8,8 +8,8 @@ import Testing
 @testable import Venues
 
 /// Each channel of each connection, dead alone while all others live: the gateway reports it within 10 s, or three
-/// times the cadence of what contradicts it, subscribes again, and reports that it lives when it speaks. In quiet markets and
-/// with other faults it reports nothing.
+/// times the cadence of what contradicts it, subscribes again, and reports that it lives when it speaks. In quiet
+/// markets and with other faults it reports nothing.
 ///
 /// `TIDEGATE_SEEDS` mutes each channel so often in each market, and `TIDEGATE_VENUES` names the venues; each prints
 /// what it measured.
