@@ -125,7 +125,7 @@ extension AlertEngine {
       let from = series[Int(at.series)]
       firing.source = AlertSource(rawValue: from.source)
       firing.value = Decimal64(mantissa: from.value, scale: from.scale)
-      firing.lateBy = lateness(rule, leaf, from)
+      firing.lateBy = lateness(rule)
     }
     rules[index].firings = firing.number
     rules[index].quietUntil = moment.steady + Int64(rule.cooldown) * Microseconds.second
@@ -135,10 +135,8 @@ extension AlertEngine {
   }
 
   /// The longest time since the condition can have become true, µs.
-  private func lateness(_ rule: RuleRecord, _ leaf: UInt32, _ from: Series) -> Int64 {
-    if let backfilledAt { return max(1, moment.wall.microseconds - backfilledAt) }
+  private func lateness(_ rule: RuleRecord) -> Int64 {
     guard let gap, gap.back > rule.watchedFrom else { return 0 }
-    if let reached = from.reachedAt[leaf] { return max(1, moment.wall.microseconds - reached) }
     return max(1, moment.steady - max(gap.left, rule.watchedFrom))
   }
 

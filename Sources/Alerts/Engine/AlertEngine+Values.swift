@@ -46,28 +46,6 @@ extension AlertEngine {
     settle()
   }
 
-  /// A price from within a gap, in order of time, before the first live price. Crossings that it shows fire late. Rules
-  /// that watch a state wait for the first live price, which decides whether the state still holds.
-  package func backfill(_ source: AlertSource, _ price: Int64, time: Timestamp, at moment: AlertMoment) {
-    let index = Int(sources[Int(source.rawValue)].price)
-    guard !series[index].hasValue else { return }
-    self.moment = moment
-    backfilledAt = time.microseconds
-    series[index].set(price)
-    defer { backfilledAt = nil }
-    var kept: [UInt32] = []
-    for leaf in removeReached(index) {
-      if leaves[leaf].kind.rawValue >= Leaf.Kind.crossesUp.rawValue || leaves[leaf].phase == .inside {
-        take(series[index].value, leaf)
-      } else {
-        if series[index].reachedAt[leaf] == nil { series[index].reachedAt[leaf] = time.microseconds }
-        kept.append(leaf)
-      }
-    }
-    for leaf in kept { watch(leaf) }
-    settle()
-  }
-
   /// Sets whether a source's feed (prices) is live.
   /// - Parameter isFirst: the feed was live before without a report: its first value ends no gap.
   package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
@@ -159,21 +137,8 @@ extension AlertEngine {
     if isFirst {
       // A condition that became true while another part of its rule was not live counts from now on.
       unsettled += series[index].treeLeaves
-      series[index].reachedAt = [:]
       gap = nil
     }
-  }
-
-  private func removeReached(_ index: Int) -> [UInt32] {
-    let value = series[index].value
-    var reached: [UInt32] = []
-    while value >= series[index].upper.first, let entry = series[index].upper.popMin() {
-      if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
-    }
-    while ~value >= series[index].lower.first, let entry = series[index].lower.popMin() {
-      if leaves[entry.leaf].stamp == entry.stamp { reached.append(entry.leaf) }
-    }
-    return reached
   }
 
   /// Gives a value to a leaf that waits for it, or that begins to watch its series.

@@ -58,8 +58,6 @@ package final class AlertEngine {
   var moment: AlertMoment
   /// The gap that the present value ended.
   var gap: (left: Int64, back: Int64)?
-  /// The wall time of the back-filled price under evaluation, µs.
-  var backfilledAt: Int64?
 
   /// Leaves of rules of several conditions that changed in the present event.
   var unsettled: [UInt32] = []

@@ -18,8 +18,6 @@ struct Series {
   var lower = HintHeap<LevelHint>(fewest: 64)
   /// Leaves of rules of several conditions.
   var treeLeaves: [UInt32] = []
-  /// Leaf → wall time of the back-filled price that reached it first.
-  var reachedAt: [UInt32: Int64] = [:]
 
   /// Sets the value. The ends of `Int64` are levels that no value reaches: those beyond the range of the scale
   /// (`LeafLevels`), and the first of an empty heap. A leaf that such a value reached would wait for it again at once,

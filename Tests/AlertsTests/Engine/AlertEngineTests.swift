@@ -141,25 +141,6 @@ struct AlertEngineTests {
     #expect(firings.allSatisfy { $0.value == Decimal64(mantissa: 10_200, scale: 2) })
   }
 
-  @Test("a crossing that was undone while the feed was away is told from back-filled prices; a state that ended is not")
-  func backfill() throws {
-    let bench = Bench()
-    let above = try bench.insert(.above, 10_000)
-    let crossing = try bench.insert(.crossesUp, 10_000)
-    bench.prices(9_900)
-    bench.engine.setFeed(bench.btc, isLive: false, at: bench.now)
-    bench.wait(60)
-    bench.engine.setFeed(bench.btc, isLive: true, at: bench.now)
-    bench.engine.backfill(bench.btc, 10_300, time: bench.now.wall - 40_000_000, at: bench.now)
-    bench.engine.backfill(bench.btc, 9_800, time: bench.now.wall - 20_000_000, at: bench.now)
-    bench.engine.price(bench.btc, 9_900, at: bench.now)
-    let firings = bench.engine.takeOutput().firings
-    #expect(firings.map(\.alert) == [crossing])
-    #expect(firings.map(\.lateBy) == [40_000_000])
-    #expect(firings.first?.value == Decimal64(mantissa: 10_300, scale: 2))
-    #expect(try bench.engine.status(of: above).firings == 0)
-  }
-
   @Test("a restart neither loses nor repeats: phases, cooldowns, firings and acknowledgements go on")
   func restart() throws {
     let bench = Bench()

@@ -124,7 +124,6 @@ struct ChangeWindowTests {
         switch event {
         case 0: bench.engine.setFeed(bench.btc, isLive: false, at: bench.now)
         case 1: bench.engine.setFeed(bench.btc, isLive: true, at: bench.now)
-        case 2: bench.engine.backfill(bench.btc, price, time: bench.now.wall - 1_000_000, at: bench.now)
         default: bench.engine.price(bench.btc, price, at: bench.now)
         }
         let firings = bench.engine.takeOutput().firings
