@@ -6,8 +6,8 @@ package struct Chart: ~Copyable {
   /// How long after its end a candle closes, µs.
   package static let grace = Microseconds.second
 
-  package internal(set) var lines = RangeLines()
-  var minutes = MinuteRing()
+  package internal(set) var lines: RangeLines
+  var minutes: MinuteRing
   /// By range, because a restored candle covers lines with long buckets, but not those with shorter ones.
   var coverage = ChartRange.allCases.map { _ in Coverage() }
   /// Minutes before this one are closed; `MinuteRing.none` before anything is known.
@@ -43,7 +43,16 @@ package struct Chart: ~Copyable {
     (Coverage.limit + 1) * MemoryLayout<TimeSpan>.stride + MemoryLayout<Coverage>.stride
   }
 
-  package init() {}
+  package init() {
+    lines = RangeLines()
+    minutes = MinuteRing()
+  }
+
+  /// A chart that keeps as little as possible, for an instrument that is not charted.
+  init(uncharted: Void) {
+    lines = RangeLines(bucketLimit: 1)
+    minutes = MinuteRing(window: 1, spare: 0)
+  }
 
   // MARK: Trades and time
 
@@ -154,15 +163,7 @@ package struct Chart: ~Copyable {
 
   /// From when on the last 24 h were observed without a gap of a minute or longer; nil if all of them were.
   package func incompleteSince(now: Timestamp) -> Timestamp? {
-    let window = TimeSpan(from: now - Microseconds.day, to: now)
-    let day = coverage[Int(ChartRange.day.rawValue)]
-    // An open gap grows by whole minutes, so that two answers about a market at rest are equal.
-    let thisMinute = now - now.microseconds % Microseconds.minute
-    if let gap = day.gaps(in: window, shortest: Microseconds.minute).last {
-      return gap.to == now ? thisMinute : gap.to
-    }
-    guard let start = day.start(in: window) else { return thisMinute }
-    return start - window.from >= Microseconds.minute ? start : nil
+    coverage[Int(ChartRange.day.rawValue)].incompleteSince(now: now)
   }
 
   /// The first moment after `now` at which the line of a range may change without new data; never later than the real

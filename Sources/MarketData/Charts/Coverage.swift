@@ -138,6 +138,18 @@ struct Coverage: Sendable {
     return next
   }
 
+  /// From when on the last 24 h were observed without a gap of a minute or longer; nil if all of them were.
+  func incompleteSince(now: Timestamp) -> Timestamp? {
+    let window = TimeSpan(from: now - Microseconds.day, to: now)
+    // An open gap grows by whole minutes, so that two answers about a market at rest are equal.
+    let thisMinute = now - now.microseconds % Microseconds.minute
+    if let gap = gaps(in: window, shortest: Microseconds.minute).last {
+      return gap.to == now ? thisMinute : gap.to
+    }
+    guard let start = start(in: window) else { return thisMinute }
+    return start - window.from >= Microseconds.minute ? start : nil
+  }
+
   private mutating func forgetShortest() {
     var shortest = 0
     for index in spans.indices.dropFirst() {

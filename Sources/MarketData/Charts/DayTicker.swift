@@ -129,9 +129,14 @@ extension InstrumentState {
   package func dayTicker(now: Timestamp) -> DayTicker {
     var day = DayTicker(
       venue: ticker, figures: dayFigures(now: now), lastPrice: lastPrice, quote: quote, instrument: instrument,
-      coveredFrom: chart.incompleteSince(now: now), now: now)
+      coveredFrom: incompleteSince(now: now), now: now)
     if let price = shownPrice?.price { day.show(price, of: instrument) }
     return day
+  }
+
+  private func incompleteSince(now: Timestamp) -> Timestamp? {
+    if let composite { return composite.incompleteSince(now: now) }
+    return chart.incompleteSince(now: now)
   }
 
   /// The 24 h figures, completed by the gateway. O(1), amortised.

@@ -62,9 +62,10 @@ package struct RangeLines: ~Copyable {
     return slots * 12 + ChartRange.allCases.count * MemoryLayout<Ring>.stride
   }
 
-  package init() {
+  /// - Parameter bucketLimit: the most buckets that a range keeps, 1 or more.
+  package init(bucketLimit: Int = .max) {
     let ranges = ChartRange.allCases
-    let slots = ranges.reduce(0) { $0 + $1.bucketCount }
+    let slots = ranges.reduce(0) { $0 + min($1.bucketCount, bucketLimit) }
     closes = .allocate(capacity: slots)
     closes.initialize(repeating: 0, count: slots)
     times = .allocate(capacity: slots)
@@ -72,9 +73,10 @@ package struct RangeLines: ~Copyable {
     rings = .allocate(capacity: ranges.count)
     var offset = 0
     for range in ranges {
-      let ring = Ring(length: range.bucketLength, count: Int64(range.bucketCount), offset: offset)
+      let count = min(range.bucketCount, bucketLimit)
+      let ring = Ring(length: range.bucketLength, count: Int64(count), offset: offset)
       (rings + Int(range.rawValue)).initialize(to: ring)
-      offset += range.bucketCount
+      offset += count
     }
   }
 

@@ -111,7 +111,7 @@ extension RangeLines {
 }
 
 /// How bucket numbers map to slice numbers: `perSpan` slices to every `buckets` buckets.
-private struct Slices {
+struct Slices {
   let perSpan: Int64
   let buckets: Int64
   let length: Int64
@@ -119,21 +119,30 @@ private struct Slices {
   let last: Int64
 
   init(_ n: Int, of ring: RangeLines.Ring, _ range: ChartRange, now: Timestamp) {
-    length = ring.length
+    self.init(
+      n, range, length: ring.length, known: ring.isEmpty ? nil : ring.low...max(ring.low, ring.head), now: now)
+  }
+
+  /// - Parameters:
+  ///   - length: of a bucket, µs.
+  ///   - known: the oldest bucket with a price, and the newest; nil before any price.
+  init(_ n: Int, _ range: ChartRange, length: Int64, known: ClosedRange<Int64>?, now: Timestamp) {
+    self.length = length
+    let count = Int64(range.bucketCount)
     let present = floorDivide(now.rawValue, length)
-    let head = ring.isEmpty ? present : max(ring.head, present)
-    let points = Int64(min(max(n, 1), Int(ring.count)))
+    let head = max(known?.upperBound ?? present, present)
+    let points = min(max(Int64(n), 1), count)
     guard range == .all else {
       perSpan = points
-      buckets = ring.count
+      buckets = count
       last = floorDivide(head * perSpan, buckets)
       first = last - perSpan + 1
       return
     }
     // From the first price on, but at most the ring.
-    let low = ring.isEmpty ? head : max(ring.low, head - ring.count + 1)
+    let low = known.map { max($0.lowerBound, head - count + 1) } ?? head
     var width = max(1, (head - low + points) / points)
-    while floorDivide(head, width) - floorDivide(low, width) >= points, width <= ring.count { width += 1 }
+    while floorDivide(head, width) - floorDivide(low, width) >= points, width <= count { width += 1 }
     perSpan = 1
     buckets = width
     last = floorDivide(head, width)

@@ -12,6 +12,10 @@ package struct CompositeCandles: Sendable, Equatable {
     }
   }
 
+  /// How many candles before the first one are read, for the close that it repeats if nothing was traded in it. If
+  /// nothing was traded in those either, it has the price of the first venue by name.
+  package static let lead = 60
+
   /// The composite as an instrument, with the number 0 and the widest scales of its members.
   package var instrument: Instrument
   /// In order of time, each once.
@@ -20,7 +24,7 @@ package struct CompositeCandles: Sendable, Equatable {
   /// Merges the candles of each time. Open and close are those of the member with the most volume in the interval, of
   /// equal ones the first venue by name; high and low those of all members that traded. An interval without trades
   /// repeats the close before it. It is partial if a member's candle is, or is missing. A candle that does not fit at
-  /// the common scales is left out. O(n log n) in the candles.
+  /// the common scales is left out. O(candles × members).
   /// - Parameter symbol: `composite:BTC-USD`.
   package init(_ symbol: String, _ parts: [Part]) {
     let parts = parts.sorted { $0.instrument.venue < $1.instrument.venue }
@@ -29,18 +33,34 @@ package struct CompositeCandles: Sendable, Equatable {
       id: InstrumentID(0), venue: "composite", venueSymbol: symbol, base: first?.base ?? "", quote: first?.quote ?? "",
       priceScale: parts.map(\.instrument.priceScale).max() ?? 0,
       sizeScale: parts.map(\.instrument.sizeScale).max() ?? 0)
-    var byTime: [Timestamp: [Candle]] = [:]
-    for part in parts {
-      for candle in part.candles {
-        guard let wider = Self.wider(candle, part.instrument, instrument) else { continue }
-        byTime[candle.time, default: []].append(wider)
+    let common = instrument
+    candles = Self.merge(parts.map { part in part.candles.compactMap { $0.wider(part.instrument, common) } })
+  }
+
+  /// Merges candles of one interval at common scales, as `init` does.
+  /// - Parameters:
+  ///   - sides: by member in the order of their venues, each in order of time; empty for a member without candles.
+  ///   - from: leaves out those before.
+  ///   - before: the close before the first, if it is known.
+  static func merge(_ sides: [[Candle]], from: Timestamp = .distantPast, after before: Int64? = nil) -> [Candle] {
+    var before = before
+    var next = sides.map { side in side.firstIndex { $0.time >= from } ?? side.count }
+    var merged: [Candle] = []
+    var together: [Candle] = []
+    while true {
+      var time: Timestamp?
+      for (index, side) in sides.enumerated() where next[index] < side.count {
+        time = min(time ?? .distantFuture, side[next[index]].time)
       }
-    }
-    var before: Int64?
-    for time in byTime.keys.sorted() {
-      let merged = Self.merge(byTime[time] ?? [], of: parts.count, after: before)
-      before = merged.close
-      candles.append(merged)
+      guard let time else { return merged }
+      together.removeAll(keepingCapacity: true)
+      for (index, side) in sides.enumerated() where next[index] < side.count && side[next[index]].time == time {
+        together.append(side[next[index]])
+        next[index] += 1
+      }
+      let candle = merge(together, of: sides.count, after: before)
+      before = candle.close
+      merged.append(candle)
     }
   }
 
@@ -77,22 +97,26 @@ package struct CompositeCandles: Sendable, Equatable {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? nil : sum
   }
+}
 
-  /// The candle at the scales of another instrument; nil if it does not fit.
-  private static func wider(_ candle: Candle, _ own: Instrument, _ common: Instrument) -> Candle? {
+extension Candle {
+  /// The candle at the scales of a composite, whose instrument it then names; nil if it does not fit, or if a scale of
+  /// the composite is narrower.
+  func wider(_ own: Instrument, _ common: Instrument) -> Candle? {
+    guard common.priceScale >= own.priceScale, common.sizeScale >= own.sizeScale else { return nil }
     let prices = Int64(clamping: DecimalText.power(common.priceScale - own.priceScale))
     let sizes = Int64(clamping: DecimalText.power(common.sizeScale - own.sizeScale))
-    var wider = candle
+    var wider = self
     wider.instrument = common.id
     for path in [\Candle.open, \.high, \.low, \.close] {
-      let (value, overflow) = candle[keyPath: path].multipliedReportingOverflow(by: prices)
+      let (value, overflow) = self[keyPath: path].multipliedReportingOverflow(by: prices)
       guard !overflow else { return nil }
       wider[keyPath: path] = value
     }
-    let (volume, overflow) = candle.volume.multipliedReportingOverflow(by: Int128(sizes))
+    let (volume, overflow) = volume.multipliedReportingOverflow(by: Int128(sizes))
     guard !overflow else { return nil }
     wider.volume = volume
-    wider.quoteVolume = candle.quoteVolume.flatMap {
+    wider.quoteVolume = quoteVolume.flatMap {
       let (value, isOver) = $0.multipliedReportingOverflow(by: Int128(prices) * Int128(sizes))
       return isOver ? nil : value
     }
@@ -101,35 +125,30 @@ package struct CompositeCandles: Sendable, Equatable {
 }
 
 extension CompositeCandles {
-  /// The line of a range that ends at `now`, with its change, and the figures of the minutes that are known. The
-  /// candles
-  /// must be of an interval that is not longer than the range's buckets, or of minutes. O(candles + buckets).
+  /// The line of a range that ends at `now`, with its change, and the figures of the last 24 h that the candles cover.
+  /// The candles must be of the range's interval (`ChartRange.candles`). O(candles + points).
   /// - Parameter price: the last price, which is the last point.
   package func line(
     _ range: ChartRange, points: Int, price: Int64?, now: Timestamp
   ) -> (line: Sparkline, figures: WindowFigures) {
-    var chart = Chart()
-    _ = chart.restore(candles.filter(\.isClosed), of: instrument.id, now: now)
-    if let price { _ = chart.add(price: price, size: 0, time: now, now: now) }
-    var line = chart.line(range, points: points, now: now)
-    if let last = line.points.last, let open = line.open {
-      line.change = PriceChange(from: open, to: last, of: instrument)
-    }
-    return (line, chart.figures(now: now))
+    let state = CompositeMarket(self, of: range.candles.interval, price: price).state
+    return (state.sparkline(range, points: points, now: now), state.dayFigures(now: now))
   }
 }
 
 extension ChartRange {
-  /// The candles that a line of the range is made of, and how many.
+  /// The candles that a composite's line of the range is made of, and how many, with `CompositeCandles.lead` and one
+  /// that is open.
   package var candles: (interval: CandleInterval, count: Int) {
-    switch self {
-    case .hour: (.minute, 60)
-    case .day: (.minute, 1_440)
-    case .week: (.quarterHour, 672)
-    case .month: (.hour, 720)
-    case .quarter: (.fourHours, 540)
-    case .year: (.day, 365)
-    case .all: (.day, 1_440)
+    let more = CompositeCandles.lead + 1
+    return switch self {
+    case .hour: (.minute, 60 + more)
+    case .day: (.minute, 1_440 + more)
+    case .week: (.quarterHour, 672 + more)
+    case .month: (.hour, 720 + more)
+    case .quarter: (.fourHours, 540 + more)
+    case .year: (.day, 365 + more)
+    case .all: (.day, 1_440 + more)
     }
   }
 }

@@ -19,7 +19,9 @@ package final class InstrumentState {
   /// The venue's own 24 h figures.
   package internal(set) var ticker: Ticker? { didSet { revision.raise(.figures) } }
   /// Lines, candles and rolling figures. Every change of it must raise the revision.
-  package internal(set) var chart = Chart()
+  package internal(set) var chart: Chart
+  /// For a composite: what it shows in place of a chart.
+  var composite: CompositeCharts?
   package internal(set) var pulse: PulseMerger
   /// Grows with every change of shown data.
   package let revision = ContentRevision()
@@ -76,24 +78,48 @@ package final class InstrumentState {
   var isFrozenScheduled = false
   var isReissueScheduled = false
 
-  init(instrument: Instrument, book: OrderBook) {
+  init(instrument: Instrument, book: OrderBook, chart: consuming Chart = Chart()) {
     self.instrument = instrument
     self.book = book
+    self.chart = chart
     self.pulse = PulseMerger(instrument: instrument.id)
   }
 
   /// The price of the last trade; nil before the first.
-  package var lastPrice: Int64? { chart.lastPrice }
+  package var lastPrice: Int64? {
+    if let composite { return composite.lastPrice }
+    return chart.lastPrice
+  }
 
-  /// The gateway's own figures of the last 24 h, even if the venue has its own. O(1), amortised.
-  package func dayFigures(now: Timestamp) -> WindowFigures { chart.figures(now: now) }
+  /// Whether it is a composite, whose line may change anywhere when a candle closes.
+  package var isComposite: Bool { composite != nil }
+
+  /// Whether a line of a range can be shown.
+  package func hasLine(_ range: ChartRange) -> Bool { hasCandles(range.candles.interval) }
+
+  /// Whether candles of an interval can be shown.
+  package func hasCandles(_ interval: CandleInterval) -> Bool {
+    lastPrice != nil && composite?.isKnown(interval) ?? true
+  }
+
+  /// The gateway's own figures of the last 24 h, even if the venue has its own. O(1), amortised; of a composite
+  /// O(minutes).
+  package func dayFigures(now: Timestamp) -> WindowFigures {
+    if let composite { return composite.figures(now: now) }
+    return chart.figures(now: now)
+  }
 
   /// The line of a range, with its change. O(buckets).
   /// - Parameter price: replaces its last point.
   package func sparkline(
     _ range: ChartRange = .day, points: Int, price: Int64? = nil, now: Timestamp
   ) -> Sparkline {
-    var line = chart.line(range, points: points, now: now)
+    var line =
+      if let composite {
+        composite.line(range, points: points, now: now)
+      } else {
+        chart.line(range, points: points, now: now)
+      }
     guard let last = line.points.last else { return line }
     line.points[line.points.count - 1] = price ?? last
     line.change = change(over: range, from: line.open, to: price ?? last, now: now)
@@ -102,14 +128,19 @@ package final class InstrumentState {
 
   /// The price at the beginning of that line; nil before any price. O(buckets without trades before the line).
   package func lineOpen(_ range: ChartRange, points: Int, now: Timestamp) -> Int64? {
-    chart.open(range, points: points, now: now)
+    if let composite { return composite.line(range, points: points, now: now).open }
+    return chart.open(range, points: points, now: now)
   }
 
   /// From when on that line was observed, apart from gaps. O(1).
   package func observed(
     _ range: ChartRange, points: Int, now: Timestamp
   ) -> (from: Timestamp?, gaps: [TimeSpan]) {
-    chart.observed(range, points: points, now: now)
+    if let composite {
+      let line = composite.line(range, points: points, now: now)
+      return (line.coveredFrom, line.gaps)
+    }
+    return chart.observed(range, points: points, now: now)
   }
 
   /// The first moment after `now` at which that line may change without new data. O(1).
@@ -120,22 +151,25 @@ package final class InstrumentState {
   /// The same for the figures of the last 24 h. O(1).
   package func nextFigureChange(after now: Timestamp) -> Timestamp { chart.nextFigureChange(after: now) }
 
-  /// The newest point of that line, for updates; nil before any price. O(1).
+  /// The newest point of that line, for updates; nil before any price. O(1), of a composite O(candles).
   package func sparklineTip(_ range: ChartRange = .day, points: Int, now: Timestamp) -> SparklineTip? {
-    chart.tip(range, points: points, now: now)
+    if let composite { return composite.line(range, points: points, now: now).tip }
+    return chart.tip(range, points: points, now: now)
   }
 
   /// The candle that is open at `now`; nil before any price. O(1), amortised.
   package func openCandle(_ interval: CandleInterval, now: Timestamp) -> Candle? {
-    chart.openCandle(interval, of: instrument.id, now: now)
+    if let composite { return composite.openCandle(interval) }
+    return chart.openCandle(interval, of: instrument.id, now: now)
   }
 
-  /// The candles of [`from`, `to`) that are made of the last 24 h, in order of time, at most the last `limit`.
-  /// O(1,440).
+  /// The candles of [`from`, `to`) that are made of the last 24 h, in order of time, at most the last `limit`; a
+  /// composite's may be older. O(1,440).
   package func candles(
     _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, now: Timestamp
   ) -> [Candle] {
-    chart.candles(interval, from: from, to: to, limit: limit, of: instrument.id, now: now)
+    if let composite { return composite.candles(interval, from: from, to: to, limit: limit) }
+    return chart.candles(interval, from: from, to: to, limit: limit, of: instrument.id, now: now)
   }
 
   /// Takes over a changed description. Wider scales multiply all values. If a value then does not fit, or a scale

@@ -64,7 +64,8 @@ package enum MarketChange: Sendable {
   case channel(InstrumentID, MarketChannel, ChannelState)
   /// The last price changed, or a bucket of the lines began.
   case sparkline(InstrumentID)
-  /// Candles closed, or closed ones changed: `changes.candles[range]`, all of one instrument.
+  /// Candles closed, or closed ones changed: `changes.candles[range]`, all of one instrument. Of a composite open ones
+  /// may have changed, too, or alone; then the range is empty.
   case candles(InstrumentID, Range<Int>)
   /// The history of charts changed: candles were restored.
   case past(InstrumentID)

@@ -2,8 +2,13 @@ extension OrderBook {
   /// Appends to the levels of `batch` the changes from this book to `other`: levels with their size there, and size 0
   /// for missing ones. O(levels of both).
   package func difference(to other: OrderBook, into batch: inout EventBatch) {
-    Self.difference(from: bids, to: other.bids, into: &batch.bids) { $0 < $1 }
-    Self.difference(from: asks, to: other.asks, into: &batch.asks) { $0 > $1 }
+    difference(to: other, bids: &batch.bids, asks: &batch.asks)
+  }
+
+  /// The same, appended to two lists.
+  func difference(to other: OrderBook, bids changedBids: inout [PriceLevel], asks changedAsks: inout [PriceLevel]) {
+    Self.difference(from: bids, to: other.bids, into: &changedBids) { $0 < $1 }
+    Self.difference(from: asks, to: other.asks, into: &changedAsks) { $0 > $1 }
   }
 
   private static func difference(

@@ -104,7 +104,24 @@ struct CompositeCandlesTests {
     #expect(line.open == 200 && line.points.last == 500)
     #expect(line.change?.change == Decimal64(mantissa: 300, scale: 2) && line.change?.percent == 15_000)
     #expect(figures.high == 500 && figures.low == 190)
+    // The 60th minute of the line has just begun, so the first began 59 minutes ago.
     let hour = merged.line(.hour, points: 60, price: nil, now: now).line
-    #expect(hour.open == 319 && hour.points.last == 379, "the close before the hour, and the last close")
+    #expect(hour.from == now + -59 * Microseconds.minute && hour.open == 320, "the close before the line")
+    #expect(hour.points == (321...379).map { $0 } + [379], "the close of each minute; nothing was traded in the last")
+    let minute = Microseconds.minute
+    let before = merged.line(.hour, points: 60, price: nil, now: now + -minute / 2).line
+    #expect(before.open == 319 && before.points.first == 320 && before.points.last == 378)
+  }
+
+  @Test("the change of 24 h is that of the day, however many points a line has")
+  func dayChange() {
+    let now = Self.start + 26 * Microseconds.hour + 30 * Microseconds.second
+    let candles = (0..<1_560).map { Self.candle(Int64($0), (5_000 + Int64($0), 9_000, 10, 5_001), volume: 1) }
+    let merged = CompositeCandles("composite:BTC-USD", [.init(instrument: Self.instrument("kraken"), candles: candles)])
+    for points in [2, 24, 95, 1_440] {
+      let change = merged.line(.day, points: points, price: 6_000, now: now).line.change
+      // The newest minute is the 1,561st, so the day began with the 122nd.
+      #expect(change?.open == 5_121 && change?.change == Decimal64(mantissa: 879, scale: 2), "\(points) points")
+    }
   }
 }
