@@ -158,13 +158,14 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
     history?.note(feed, changes, at: now)
     alerts.note(feed, changes)
-    composites.note(feed, changes)
+    composites.note(feed.slot, changes)
   }
 
   /// Publishes changes that do not come from the feed itself. On the loop.
   func publish(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp) {
     publisher.publish(changes, market: slot, now: now, into: &outgoing)
     alerts.notePast(changes, slot)
+    composites.note(slot, changes)
   }
 
   func feed(_ feed: any Feed, leftOut symbols: [String]) { feeds.forgetEverywhere(symbols) }
@@ -187,7 +188,10 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     composites.endTurn(now)
     let frames = metrics.framesSent
     deliverAndWrite(now)
-    if loop.index == 0 { alerts.meetDemands() }
+    if loop.index == 0 {
+      alerts.meetDemands()
+      composites.meetDemands(now)
+    }
     if delivery.isPending, metrics.framesSent != frames { delivery.wrote(at: loop.kernel.uptime()) }
     if !actions.isEmpty { loop.execute {} }
     delivery.endTurn(isHeld: sendOutboxes())
@@ -248,7 +252,8 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
             return
           }
           commandsLeft -= 1
-          if case .join(let join) = command, join.key.channel == .sparkline, join.key.range == .all {
+          if case .join(let join) = command, join.key.channel == .sparkline, join.key.range == .all, join.key.isOfMarket
+          {
             history?.wantAll(of: join.instrument, join.market)
           }
           publisher.perform(command, now: now, into: &outgoing)

@@ -54,6 +54,8 @@ package final class StreamPublisher {
   var feeds: [FeedStatus] = []
   var statusStreams: [PublishedStream] = []
   var documents = DocumentStreams()
+  /// The composite markets with subscribed streams that show their state; on loop 0.
+  var composites = PublishedComposites()
 
   var frame = ByteBuffer(capacity: 4096)
   var changedBids: [PriceLevel] = []
@@ -174,6 +176,25 @@ package final class StreamPublisher {
     show(document, as: name, now: now, into: &out)
   }
 
+  // MARK: Composites
+
+  /// The composite markets whose streams need something else than at the call before. The node of loop 0, which
+  /// publishes composites, calls it ten times a second and at the end of each turn.
+  package func takeCompositeDemands(now: Timestamp) -> [CompositeDemand] { composites.takeDemands(now: steady(now)) }
+
+  /// Publishes the changes of a composite market.
+  /// - Parameter members: as fields of a book's messages, with a comma before each.
+  package func publish(
+    _ changes: borrowing MarketChanges, ofComposite symbol: String, members: String, now: Timestamp,
+    into out: inout [Delivery]
+  ) {
+    guard let market = composites.market(symbol), let instrument = market.instrument(InstrumentID(0)) else { return }
+    if instrument.setMembers(members) {
+      for stream in instrument.books where stream.isShown { bookChanged(stream, now: now) }
+    }
+    publish(changes, of: market, now: now, into: &out)
+  }
+
   // MARK: Streams
 
   func stream(_ id: StreamID) -> PublishedStream? {
@@ -249,6 +270,8 @@ package final class StreamPublisher {
   func sleep(_ stream: PublishedStream) {
     if stream.key.channel == .status {
       statusStreams.removeAll { $0 === stream }
+    } else if stream.key.isOfCompositeState {
+      composites.remove(stream)
     } else if !stream.key.isOfMarket {
       documents.remove(stream)
     } else {
@@ -276,13 +299,18 @@ package final class StreamPublisher {
       stream.isShown = true
       return
     }
-    guard stream.key.isOfMarket else { return documents.add(stream) }
+    if stream.key.isOfCompositeState {
+      composites.add(stream)
+    } else if !stream.key.isOfMarket {
+      return documents.add(stream)
+    }
     guard let instrument = instrument(of: stream) else { return }
     instrument.add(stream)
     show(stream, instrument)
   }
 
   func instrument(of stream: PublishedStream) -> PublishedInstrument? {
+    if stream.key.isOfCompositeState { return composites.instrument(of: stream.key.symbol) }
     guard stream.key.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
     return markets[stream.market].instrument(stream.instrument)
   }
@@ -296,15 +324,16 @@ package final class StreamPublisher {
     case .quote: stream.isShown = state.quote != nil
     case .ticker: stream.isShown = state.hasTicker
     case .pulse: stream.isShown = instrument.lastPulse != nil
-    case .sparkline: stream.isShown = state.lastPrice != nil
+    case .sparkline: stream.isShown = state.hasLine(stream.key.range)
     case .candles:
-      stream.isShown = state.lastPrice != nil
+      stream.isShown = state.hasCandles(stream.key.candle)
       stream.closedCandles.removeAll(keepingCapacity: true)
     case .book:
       stream.isShown = state.bookState == .live
       stream.view.removeAll()
       guard stream.isShown else { return }
       stream.view.time = state.bookTime
+      stream.view.members = instrument.members
       if stream.key.depth > 0 {
         BookView.top(Int(stream.key.depth), of: state.book.bids, into: &stream.view.bids)
         BookView.top(Int(stream.key.depth), of: state.book.asks, into: &stream.view.asks)

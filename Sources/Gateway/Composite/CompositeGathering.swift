@@ -27,14 +27,15 @@ struct CompositeGathering {
   let node: LoopNode
   let symbol: String
 
-  /// The pages that have come.
-  private final class Pages {
+  /// The pages of the members.
+  final class Pages {
     var parts: [CompositeCandles.Part] = []
     /// Before it, a page of a member does not reach.
     var next: Timestamp?
-    var pending: Int
+    /// Whether one could not be read, because too many requests wait for the store.
     var isBusy = false
-    init(pending: Int) { self.pending = pending }
+    fileprivate var pending: Int
+    fileprivate init(pending: Int) { self.pending = pending }
   }
 
   /// Calls `completion` on the asking loop.
@@ -42,7 +43,17 @@ struct CompositeGathering {
   func gather(
     _ entries: [DirectoryEntry], _ request: ChartPage.Request, then completion: @escaping (Outcome) -> Void
   ) {
+    var longer = request
+    longer.limit += CompositeCandles.lead
+    pages(of: entries, longer) { quotes(entries, $0, request, completion) }
+  }
+
+  /// Calls `completion` on the asking loop with the candles of the members, live or not.
+  func pages(
+    of entries: [DirectoryEntry], _ request: ChartPage.Request, then completion: @escaping (Pages) -> Void
+  ) {
     let pages = Pages(pending: entries.count)
+    guard !entries.isEmpty else { return completion(pages) }
     for entry in entries {
       let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
       ChartPageGathering(node: node, request: request).gather(entry.loop, place) { outcome in
@@ -54,7 +65,7 @@ struct CompositeGathering {
         case .busy: pages.isBusy = true
         }
         pages.pending -= 1
-        if pages.pending == 0 { quotes(entries, pages, request, completion) }
+        if pages.pending == 0 { completion(pages) }
       }
     }
   }

@@ -1,25 +1,39 @@
+import History
 import MarketData
 import PubSub
 import Transport
 
 /// Composite markets and conversions on the stream. Owned by its node's loop.
 ///
-/// Every loop passes the values of its member markets to loop 0. It passes markets whose book went in or out of sync at
-/// the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each composite
-/// once for all changes since its own last tick, and at once after a change of state. A market that is not a member
-/// costs one look-up a batch.
+/// Every loop passes the values of its member markets to loop 0: the best prices and the figures, and as far as streams
+/// show them the best levels of the book and the candles that changed. It passes markets whose book went in or out of
+/// sync at the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each
+/// composite once for all changes since its own last tick, and at once after a change of state. A market that is not a
+/// member costs one look-up a batch.
 final class LoopComposites {
   /// The largest age of the table of conversions while a conversion has subscribers, µs.
   private static let ratePeriod = 250 * Microseconds.millisecond
-  /// The bytes that a part takes in a mailbox.
+  /// The bytes that a part takes in a mailbox, without levels and candles.
   private static let partBytes = MemoryLayout<QuotePart>.stride + 128
+  /// The most histories that are read at the same time. Each is a page of candles of every member.
+  private static let historyLimit = 8
 
   private unowned let node: LoopNode
 
   // What every loop keeps about its own markets.
 
-  /// The symbols that loop 0 asks for, by feed and instrument.
-  private var watched: [Int: [Int: String]] = [:]
+  /// A market that loop 0 asks for.
+  private struct Watched {
+    var symbol: String
+    var wants: CompositeWants
+    /// Its candles of these intervals that closed, or changed after it, since they were handed over.
+    var candles: [Candle] = []
+    /// Whether `candles` lacks some.
+    var hasOtherPast = false
+  }
+
+  /// By feed and instrument.
+  private var watched: [Int: [Int: Watched]] = [:]
   /// The watched markets that have changed since they were handed over.
   private var dirty: Set<MarketPlace> = []
   /// Whether they must be passed on at the end of this turn.
@@ -36,45 +50,64 @@ final class LoopComposites {
   private var table: (table: ConversionTable, parts: [QuotePart])?
   private var tableAt = Timestamp.distantPast
   private var isGathering = false
+  private var histories = 0
 
   init(node: LoopNode) { self.node = node }
 
   // MARK: The owners of markets
 
-  /// Loop 0 needs a market of this loop, or no longer needs it.
-  private func watch(_ place: CompositePlace, _ isWanted: Bool) {
+  /// Loop 0 needs a market of this loop; nil: no longer.
+  private func watch(_ place: CompositePlace, _ wants: CompositeWants?) {
     node.loop.assertOnLoop()
-    guard isWanted else {
+    guard let wants else {
       watched[place.place.market]?[place.place.instrument.index] = nil
       if watched[place.place.market]?.isEmpty == true { watched[place.place.market] = nil }
       dirty.remove(place.place)
       return
     }
-    watched[place.place.market, default: [:]][place.place.instrument.index] = place.symbol
+    var member =
+      watched[place.place.market]?[place.place.instrument.index] ?? Watched(symbol: place.symbol, wants: wants)
+    member.wants = wants
+    watched[place.place.market, default: [:]][place.place.instrument.index] = member
     dirty.insert(place.place)
     isUrgent = true
   }
 
   /// Marks the members that a batch of changes concerns.
-  func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
-    guard let members = watched[feed.slot] else { return }
+  func note(_ slot: Int, _ changes: borrowing MarketChanges) {
+    guard let members = watched[slot] else { return }
     for item in changes.items {
       switch item {
-      case .quote(let quote): note(quote.instrument, feed.slot, members)
-      case .trades(let id, _), .ticker(let id): note(id, feed.slot, members)
+      case .quote(let quote): note(quote.instrument, slot, members)
+      case .trades(let id, _), .ticker(let id): note(id, slot, members)
       case .bookState(let id, _), .instrument(let id), .channel(let id, _, _):
-        if note(id, feed.slot, members) { isUrgent = true }
-      case .tradeGap, .tradesMissing, .tradesSearched, .pulse, .bookSnapshot, .bookDelta, .sparkline, .candles, .past:
-        break
+        if note(id, slot, members) { isUrgent = true }
+      case .bookSnapshot(let id), .bookDelta(let id, _, _, _):
+        if members[id.index]?.wants.hasBook == true { note(id, slot, members) }
+      case .candles(let id, let range):
+        if note(id, slot, members) { note(changes.candles[range], of: id, slot) }
+      case .past(let id):
+        if note(id, slot, members) { watched[slot]?[id.index]?.hasOtherPast = true }
+      case .tradeGap, .tradesMissing, .tradesSearched, .pulse, .sparkline: break
       }
     }
   }
 
   @discardableResult
-  private func note(_ id: InstrumentID, _ slot: Int, _ members: [Int: String]) -> Bool {
+  private func note(_ id: InstrumentID, _ slot: Int, _ members: [Int: Watched]) -> Bool {
     guard members[id.index] != nil else { return false }
     dirty.insert(MarketPlace(market: slot, instrument: id))
     return true
+  }
+
+  private func note(_ candles: ArraySlice<Candle>, of id: InstrumentID, _ slot: Int) {
+    guard let member = watched[slot]?[id.index] else { return }
+    let wanted = candles.filter { member.wants.candles[Int($0.interval.rawValue)] > 0 }
+    guard member.candles.count + wanted.count <= CompositeBoard.candleLimit else {
+      watched[slot]?[id.index]?.hasOtherPast = true
+      return
+    }
+    watched[slot]?[id.index]?.candles += wanted
   }
 
   /// Hands over the changed markets. If loop 0 cannot take them now, their values of the next tick are handed over
@@ -85,17 +118,39 @@ final class LoopComposites {
     guard !dirty.isEmpty else { return }
     let places = dirty.sorted { ($0.market, $0.instrument.index) < ($1.market, $1.instrument.index) }
     let found = places.compactMap { place -> (symbol: String, part: QuotePart?)? in
-      guard let symbol = watched[place.market]?[place.instrument.index] else { return nil }
-      return (symbol, node.publisher.quotePart(at: place, depth: 0, hasFigures: true, now: now))
+      guard let member = watched[place.market]?[place.instrument.index] else { return nil }
+      return (member.symbol, part(of: member, at: place, now))
     }
     let first = node.nodes[0]
     if first === node {
       take(found, isNews)
     } else {
-      let isTaken = first.loop.offer(bytes: found.count * Self.partBytes) { first.composites.take(found, isNews) }
+      let bytes = found.reduce(0) { $0 + Self.bytes(of: $1.part) }
+      let isTaken = first.loop.offer(bytes: bytes) { first.composites.take(found, isNews) }
       guard isTaken else { return }
     }
+    for place in places {
+      watched[place.market]?[place.instrument.index]?.candles = []
+      watched[place.market]?[place.instrument.index]?.hasOtherPast = false
+    }
     dirty.removeAll(keepingCapacity: true)
+  }
+
+  private func part(of member: Watched, at place: MarketPlace, _ now: Timestamp) -> QuotePart? {
+    let depth = member.wants.hasBook ? CompositeMarket.depthLimit : 0
+    var part = node.publisher.quotePart(at: place, depth: depth, hasFigures: true, now: now)
+    part?.candles = member.candles
+    part?.hasOtherPast = member.hasOtherPast
+    for interval in CandleInterval.allCases where member.wants.candles[Int(interval.rawValue)] > 0 {
+      if let open = node.publisher.openCandle(interval, at: place, now: now) { part?.candles.append(open) }
+    }
+    return part
+  }
+
+  private static func bytes(of part: QuotePart?) -> Int {
+    let levels = (part?.book?.bids.count ?? 0) + (part?.book?.asks.count ?? 0)
+    return partBytes + levels * MemoryLayout<PriceLevel>.stride
+      + (part?.candles.count ?? 0) * MemoryLayout<Candle>.stride
   }
 
   // MARK: Time
@@ -113,6 +168,7 @@ final class LoopComposites {
     handOver(now)
     guard node.loop.index == 0 else { return }
     show(now)
+    readHistories(now)
     advanceRates(now)
   }
 
@@ -143,34 +199,91 @@ final class LoopComposites {
     case .unwanted(let name) where name.channel == .rate: rates.release(name.name)
     case .wanted(let name) where name.channel.isOfComposites:
       board.want(name.channel, of: name.name)
-      isNews = true
-      follow(name.name)
-      handOver(node.clock.now())
-      // Starts a turn that shows the known values now.
-      node.loop.execute {}
+      begin(name.name)
     case .unwanted(let name) where name.channel.isOfComposites:
-      for place in board.release(name.channel, of: name.name) { tell(place, isWanted: false) }
+      for place in board.release(name.channel, of: name.name) { tell(place, nil) }
     case .wanted, .unwanted: break
     }
   }
 
-  /// Watches a composite's members, as the directory has them now.
-  private func follow(_ symbol: String) {
-    let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
-    for place in change.removed { tell(place, isWanted: false) }
-    for place in change.added { tell(place, isWanted: true) }
+  /// Takes what streams of book, line and candles need. At the end of a turn; loop 0 only.
+  func meetDemands(_ now: Timestamp) {
+    for demand in node.publisher.takeCompositeDemands(now: now) {
+      for place in board.demand(demand) { tell(place, nil) }
+      guard demand.market != nil else { continue }
+      let wants = board.wants(of: demand.symbol)
+      let change = begin(demand.symbol)
+      for place in board.places(of: demand.symbol) where !change.contains(place) { tell(place, wants) }
+      wantAllDays(of: demand)
+      readHistories(now)
+    }
   }
 
-  private func tell(_ place: CompositePlace, isWanted: Bool) {
+  /// Shows a composite now that has something new to show. Returns the members that are new.
+  @discardableResult
+  private func begin(_ symbol: String) -> [CompositePlace] {
+    isNews = true
+    let added = follow(symbol)
+    handOver(node.clock.now())
+    // Starts a turn that shows the known values now.
+    node.loop.execute {}
+    return added
+  }
+
+  /// Watches a composite's members, as the directory has them now. Returns the new ones.
+  @discardableResult
+  private func follow(_ symbol: String) -> [CompositePlace] {
+    let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
+    for place in change.removed { tell(place, nil) }
+    for place in change.added { tell(place, board.wants(of: symbol)) }
+    return change.added
+  }
+
+  private func tell(_ place: CompositePlace, _ wants: CompositeWants?) {
     let owner = node.nodes[place.loop]
-    if owner === node { return watch(place, isWanted) }
-    owner.loop.execute { owner.composites.watch(place, isWanted) }
+    if owner === node { return watch(place, wants) }
+    owner.loop.execute { owner.composites.watch(place, wants) }
+  }
+
+  private func outputs(_ now: Timestamp) -> CompositeBoard.Outputs {
+    let node: LoopNode = node
+    return CompositeBoard.Outputs { name, document in
+      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+    } publish: { symbol, changes, members in
+      node.publisher.publish(changes, ofComposite: symbol, members: members, now: now, into: &node.outgoing)
+    }
   }
 
   private func show(_ now: Timestamp) {
     isNews = false
-    board.advance(to: now, judge: { node.hub.judge(&$0) }) { name, document in
-      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+    board.advance(to: now, judge: { node.hub.judge(&$0) }, into: outputs(now))
+  }
+
+  // MARK: Histories
+
+  /// Reads the candles of members that composites lack.
+  private func readHistories(_ now: Timestamp) {
+    for history in board.takeMissing(limit: Self.historyLimit - histories, now: now) {
+      histories += 1
+      let request = ChartPage.Request(
+        interval: history.interval, from: Timestamp(microseconds: 0), to: now + history.interval.length,
+        limit: history.count)
+      let entries = node.hub.members(ofComposite: history.symbol)
+      CompositeGathering(node: node, symbol: history.symbol).pages(of: entries, request) { [unowned self] pages in
+        histories -= 1
+        let now = node.clock.now()
+        board.restore(history, pages.isBusy ? nil : pages.parts, now: now, into: outputs(now))
+      }
+    }
+  }
+
+  /// A client requests all days of a composite: of all its members.
+  private func wantAllDays(of demand: CompositeDemand) {
+    let all = ChartRange.all.candles
+    guard demand.wants.candles[Int(all.interval.rawValue)] >= all.count else { return }
+    for place in board.places(of: demand.symbol) {
+      let owner = node.nodes[place.loop]
+      owner.loop.execute { owner.history?.wantAll(of: place.place.instrument, place.place.market) }
     }
   }
 

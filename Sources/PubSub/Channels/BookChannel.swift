@@ -9,11 +9,13 @@ enum BookChannel {
 
   /// `{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":…}`: an update without levels, so that it
   /// changes nothing for clients that do not know `state`.
-  static func appendSyncing(_ reason: String, time: Timestamp, to out: inout ByteBuffer) {
+  /// - Parameter members: of a composite, as fields with a comma before each.
+  static func appendSyncing(_ reason: String, members: String = "", time: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"state\":\"syncing\",\"reason\":")
     out.append(json: reason)
     out.append(",\"bids\":[],\"asks\":[],\"time\":")
     out.append(integer: time.microseconds)
+    out.append(members)
     out.append(UInt8(ascii: "}"))
   }
 
@@ -43,8 +45,10 @@ enum BookChannel {
   }
 
   /// `{"bids":[…],"asks":[…],"time":…}`, the levels that changed; size `"0"` removes.
+  /// - Parameter members: of a composite, if they changed, as fields with a comma before each.
   static func appendUpdate(
-    bids: [PriceLevel], asks: [PriceLevel], time: Timestamp, of instrument: Instrument, to out: inout ByteBuffer
+    bids: [PriceLevel], asks: [PriceLevel], members: String = "", time: Timestamp, of instrument: Instrument,
+    to out: inout ByteBuffer
   ) {
     out.append("{\"bids\":")
     append(bids, of: instrument, to: &out)
@@ -52,6 +56,7 @@ enum BookChannel {
     append(asks, of: instrument, to: &out)
     out.append(",\"time\":")
     out.append(integer: time.microseconds)
+    out.append(members)
     out.append(UInt8(ascii: "}"))
   }
 
@@ -87,6 +92,8 @@ struct BookView {
   var isOverflowing = false
   /// The venue's time of the last published data.
   var time: Timestamp = .distantPast
+  /// `PublishedInstrument.members` as last published.
+  var members = ""
 
   mutating func removeAll() {
     bids.removeAll(keepingCapacity: true)

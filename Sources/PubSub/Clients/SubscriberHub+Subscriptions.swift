@@ -107,12 +107,20 @@ extension SubscriberHub {
 
   /// `live` or what is the matter: of the symbol's feed, or of its book.
   private func presentState(of key: StreamKey, known: String? = nil) -> String {
-    if !key.isOfMarket { return "live" }
+    if !key.isOfMarket {
+      guard key.isOfCompositeState, key.channel == .book else { return "live" }
+      return known ?? (directory.members(ofComposite: key.symbol).contains(where: isLive) ? "live" : "syncing")
+    }
     let venue = key.symbol.prefix { $0 != ":" }
     if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
     if let known { return known }
     guard key.channel == .book, let entry = directory.entries[key.symbol] else { return "live" }
     return entry.bookState == .live ? "live" : "syncing"
+  }
+
+  /// Whether a market's feed is live and its book in sync.
+  private func isLive(_ entry: DirectoryEntry) -> Bool {
+    entry.bookState == .live && feeds.contains { $0.venue == entry.instrument.venue && $0.state == .live }
   }
 
   /// A subscription as it is now.

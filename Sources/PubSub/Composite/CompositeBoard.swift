@@ -20,26 +20,65 @@ package struct CompositePlace: Sendable, Hashable {
   }
 }
 
+/// A history that a composite market needs: the last candles of its members.
+package struct CompositeHistory {
+  package var symbol: String
+  package var market: CompositeMarket
+  package var interval: CandleInterval
+  package var count: Int
+}
+
 /// The composite markets that have subscribers. It collects the values of their members, and computes each composite
 /// once for all changes, for any number of streams and subscribers. Sans-IO; loop 0 has one.
 ///
 /// It stores the last values from the owners of the markets. It checks whether a feed is live when it computes a
 /// composite, so a venue is excluded as soon as its state is not live.
 package struct CompositeBoard {
+  /// Where results go.
+  package struct Outputs {
+    /// Takes each document that differs from the one before.
+    package var show: (StreamDocumentName, StreamDocument) -> Void
+    /// Takes the changes of the composite of a symbol, with its members as fields of a book's messages.
+    package var publish: (String, borrowing MarketChanges, String) -> Void
+
+    package init(
+      show: @escaping (StreamDocumentName, StreamDocument) -> Void,
+      publish: @escaping (String, borrowing MarketChanges, String) -> Void
+    ) {
+      self.show = show
+      self.publish = publish
+    }
+  }
+
   /// The most composites that one `advance` computes, at 5 µs each; the others follow in the order of their changes.
   package static let atOnce = 200
+  /// How many of those one with a book counts for.
+  private static let bookCost = 4
+  /// The most candles of a member that wait for its composite to be computed; beyond it, the history is read again.
+  package static let candleLimit = 512
+  /// The shortest time between two readings of the same history, µs.
+  private static let historyPeriod = Microseconds.second
 
   private struct Member {
     var place: CompositePlace
     /// Whether its owner has reported its values; a composite is not shown before all owners have.
     var isKnown = false
     var part: QuotePart?
+    /// The candles that came since the composite was computed.
+    var candles: [Candle] = []
   }
 
   private struct Composite {
     /// The document shown last, for channels with subscribers; empty before the first.
     var shown: [ChannelName: String] = [:]
+    /// For book, line and candles; nil without streams of them.
+    var market: CompositeMarket?
+    var wants = CompositeWants()
+    /// When the history of each interval was last read, by the interval's raw value.
+    var readAt = [Timestamp](repeating: .distantPast, count: CandleInterval.allCases.count)
     var members: [Member] = []
+    /// The members as fields of a book's messages, as published last.
+    var membersShown = ""
     var isDirty = false
     /// The pulse of the last price, at the widest scale that the price has had.
     var pulse = PulseMerger(instrument: InstrumentID(0))
@@ -75,7 +114,34 @@ package struct CompositeBoard {
   /// longer needed.
   package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
     composites[symbol]?.shown[channel] = nil
-    guard let composite = composites[symbol], composite.shown.isEmpty else { return [] }
+    return dropIfUnused(symbol)
+  }
+
+  /// Sets what the streams of book, line and candles need. Returns the members that are no longer needed.
+  package mutating func demand(_ demand: CompositeDemand) -> [CompositePlace] {
+    guard let market = demand.market else {
+      composites[demand.symbol]?.market = nil
+      composites[demand.symbol]?.wants = CompositeWants()
+      return dropIfUnused(demand.symbol)
+    }
+    market.want(demand.wants.candles)
+    if composites[demand.symbol]?.market !== market {
+      composites[demand.symbol, default: Composite()].market = market
+      composites[demand.symbol]?.readAt = Composite().readAt
+    }
+    composites[demand.symbol]?.wants = demand.wants
+    touch(demand.symbol)
+    return []
+  }
+
+  /// The members of a composite.
+  package func places(of symbol: String) -> [CompositePlace] { composites[symbol]?.members.map(\.place) ?? [] }
+
+  /// What the owners of a composite's members must pass on beside the values of every market.
+  package func wants(of symbol: String) -> CompositeWants { composites[symbol]?.wants ?? CompositeWants() }
+
+  private mutating func dropIfUnused(_ symbol: String) -> [CompositePlace] {
+    guard let composite = composites[symbol], composite.shown.isEmpty, composite.market == nil else { return [] }
     composites[symbol] = nil
     held.remove(symbol)
     return composite.members.map(\.place)
@@ -91,6 +157,7 @@ package struct CompositeBoard {
     composites[symbol]?.members = places.map { place in
       old.first { $0.place == place } ?? Member(place: place)
     }
+    composites[symbol]?.market?.invalidate()
     touch(symbol)
     return (
       places.filter { place in !old.contains { $0.place == place } },
@@ -106,6 +173,12 @@ package struct CompositeBoard {
     guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }
     composites[name]?.members[index].isKnown = true
     composites[name]?.members[index].part = part
+    if let part, let market = composites[name]?.market {
+      composites[name]?.members[index].candles += part.candles
+      let isTooMany = composites[name]?.members[index].candles.count ?? 0 > Self.candleLimit
+      if isTooMany { composites[name]?.members[index].candles = [] }
+      if part.hasOtherPast || isTooMany { market.invalidate() }
+    }
     touch(name)
   }
 
@@ -123,30 +196,29 @@ package struct CompositeBoard {
   // MARK: Results
 
   /// Computes changed composites, at most `atOnce`, and publishes due pulses.
-  /// - Parameters:
-  ///   - judge: adds to a part whether its feed is live.
-  ///   - show: takes each document that differs from the one before.
-  package mutating func advance(
-    to now: Timestamp, judge: (inout QuotePart) -> Void, show: (StreamDocumentName, StreamDocument) -> Void
-  ) {
-    let count = min(dirty.count, Self.atOnce)
-    for symbol in dirty[..<count] {
-      guard composites[symbol]?.isDirty == true else { continue }
+  /// - Parameter judge: adds to a part whether its feed is live.
+  package mutating func advance(to now: Timestamp, judge: (inout QuotePart) -> Void, into outputs: Outputs) {
+    var (count, cost) = (0, 0)
+    for symbol in dirty {
+      guard cost < Self.atOnce else { break }
+      count += 1
+      guard let composite = composites[symbol], composite.isDirty else { continue }
+      cost += composite.wants.hasBook ? Self.bookCost : 1
       composites[symbol]?.isDirty = false
-      make(symbol, now, judge, show)
+      make(symbol, now, judge, outputs)
     }
     dirty.removeFirst(count)
     guard !held.isEmpty else { return }
     for symbol in held.sorted() where composites[symbol].map({ $0.pulse.deadline <= now }) ?? true {
       held.remove(symbol)
-      if let pulse = composites[symbol]?.pulse.advance(to: now) { self.show(pulse, of: symbol, show) }
+      if let pulse = composites[symbol]?.pulse.advance(to: now) { self.show(pulse, of: symbol, outputs.show) }
     }
   }
 
   private mutating func make(
-    _ symbol: String, _ now: Timestamp, _ judge: (inout QuotePart) -> Void,
-    _ show: (StreamDocumentName, StreamDocument) -> Void
+    _ symbol: String, _ now: Timestamp, _ judge: (inout QuotePart) -> Void, _ outputs: Outputs
   ) {
+    let show = outputs.show
     guard let composite = composites[symbol], composite.members.allSatisfy(\.isKnown) else { return }
     made &+= 1
     let parts = composite.members.compactMap { member -> QuotePart? in
@@ -165,6 +237,7 @@ package struct CompositeBoard {
       composites[symbol]?.shown[channel] = document.head
       show(StreamDocumentName(channel, symbol), document)
     }
+    update(symbol, quote, parts, source, now, outputs)
     guard let shown = composite.shown[.pulse], let last = quote.last else { return }
     if shown.isEmpty, let document = composite.lastPulse {
       // Another stream of the composite begins with the document of the first.
@@ -175,6 +248,62 @@ package struct CompositeBoard {
     let pulse = composites[symbol]?.pulse.price(price, now: now)
     if let pulse { self.show(pulse, of: symbol, show) }
     if composites[symbol]?.pulse.deadline != .distantFuture { held.insert(symbol) }
+  }
+
+  /// Brings the state of a composite up to date.
+  private mutating func update(
+    _ symbol: String, _ quote: CompositeQuote, _ parts: [QuotePart], _ source: DataSource, _ now: Timestamp,
+    _ outputs: Outputs
+  ) {
+    guard let market = composites[symbol]?.market, let members = composites[symbol]?.members else { return }
+    var changes = MarketChanges()
+    for part in parts {
+      let instrument = part.market.instrument
+      market.widen(
+        priceScale: instrument.priceScale, sizeScale: instrument.sizeScale, now: now, into: &changes)
+    }
+    if composites[symbol]?.wants.hasBook == true { market.show(parts.books(of: quote), into: &changes) }
+    market.show(price: quote.last?.price, scale: quote.priceScale, into: &changes)
+    let candles = members.compactMap { member -> CompositeCandles.Part? in
+      guard !member.candles.isEmpty, let instrument = member.part?.market.instrument else { return nil }
+      return .init(instrument: instrument, candles: member.candles)
+    }
+    for index in members.indices { composites[symbol]?.members[index].candles = [] }
+    market.take(candles, now: now, into: &changes)
+    let text = CompositeChannel.members(of: quote, source)
+    composites[symbol]?.membersShown = text
+    outputs.publish(symbol, changes, text)
+  }
+
+  // MARK: History
+
+  /// The histories that must be read now, at most `limit`. Answer each with `restore`. O(composites).
+  package mutating func takeMissing(limit: Int, now: Timestamp) -> [CompositeHistory] {
+    var missing: [CompositeHistory] = []
+    for symbol in symbols {
+      guard let market = composites[symbol]?.market else { continue }
+      for (interval, count) in market.missing {
+        guard missing.count < limit else { return missing }
+        let index = Int(interval.rawValue)
+        guard let last = composites[symbol]?.readAt[index], now - last >= Self.historyPeriod else { continue }
+        composites[symbol]?.readAt[index] = now
+        market.beginRestoring(interval)
+        missing.append(CompositeHistory(symbol: symbol, market: market, interval: interval, count: count))
+      }
+    }
+    return missing
+  }
+
+  /// Takes the candles of all members; nil if they could not be read.
+  package mutating func restore(
+    _ history: CompositeHistory, _ parts: [CompositeCandles.Part]?, now: Timestamp, into outputs: Outputs
+  ) {
+    guard let composite = composites[history.symbol], composite.market === history.market else { return }
+    var changes = MarketChanges()
+    history.market.restore(parts, of: history.interval, now: now, into: &changes)
+    // The members are shown with the next values.
+    if !changes.items.isEmpty { outputs.publish(history.symbol, changes, composite.membersShown) }
+    touch(history.symbol)
   }
 
   /// A price at the widest scale that the composite has had. Widens the stored values to this scale. Nil if the price

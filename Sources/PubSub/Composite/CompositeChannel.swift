@@ -1,8 +1,17 @@
 import Bytes
 import MarketData
 
-/// The data of the streams of composite markets. Every message is whole.
+/// The data of the streams of composite markets that are documents: every message is whole.
 enum CompositeChannel {
+  /// `,"simulated":true,"venues":["coinbase"],"absent":[{"venue":"kraken","reason":"stale"}]`: what the messages of a
+  /// book say of its members.
+  static func members(of quote: CompositeQuote, _ source: DataSource) -> String {
+    var out = ByteBuffer(capacity: 128)
+    source.append(to: &out)
+    QuoteAnswer.appendMembers(of: quote, to: &out)
+    return String(decoding: out.takeBytes(), as: UTF8.self)
+  }
+
   /// `{"state":"live","bid":"…","bid_size":"…","bid_venue":"kraken","ask":…,"venues":[…],"absent":[…],"time":…}`
   static func quote(_ quote: CompositeQuote, _ source: DataSource, now: Timestamp) -> StreamDocument {
     document(quote, source, time: quote.time == .distantPast ? now : quote.time) { out in

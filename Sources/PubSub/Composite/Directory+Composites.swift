@@ -40,6 +40,9 @@ extension SubscriptionResolver {
       .unknownSymbol, "`\(name.prefix(80))` does not name two assets", hint: "as in ZEC-USD: what one ZEC is in USD")
   }
 
+  private static let compositeChannels = ChannelName.allCases.filter(\.isOfComposites).map(\.rawValue)
+    .joined(separator: ", ")
+
   /// Nil for a venue's symbol.
   mutating func explainComposite(_ symbol: String, _ channel: ChannelName) -> ProtocolError? {
     guard CompositeSymbol.isOne(symbol) else { return nil }
@@ -47,7 +50,7 @@ extension SubscriptionResolver {
     guard channel.isOfComposites else {
       return ProtocolError(
         .unknownChannel, "composite markets have no channel `\(channel.rawValue)`",
-        hint: "they have quote, ticker, pulse; GET /v1/books/\(shown) and /v1/candles/\(shown) have the others")
+        hint: "they have \(Self.compositeChannels); each venue has its own \(channel.rawValue)")
     }
     if symbol.utf8.contains(UInt8(ascii: "*")) {
       return ProtocolError(.unknownSymbol, "`\(shown)`: a pattern cannot name composite markets; name each one")

@@ -12,18 +12,17 @@ package enum CompositeBody {
     let quote = CompositeQuote(parts.map(\.market))
     let live = parts.filter { $0.book != nil && quote.venues.contains($0.market.instrument.venue) }
     guard let first = live.first else { return nil }
-    let book = CompositeBook(live.compactMap(\.book).sorted { $0.venue < $1.venue }, depth: depth)
+    let book = CompositeBook(parts.books(of: quote), depth: depth)
     var out = ByteBuffer(capacity: 256 + 64 * (book.bids.count + book.asks.count))
     out.append("{\"symbol\":")
     out.append(json: symbol)
     out.append(quote.isSingle ? ",\"state\":\"single\"" : ",\"state\":\"live\"")
     QuoteAnswer.source(of: live).append(to: &out)
-    let time = max(quote.time, quote.lastTime)
     if hasVenues {
       QuoteAnswer.append(book.bids, "bids", book, hasVenues: true, to: &out)
       QuoteAnswer.append(book.asks, "asks", book, hasVenues: true, to: &out)
       out.append(",\"time\":")
-      out.append(integer: time.microseconds)
+      out.append(integer: book.time.microseconds)
     } else {
       var instrument = first.market.instrument
       instrument.priceScale = book.priceScale
@@ -33,7 +32,7 @@ package enum CompositeBody {
       }
       out.append(UInt8(ascii: ","))
       BookChannel.appendSnapshot(
-        bids: levels(book.bids), asks: levels(book.asks), time: time, of: instrument, to: &out)
+        bids: levels(book.bids), asks: levels(book.asks), time: book.time, of: instrument, to: &out)
     }
     QuoteAnswer.appendMembers(of: quote, to: &out)
     out.append("}\n")

@@ -10,6 +10,17 @@ package struct QuotePart: Sendable {
   package var source = DataSource.live
   /// Whether its feed is live, regardless of its book.
   package var isFeedLive = true
+  /// Its candles that changed since the last part, at its own scales; only if they were requested.
+  package var candles: [Candle] = []
+  /// Whether more candles changed than `candles` has.
+  package var hasOtherPast = false
+}
+
+extension [QuotePart] {
+  /// The books of the members that a composite includes, in the order of their venues.
+  package func books(of quote: CompositeQuote) -> [CompositeBook.Part] {
+    filter { quote.venues.contains($0.market.instrument.venue) }.compactMap(\.book).sorted { $0.venue < $1.venue }
+  }
 }
 
 extension StreamPublisher {
@@ -29,7 +40,7 @@ extension StreamPublisher {
     guard depth > 0, state.bookState == .live else { return part }
     var book = CompositeBook.Part(
       venue: state.instrument.venue, priceScale: state.instrument.priceScale, sizeScale: state.instrument.sizeScale,
-      bids: [], asks: [])
+      bids: [], asks: [], time: state.bookTime)
     BookView.top(depth, of: state.book.bids, into: &book.bids)
     BookView.top(depth, of: state.book.asks, into: &book.asks)
     part.book = book
@@ -94,7 +105,7 @@ package enum QuoteAnswer {
     append(quote.vwap.map { Decimal64(mantissa: $0, scale: quote.priceScale) }, "vwap_24h", to: &out)
     if isComposite { appendMembers(of: quote, to: &out) }
     if depth > 0 {
-      let book = CompositeBook(live.compactMap(\.book).sorted { $0.venue < $1.venue }, depth: depth)
+      let book = CompositeBook(parts.books(of: quote), depth: depth)
       append(book.bids, "bids", book, hasVenues: isComposite, to: &out)
       append(book.asks, "asks", book, hasVenues: isComposite, to: &out)
     }

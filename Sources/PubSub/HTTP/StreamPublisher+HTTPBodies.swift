@@ -115,6 +115,11 @@ extension StreamPublisher {
     return (state.instrument, candles, state.lastPrice != nil)
   }
 
+  /// The open candle of an instrument; nil before any price. O(1), amortised.
+  package func openCandle(_ interval: CandleInterval, at place: MarketPlace, now: Timestamp) -> Candle? {
+    instrument(place)?.state.openCandle(interval, now: now)
+  }
+
   /// The data of a picture of an instrument; nil if there is no such instrument. O(buckets).
   package func cardFigures(
     _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp

@@ -2,7 +2,8 @@ import MarketData
 
 /// A market of a publisher, with the publisher's own state for each instrument.
 final class PublishedMarket {
-  let market: Market
+  /// Nil for a composite, which is a market of one instrument.
+  let market: Market?
   let venue: String
   private var instruments: [PublishedInstrument] = []
 
@@ -11,11 +12,17 @@ final class PublishedMarket {
     self.venue = venue
   }
 
+  init(composite: CompositeMarket) {
+    market = nil
+    venue = CompositeSymbol.venue
+    instruments = [PublishedInstrument(state: composite.state)]
+  }
+
   /// The publisher's state of an instrument; nil if the market does not have the instrument.
   func instrument(_ id: InstrumentID) -> PublishedInstrument? {
     let index = id.index
     if index < instruments.count { return instruments[index] }
-    guard index >= 0, index < market.instruments.count else { return nil }
+    guard let market, index >= 0, index < market.instruments.count else { return nil }
     while instruments.count <= index {
       instruments.append(PublishedInstrument(state: market.instruments[instruments.count]))
     }
@@ -35,6 +42,8 @@ final class PublishedInstrument {
   var candles: [PublishedStream] = []
   var recentTrades = RecentTrades() { didSet { state.revision.raise(.figures) } }
   var lastPulse: Pulse? { didSet { state.revision.raise(.figures) } }
+  /// For a composite: its members, as fields of a book's messages; otherwise empty.
+  private(set) var members = ""
   private var priceScale: UInt8
   private var sizeScale: UInt8
 
@@ -68,6 +77,13 @@ final class PublishedInstrument {
     case .candles: candles.removeAll { $0 === stream }
     case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
+  }
+
+  /// Sets the members of a composite. Returns whether they changed.
+  func setMembers(_ text: String) -> Bool {
+    guard text != members else { return false }
+    members = text
+    return true
   }
 
   /// Adopts the wider scales of the instrument. Returns whether they changed, after which every text of a price

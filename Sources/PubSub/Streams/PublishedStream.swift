@@ -34,12 +34,16 @@ final class PublishedStream {
   var gathered: [Trade] = []
   /// Candles that closed, or changed after it, since the last update.
   var closedCandles: [Candle] = []
+  /// The open candle that clients have.
+  var openCandle: Candle?
   /// The last published tip, and the coverage of its line.
   var sparklineTip: SparklineTip?
   var coverageRevision: UInt32 = 0
   /// The price at the beginning of that line, and the last published change over it.
   var lineOpen: Int64?
   var lineChange: PriceChange?
+  /// For a composite: the line that clients have.
+  var line: Sparkline?
   /// The revision of the figures that the last message of a ticker has, and the last snapshot of a pulse.
   var figures: UInt64 = 0
   /// The document of a channel whose data does not come from a market.
@@ -103,9 +107,11 @@ final class PublishedStream {
     view = BookView()
     gathered = []
     closedCandles = []
+    openCandle = nil
     sparklineTip = nil
     lineOpen = nil
     lineChange = nil
+    line = nil
     document = nil
     idleGeneration &+= 1
   }

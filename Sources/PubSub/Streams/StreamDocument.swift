@@ -164,7 +164,7 @@ extension StreamKey {
     case .topic, .rate: StreamDocumentName(channel, symbol)
     case .portfolio: portfolio.map { StreamDocumentName($0) }
     case .deck: StreamDocumentName(.deck, symbol, zone: zone)
-    default: isComposite ? StreamDocumentName(channel, symbol) : nil
+    default: isComposite && !isOfCompositeState ? StreamDocumentName(channel, symbol) : nil
     }
   }
 }

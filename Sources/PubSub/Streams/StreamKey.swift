@@ -26,7 +26,11 @@ package enum ChannelName: String, Sendable, CaseIterable {
   package var takesNames: Bool { isOfMarket || self == .topic || self == .rate || self == .deck }
 
   /// Whether composite markets have this channel.
-  package var isOfComposites: Bool { self == .quote || self == .ticker || self == .pulse }
+  package var isOfComposites: Bool { isOfMarket && self != .trades }
+
+  /// Whether a composite market has a state of its own for this channel, which changes in differences. Its messages on
+  /// the others are whole documents.
+  var hasCompositeState: Bool { self == .book || self == .sparkline || self == .candles }
 }
 
 /// The properties of a stream: subscriptions with equal keys share it.
@@ -71,6 +75,9 @@ package struct StreamKey: Sendable, Hashable {
 
   /// Whether a single market publishes it, which the directory finds by the symbol.
   package var isOfMarket: Bool { channel.isOfMarket && !isComposite }
+
+  /// Whether it shows the state of a composite market.
+  var isOfCompositeState: Bool { isComposite && channel.hasCompositeState }
 }
 
 /// The symbols of several venues' markets as one: `composite:BTC-USD`.

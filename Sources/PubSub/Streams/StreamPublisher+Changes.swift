@@ -5,7 +5,12 @@ import MarketData
 extension StreamPublisher {
   /// Publishes the changes of a batch: streams at full rate at once, the others at their next tick.
   package func publish(_ changes: borrowing MarketChanges, market: Int, now: Timestamp, into out: inout [Delivery]) {
-    let owner = markets[market]
+    publish(changes, of: markets[market], now: now, into: &out)
+  }
+
+  func publish(
+    _ changes: borrowing MarketChanges, of owner: PublishedMarket, now: Timestamp, into out: inout [Delivery]
+  ) {
     for index in changes.items.indices {
       switch changes.items[index] {
       case .trades(let id, let range):
@@ -64,18 +69,21 @@ extension StreamPublisher {
       case .bookState(let id, let state):
         guard let instrument = owner.instrument(id) else { continue }
         for stream in instrument.books {
-          if state != .live { loseSync(stream, instrument.state, now: now, into: &out) }
+          if state != .live { loseSync(stream, instrument, now: now, into: &out) }
           bookChanged(stream, now: now)
         }
         if state != .live, instrument.state.quote == nil {
-          for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
+          for stream in instrument.quotes { loseSync(stream, instrument, now: now, into: &out) }
         }
       case .channel(let id, let channel, let state):
         guard let instrument = owner.instrument(id) else { continue }
         publish(channel, state, of: instrument, now: now, into: &out)
       case .candles(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
-        for stream in instrument.candles { closed(changes.candles[range], on: stream, now: now, into: &out) }
+        for stream in instrument.candles {
+          let isNews = closed(changes.candles[range], on: stream, now: now, into: &out)
+          if !isNews, instrument.state.isComposite { changed([stream], now: now, into: &out) }
+        }
       case .past(let id):
         guard let instrument = owner.instrument(id) else { continue }
         changed(instrument.sparklines + instrument.tickers, now: now, into: &out)
@@ -119,10 +127,12 @@ extension StreamPublisher {
 
   /// Notifies the subscribers of a book, or of a quote derived from it, that it is out of sync: at once in every rate
   /// class. Their next message is a snapshot.
-  func loseSync(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+  func loseSync(
+    _ stream: PublishedStream, _ instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]
+  ) {
     guard stream.isShown else { return }
     update(stream, events: 0, now: now, into: &out) {
-      Self.appendSyncing(stream.key.channel, state, now: now, to: &$0)
+      Self.appendSyncing(stream.key.channel, instrument, now: now, to: &$0)
     }
     forget(stream)
     stream.isShown = false
@@ -270,8 +280,13 @@ extension StreamPublisher {
           pulse, changePercent: change?.percent, of: state.instrument, mark: state.silenceMark(.trades), to: &$0)
       }
     case .candles: publishCandles(stream, state, now: now, into: &out)
-    case .sparkline: publishSparkline(stream, state, now: now, into: &out)
-    case .book: publishBook(stream, state, now: now, into: &out)
+    case .sparkline:
+      if state.isComposite {
+        publishCompositeLine(stream, state, now: now, into: &out)
+      } else {
+        publishSparkline(stream, state, now: now, into: &out)
+      }
+    case .book: publishBook(stream, instrument, now: now, into: &out)
     case .status, .alerts, .topic, .rate, .portfolio, .deck: break
     }
   }
@@ -308,27 +323,46 @@ extension StreamPublisher {
     }
   }
 
-  /// Gathers the closed candles of the stream's interval.
+  /// Publishes the newest point, or the whole line if a client could not make it of the line that it has.
+  private func publishCompositeLine(
+    _ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
+  ) {
+    let line = state.sparkline(stream.key.range, points: Int(stream.key.points), now: now)
+    guard let tip = line.tip else { return }
+    guard let shown = stream.line, shown.leads(to: line, now: now) else {
+      return republish(stream, now: now, into: &out)
+    }
+    stream.line = line
+    guard tip != shown.tip || line.change != shown.change else { return }
+    update(stream, events: 0, now: now, into: &out) {
+      SparklineChannel.appendUpdate(tip, line.change, of: state.instrument, to: &$0)
+    }
+  }
+
+  /// Gathers the closed candles of the stream's interval. Returns whether there are any.
   private func closed(
     _ candles: ArraySlice<Candle>, on stream: PublishedStream, now: Timestamp, into out: inout [Delivery]
-  ) {
+  ) -> Bool {
     var isNews = false
     for candle in candles where candle.interval == stream.key.candle {
       stream.closedCandles.append(candle)
       isNews = true
     }
-    guard isNews else { return }
+    guard isNews else { return false }
     if stream.isShown, stream.closedCandles.count > StreamLimits.candles {
       republish(stream, now: now, into: &out)
     } else {
       changed([stream], now: now, into: &out)
     }
+    return true
   }
 
   func publishCandles(
     _ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]
   ) {
-    if let open = state.openCandle(stream.key.candle, now: now) { stream.closedCandles.append(open) }
+    let open = state.openCandle(stream.key.candle, now: now)
+    if let open, open != stream.openCandle { stream.closedCandles.append(open) }
+    stream.openCandle = open
     guard !stream.closedCandles.isEmpty else { return }
     update(stream, events: 0, now: now, into: &out) {
       CandlesChannel.append(stream.closedCandles[...], stream.key.candle, of: state.instrument, to: &$0)
@@ -336,7 +370,10 @@ extension StreamPublisher {
     stream.closedCandles.removeAll(keepingCapacity: true)
   }
 
-  func publishBook(_ stream: PublishedStream, _ state: InstrumentState, now: Timestamp, into out: inout [Delivery]) {
+  func publishBook(
+    _ stream: PublishedStream, _ instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]
+  ) {
+    let state = instrument.state
     guard state.bookState == .live else { return }
     changedBids.removeAll(keepingCapacity: true)
     changedAsks.removeAll(keepingCapacity: true)
@@ -349,17 +386,21 @@ extension StreamPublisher {
     } else if stream.view.isOverflowing {
       stream.view.removePending()
       stream.view.time = state.bookTime
+      stream.view.members = instrument.members
       republish(stream, now: now, into: &out)
       return
     } else {
       BookView.resolve(&stream.view.pendingBids, in: state.book.bids, isBid: true, changed: &changedBids)
       BookView.resolve(&stream.view.pendingAsks, in: state.book.asks, isBid: false, changed: &changedAsks)
     }
-    guard !changedBids.isEmpty || !changedAsks.isEmpty else { return }
+    let hasOtherMembers = stream.view.members != instrument.members
+    guard !changedBids.isEmpty || !changedAsks.isEmpty || hasOtherMembers else { return }
     stream.view.time = state.bookTime
+    stream.view.members = instrument.members
     update(stream, events: 0, now: now, into: &out) {
       BookChannel.appendUpdate(
-        bids: changedBids, asks: changedAsks, time: state.bookTime, of: state.instrument, to: &$0)
+        bids: changedBids, asks: changedAsks, members: hasOtherMembers ? instrument.members : "",
+        time: state.bookTime, of: state.instrument, to: &$0)
     }
   }
 }
@@ -381,7 +422,7 @@ extension StreamPublisher {
     case .quote:
       // The next quote is a snapshot.
       guard state != .live else { return }
-      for stream in instrument.quotes { loseSync(stream, instrument.state, now: now, into: &out) }
+      for stream in instrument.quotes { loseSync(stream, instrument, now: now, into: &out) }
     case .ticker:
       for stream in instrument.tickers where stream.isShown { flush(stream, now: now, into: &out) }
     case .trades:

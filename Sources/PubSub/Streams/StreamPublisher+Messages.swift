@@ -68,14 +68,15 @@ extension StreamPublisher {
   /// died, for a client that may not know that yet; nil for other streams.
   func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     let channel = stream.key.channel
-    guard channel == .book || channel == .quote, !stream.isShown, let state = instrument(of: stream)?.state,
+    guard channel == .book || channel == .quote, !stream.isShown, let instrument = instrument(of: stream),
+      case let state = instrument.state,
       state.bookState != .live || (channel == .quote && state.isSilent(.quote)),
       channel == .book || state.quote == nil
     else { return nil }
     frame.removeAll()
     WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
       Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
-      Self.appendSyncing(channel, state, now: now, to: &out)
+      Self.appendSyncing(channel, instrument, now: now, to: &out)
       out.append(UInt8(ascii: "}"))
     }
     return StreamFrame(
@@ -84,13 +85,14 @@ extension StreamPublisher {
   }
 
   static func appendSyncing(
-    _ channel: ChannelName, _ state: InstrumentState, now: Timestamp, to out: inout ByteBuffer
+    _ channel: ChannelName, _ instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer
   ) {
+    let state = instrument.state
     var reason = "awaiting a snapshot"
     if case .syncing(let why?) = state.bookState { reason = why.description }
     if channel == .quote, state.isSilent(.quote) { reason = MarketChannel.quote.silenceReason }
     if channel == .book {
-      BookChannel.appendSyncing(reason, time: now, to: &out)
+      BookChannel.appendSyncing(reason, members: instrument.members, time: now, to: &out)
     } else {
       QuoteChannel.appendSyncing(reason, time: now, to: &out)
     }
@@ -133,6 +135,7 @@ extension StreamPublisher {
       out.append(UInt8(ascii: "{"))
       let line = state.sparkline(range, points: points, now: now)
       (stream.lineOpen, stream.lineChange) = (line.open, line.change)
+      if state.isComposite { stream.line = line }
       SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
       out.append(UInt8(ascii: "}"))
     case .candles:
@@ -141,6 +144,7 @@ extension StreamPublisher {
       stream.closedCandles.removeAll(keepingCapacity: true)
       let candles = state.candles(
         interval, from: .distantPast, to: .distantFuture, limit: StreamLimits.candles, now: now)
+      stream.openCandle = candles.last.flatMap { $0.isClosed ? nil : $0 }
       CandlesChannel.append(candles[...], interval, of: state.instrument, to: &out)
     case .book:
       out.append("{\"state\":\"live\",")
@@ -155,6 +159,7 @@ extension StreamPublisher {
         BookChannel.appendSnapshot(
           bids: bids, asks: asks, time: stream.view.time, of: state.instrument, to: &out)
       }
+      out.append(stream.view.members)
       out.append(UInt8(ascii: "}"))
     case .status, .alerts, .topic, .rate, .portfolio, .deck: return false
     }

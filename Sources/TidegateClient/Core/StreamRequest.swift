@@ -4,9 +4,9 @@
 ///     client.subscribe(.pulse("kraken:BTC-USD", "coinbase:ETH-USD", every: .seconds(1)))
 ///
 /// A symbol is `kraken:BTC-USD`. `kraken:*` and `*:BTC-USD` stand for all symbols that match when the gateway receives
-/// the request. `composite:BTC-USD` combines all spot markets of a pair: it has quotes, tickers and pulses. `every` is
-/// the shortest time between two updates of a stream, up to a minute; the gateway uses the nearest of its rates that is
-/// not faster. Nil: the gateway's default.
+/// the request. `composite:BTC-USD` combines all spot markets of a pair: it has all channels of a market but trades.
+/// `every` is the shortest time between two updates of a stream, up to a minute; the gateway uses the nearest of its
+/// rates that is not faster. Nil: the gateway's default.
 public struct StreamRequest<Value: Sendable>: Sendable {
   let items: [StreamItem]
   let read: @Sendable (Payload) -> Value?

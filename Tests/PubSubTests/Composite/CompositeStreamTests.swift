@@ -6,44 +6,6 @@ import Testing
 
 @testable import PubSub
 
-/// A board beside a `World`, fed as a gateway feeds it: owners hand over what their markets show.
-private final class Composites {
-  let world: World
-  var board = CompositeBoard()
-
-  init(_ world: World) { self.world = world }
-
-  /// One tick: who is asked for, what the markets of `loops` show, what it comes to.
-  func tick(handing loops: [Int]? = nil) {
-    for demand in world.publishers[0].takeDocumentDemands() {
-      switch demand {
-      case .wanted(let name):
-        board.want(name.channel, of: name.name)
-        _ = board.setMembers(world.hubs[0].members(ofComposite: name.name), of: name.name)
-      case .unwanted(let name): _ = board.release(name.channel, of: name.name)
-      }
-    }
-    for symbol in board.symbols {
-      for entry in world.hubs[0].members(ofComposite: symbol) where loops?.contains(entry.loop) ?? true {
-        let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
-        board.take(
-          world.publishers[entry.loop].quotePart(at: place, depth: 0, hasFigures: true, now: world.now),
-          of: entry.instrument.symbol)
-      }
-    }
-    show()
-  }
-
-  func show() {
-    var out: [Delivery] = []
-    board.advance(to: world.now, judge: { world.hubs[0].judge(&$0) }) { name, document in
-      world.publishers[0].replace(document, of: name, now: world.now, into: &out)
-    }
-    world.post(out)
-    world.settle()
-  }
-}
-
 @Suite("Composite markets on the stream") struct CompositeStreamTests {
   private static func subscribe(_ channels: [String], _ symbol: String = "composite:BTC-USD") -> String {
     let items = channels.map { #"{"channel":"\#($0)","symbols":["\#(symbol)"]}"# }
@@ -75,7 +37,7 @@ private final class Composites {
   @Test("the best of each side with its venue; who is stale leaves, who is back comes back, one alone says so")
   func life() {
     let world = World(loops: 2)
-    let composites = Composites(world)
+    let composites = CompositeWorld(world)
     world.book(0, .snapshot, bids: [(641_230, 5)], asks: [(641_240, 6)])
     world.book(1, .snapshot, bids: [(641_220, 2)], asks: [(641_235, 1)])
     world.quote(641_230, 641_240)
@@ -134,8 +96,8 @@ private final class Composites {
     func failure(_ channel: String, _ symbol: String) -> String {
       client.ask(Self.subscribe([channel], symbol)).of("subscribed").last ?? ""
     }
-    let book = failure("book", "composite:BTC-USD")
-    #expect(book.contains("\"code\":\"unknown_channel\"") && book.contains("GET /v1/books/composite"), "\(book)")
+    let trades = failure("trades", "composite:BTC-USD")
+    #expect(trades.contains("\"code\":\"unknown_channel\"") && trades.contains("each venue has its own"), "\(trades)")
     #expect(failure("quote", "composite:*").contains("name each one"))
     #expect(failure("quote", "composite:NO-USD").contains("no venue has NO-USD"))
     #expect(failure("rate", "ZEC").contains("\"code\":\"unknown_symbol\""))
@@ -176,7 +138,7 @@ private final class Composites {
   func model(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let world = World(loops: 3)
-    let composites = Composites(world)
+    let composites = CompositeWorld(world)
     let client = world.client(on: 2)
     let late = world.client(on: 1)
     client.send(Self.subscribe(["quote", "ticker", "pulse"]))
@@ -248,7 +210,7 @@ private final class Composites {
   @Test("a thousand composites take turns, and none is left out")
   func turns() {
     let world = World(instruments: 1_000)
-    let composites = Composites(world)
+    let composites = CompositeWorld(world)
     for index in 0..<1_000 {
       let symbol = index == 0 ? "composite:BTC-USD" : "composite:A\(index)-USD"
       composites.board.want(.quote, of: symbol)
@@ -257,7 +219,9 @@ private final class Composites {
     }
     var shown: Set<String> = []
     for turn in 1...5 {
-      composites.board.advance(to: world.now, judge: { _ in }) { name, _ in shown.insert(name.name) }
+      composites.board.advance(
+        to: world.now, judge: { _ in },
+        into: .init(show: { name, _ in shown.insert(name.name) }, publish: { _, _, _ in }))
       #expect(shown.count == turn * CompositeBoard.atOnce)
     }
     #expect(!composites.board.isDirty && composites.board.made == 1_000)

@@ -23,6 +23,8 @@ final class World {
   var asked: [(client: ClientID, loop: Int, token: String)] = []
   var controls: [(client: ClientID, loop: Int, number: UInt32, request: ControlRequest, grant: Grant)] = []
   var changes = MarketChanges()
+  /// Called with the loop when its market has changed.
+  var onChanges: (Int) -> Void = { _ in }
   /// Tells the names of sessions from those of another run.
   private var run: UInt64 = 0
 
@@ -147,6 +149,7 @@ final class World {
   func publish(_ loop: Int) {
     var out: [Delivery] = []
     publishers[loop].publish(changes, market: 0, now: now, into: &out)
+    onChanges(loop)
     post(out)
   }
 
