@@ -227,7 +227,8 @@ struct ClientTests {
 
     let wary = ClientFollower(try Self.client(harness, isSecure: true), StreamRequest.status.untyped)
     let reason = try await wary.wait("the refusal") { events in
-      for case .connection(.disconnected(.network(let reason), _?)) in events { return reason }
+      // No attempt can succeed, so none follows.
+      for case .connection(.disconnected(.unusable(let reason), nil)) in events { return reason }
       return nil as String?
     }
     #expect(reason.contains("certificate"), "\(reason)")
