@@ -17,6 +17,13 @@ struct MarkedText {
     text.replacing("\"\(Self.mark)\"", with: inQuotes ? "\"\(number)\"" : number)
   }
 
+  /// The texts that a schema names as those which are allowed, itself or by reference.
+  static func choices(_ schema: Any?, in document: [String: Any]) -> [String] {
+    Walk(document: document).resolved([schema as Any]).flatMap { schema in
+      (schema["enum"] as? [String] ?? []) + [schema["const"] as? String].compactMap(\.self)
+    }
+  }
+
   /// One text for each number of a JSON text and of its schema.
   /// - Parameters:
   ///   - schema: a JSON schema; its references are to `document`.
