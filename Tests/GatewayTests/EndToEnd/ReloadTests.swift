@@ -158,6 +158,10 @@ struct ReloadTests {
         == .done(
           changed: ["limits.subscriptions: 1", "origins: https://example.com"], needsRestart: ["heartbeat-seconds: 7"])
     )
+    // Each loop applies them in its next turn; on a busy machine it may read the request in the present one.
+    for node in harness.gateway.nodes {
+      await withCheckedContinuation { applied in node.loop.execute { applied.resume() } }
+    }
     probe.send(
       #"{"op":"subscribe","id":1,"streams":[{"channel":"ticker","symbols":["kraken:BTC-USD","kraken:ETH-USD"]}]}"#)
     try await probe.first("the limit") { $0.text.contains("too_many_subscriptions") }
