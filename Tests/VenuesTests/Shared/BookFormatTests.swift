@@ -177,10 +177,9 @@ struct BookFormatTests {
     }
     #expect(receive(#"[["100","3"]]"#).asks == [Self.level(10_000, 15)] && engine.instruments[0].sizeScale == 2)
     #expect(receive(#"[["100","3.0"]]"#).asks == [Self.level(10_000, 150)] && engine.instruments[0].sizeScale == 3)
-    // More digits than any scale has, those of the contract beside them.
-    for digits in [253, 254, 255, 400] {
-      let got = receive("[[\"100\",\"0.\(String(repeating: "9", count: digits))\"]]")
-      #expect(got.asks.isEmpty && engine.instruments[0].sizeScale == 3, "\(digits) digits")
+    // More digits than any scale has, and those of the contract beside them.
+    for size in ["1e-253", "1e-254", "1e-255", "1e-400", "0." + String(repeating: "9", count: 400)] {
+      #expect(receive("[[\"100\",\"\(size)\"]]").asks.isEmpty && engine.instruments[0].sizeScale == 3, "\(size)")
     }
   }
 
