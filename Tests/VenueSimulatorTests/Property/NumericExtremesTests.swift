@@ -8,7 +8,7 @@ import Testing
 @testable import Venues
 
 /// What each simulated venue sends, with one number of each kind of message and answer after the other at both ends of
-/// its range, among lost trades and dead channels, so that single trades and figures are requested, too.
+/// its range. Trades are lost and channels are mute, so that single trades and figures are asked for, too.
 /// `TIDEGATE_EXTREMES=all` puts every extreme in every number, else the seed picks some.
 @Suite("Any number in any message of a venue", .longComputation)
 struct NumericExtremesTests {
