@@ -202,7 +202,7 @@ package struct Fault: Sendable, Equatable {
       symbol = value
     case .mute:
       guard let value else { throw .badValue(kind, text) }
-      let words = value.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      let words = value.split(separator: ":", omittingEmptySubsequences: false)
       guard SimulatedContent(rawValue: String(words[0])) != nil, !words.contains("") else {
         throw .badValue(kind, text)
       }
