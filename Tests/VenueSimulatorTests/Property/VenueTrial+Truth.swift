@@ -18,13 +18,18 @@ extension VenueTrial {
     return place
   }
 
-  func delivered(_ truth: SimulatedTruth) {
+  /// - Parameter isLate: after its successor. Bitfinex sends several messages of one level change's id, so the id alone
+  ///   does not show which is the newer.
+  func delivered(_ truth: SimulatedTruth, isLate: Bool = false) {
     let isWhole = truth.isSnapshot && truth.updateID >= strikes[truth.instrument] ?? .min
     guard var reference = references[truth.instrument] else {
       references[truth.instrument] = Reference(truth: truth, isExcused: strikes[truth.instrument] != nil && !isWhole)
       return
     }
-    if oversight.order == .delivered || truth.updateID >= reference.truth.updateID { reference.truth = truth }
+    let newest = reference.truth.updateID
+    if oversight.order == .delivered || (isLate ? truth.updateID > newest : truth.updateID >= newest) {
+      reference.truth = truth
+    }
     if isWhole { reference.isExcused = false }
     references[truth.instrument] = reference
   }

@@ -294,6 +294,8 @@ final class VenueTrial {
   }
 
   var pendingTruth: SimulatedTruth?
+  /// The next message comes after its successor.
+  private var isLate = false
   /// The next message has a level whose price is unreadable.
   private var isUnreadable = false
 
@@ -311,6 +313,7 @@ final class VenueTrial {
       isUnreadable = kind == .unreadable
     case .output(.witness(.late(let instrument))):
       note("late \(name(instrument))")
+      isLate = true
       if oversight.seesLate { references[instrument]?.isExcused = false }
     case .output(.text(let payload)):
       figures.messages += 1
@@ -324,7 +327,8 @@ final class VenueTrial {
       }
       let truth = pendingTruth
       pendingTruth = nil
-      if let truth { delivered(truth) }
+      if let truth { delivered(truth, isLate: isLate) }
+      isLate = false
       pipeline.receive(RawSpan(_unsafeBytes: payload.unsafeBytes), now: now)
       if pipeline.handler.marketHeard == now { watch.heardMarket(now: now) }
       settle()
