@@ -95,7 +95,7 @@ test("a wrong token is refused in words; the right one is kept only where it was
   withBrowser({}, async (browser) => {
     const kept = () => browser.run("return [Object.values(sessionStorage).join(), Object.values(localStorage).join(), location.href]");
     await signIn(browser, "a-wrong-token-of-some-length");
-    await eventually("it is refused", async () => /token is needed/.test(await browser.text("form .notice") ?? ""));
+    await eventually("it is refused", async () => /is not the operators' token/.test(await browser.text("form .notice") ?? ""));
     await browser.type("#token", token);
     await browser.click("form button[type=submit]");
     await eventually("feeds", () => browser.count(".feed"));
