@@ -74,7 +74,7 @@ export class Session {
     return { blob: new Blob([text], { type: "image/svg+xml" }), words };
   }
 
-  /** The names of assets by their codes; without them, pages show codes. Read once. */
+  /** The names of assets by their codes; without them, pages show codes. Read once, when the gateway has them. */
   names() {
     this.#names ??= (async () => {
       const names = new Map();
@@ -83,6 +83,7 @@ export class Session {
         for (const { code, name } of assets) names.set(code, name);
         after = next;
       }
+      if (names.size === 0) this.#names = undefined;
       return names;
     })();
     return this.#names;

@@ -42,7 +42,11 @@ export default class Watchlist extends Page {
     this.symbols = symbols.filter((symbol) => typeof symbol === "string").slice(0, LIMIT);
     super.enter();
     this.#clock = setInterval(() => { for (const row of this.#rows.values()) row.tick(Date.now()); }, 1_000);
-    this.#names = await this.session.names();
+    // A new gateway asks its venues for names first.
+    for (let attempt = 0; attempt < 30 && this.#names.size === 0 && !this.#isLeft; attempt += 1) {
+      if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      this.#names = await this.session.names();
+    }
     for (const row of this.#rows.values()) row.name(this.#names.get(row.base));
   }
 
