@@ -62,8 +62,6 @@ package final class Bitfinex: Dialect {
   var leaving: [Int64] = []
   /// The count of the newest data message; nil before the first, or if the venue does not count.
   var lastCount: Int64?
-  /// Counts and times of the newest data messages.
-  var recent = AppliedNumbers(limit: 512)
   /// The newest trade of each place. Kept over connections, as each begins with trades from before it.
   var lastTrades: [NewestTrade] = []
 
@@ -122,7 +120,6 @@ package final class Bitfinex: Dialect {
 
   func forget() {
     lastCount = nil
-    recent.removeAll()
     numbers = []
     leaving = []
   }

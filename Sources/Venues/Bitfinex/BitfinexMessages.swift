@@ -32,11 +32,6 @@ extension Bitfinex {
     let isKnown = try readPayload(&reader, topic, &instruments, now: hearing.now, into: &batch)
     let (count, time) = try readTail(&reader)
     try reader.end()
-    if let count, let time {
-      let numbers = UpdateNumbers(first: count, last: count)
-      if let lastCount, count < lastCount, recent.contains(numbers, at: time) { return mark.rewind(&batch) }
-      recent.note(numbers, at: time)
-    }
     if let count, let lastCount {
       // What came is what came last.
       if count == lastCount { return mark.rewind(&batch) }

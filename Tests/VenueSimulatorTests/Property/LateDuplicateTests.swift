@@ -9,9 +9,10 @@ import Testing
 struct LateDuplicateTests {
   typealias Setup = BookPropertyTests.Setup
 
-  /// Where nothing numbers a book's messages, one that is late and one that comes again look alike.
+  /// Where nothing numbers a book's messages, one that is late and one that comes again look alike. At Bitfinex a
+  /// number that goes back is a gap.
   private static func isNumbered(_ setup: Setup) -> Bool {
-    !["kraken", "coinbase", "bitstamp"].contains(setup.name)
+    !["kraken", "coinbase", "bitstamp", "bitfinex"].contains(setup.name)
   }
 
   @Test(
