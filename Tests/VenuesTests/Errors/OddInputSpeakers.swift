@@ -91,9 +91,7 @@ extension OddInputTests {
     trade: { id in "[11,\"te\",[\(id),1775779200709,0.5,86704],2,1775779200784]" },
     unknownType: #"[11,"zz",[1],2]"#,
     late: ["[10,[86704,1,0.5],2,1775779200200]", "[10,[86704,1,0.5],1,1775779200144]"],
-    texts: [.noNumber: [#"[10,[86704,1,"0.-10000"],2,1775779200200]"#]],
-    // Its number and time are those of the first message: it came twice.
-    outcomes: [.late: .used])
+    texts: [.noNumber: [#"[10,[86704,1,"0.-10000"],2,1775779200200]"#]])
 
   // MARK: Bitstamp
 
