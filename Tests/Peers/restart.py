@@ -22,11 +22,11 @@ import os
 import signal
 import sys
 import time
+import urllib.request
 from datetime import datetime
 from decimal import Decimal
 
 import resume
-from kill import fetch
 
 MINUTE = 60_000_000
 # A candle closes a second after its minute; a changed one is published again a second later.
@@ -88,22 +88,30 @@ class Trial(resume.Trial):
                     return False
         return True
 
+    async def get(self, path):
+        """The gateway's answer, within 30 s: a machine that stands still for some says nothing about candles. Ends the
+        trial if the answer is an error."""
+        def request():
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
+                return answer.read().decode()
+        try:
+            return json.loads(await asyncio.get_running_loop().run_in_executor(None, request))
+        except OSError as error:
+            raise SystemExit(f"{path}: {error}; see {self.work}")
+
     async def compare(self, number, first):
-        loop = asyncio.get_running_loop()
         for market in resume.MARKETS:
             asked = time.time() * 1e6
-            text = await loop.run_in_executor(
-                None, fetch, self.port, f"/v1/candles/kraken:{market}?interval=1m&limit=200")
+            answer = await self.get(f"/v1/candles/kraken:{market}?interval=1m&limit=200")
             await asyncio.sleep(0)
-            candles = {candle["time"]: candle for candle in json.loads(text or "{}").get("candles", [])}
+            candles = {candle["time"]: candle for candle in answer["candles"]}
             # All trades that had a while to arrive.
             starts = {trade[0] // MINUTE * MINUTE for trade in self.model.trades[market].values()}
             for start in sorted(starts):
                 if start < first:
                     continue
                 self.look(number, market, start, candles.get(start), asked)
-            trades = json.loads(
-                await loop.run_in_executor(None, fetch, self.port, f"/v1/trades/kraken:{market}") or "{}")["trades"]
+            trades = (await self.get(f"/v1/trades/kraken:{market}"))["trades"]
             ids = [int(trade["id"]) for trade in trades]
             if ids != list(range(ids[0], ids[0] + len(ids))) and self.is_bridged(market, first):
                 self.ledger.fail(f"round {number}: the last trades of {market} are not consecutive: {ids}")
