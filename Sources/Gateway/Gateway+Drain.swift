@@ -58,7 +58,9 @@ extension Gateway {
     publicListener.close()
     if handsOver { internalListener.close() }
     log.notice("draining", metadata: ["seconds": "\(seconds)", "hands_over": "\(handsOver)"])
-    onEachNode { $0.beginDrain(window: Int64(seconds) * 1_000_000, takesLatecomers: handsOver) }
+    for node in nodes {
+      node.loop.execute { node.beginDrain(window: Int64(seconds) * 1_000_000, takesLatecomers: handsOver) }
+    }
     reportDrain()
     end(completion)
   }
@@ -152,14 +154,11 @@ extension Gateway {
       }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
-    onEachNode { node in node.whenEmpty { countdown.arrive() } }
-  }
-
-  /// Calls `body` for every node on its loop, after what the listeners have accepted so far has come there: the first
-  /// loop accepts, and passes connections on.
-  private func onEachNode(_ body: @escaping @Sendable (LoopNode) -> Void) {
+    // The first loop accepts connections. What it has passed on until it closes its listeners comes before this.
     loops[0].execute { [nodes] in
-      for node in nodes { node.loop.execute { body(node) } }
+      for node in nodes {
+        node.loop.execute { node.whenEmpty { countdown.arrive() } }
+      }
     }
   }
 
