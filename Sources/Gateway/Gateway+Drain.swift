@@ -88,12 +88,10 @@ extension Gateway {
       listener.close()
     }
     let countdown = CompletionLatch(nodes.count) { [self] in closeStore(completion) }
-    for node in nodes {
-      node.loop.execute {
-        node.endRequests {
-          node.freeze()
-          countdown.arrive()
-        }
+    onEachNode { node in
+      node.endRequests {
+        node.freeze()
+        countdown.arrive()
       }
     }
   }
@@ -154,11 +152,14 @@ extension Gateway {
       }
       for loop in loops { loop.shutdown { ended.arrive() } }
     }
-    // The first loop accepts connections. What it has passed on until it closes its listeners comes before this.
+    onEachNode { node in node.whenEmpty { countdown.arrive() } }
+  }
+
+  /// Calls `body` for every node on its loop, after the connections that were accepted until now have come there: the
+  /// first loop accepts them, and passes them on. O(loops).
+  private func onEachNode(_ body: @escaping @Sendable (LoopNode) -> Void) {
     loops[0].execute { [nodes] in
-      for node in nodes {
-        node.loop.execute { node.whenEmpty { countdown.arrive() } }
-      }
+      for node in nodes { node.loop.execute { body(node) } }
     }
   }
 
