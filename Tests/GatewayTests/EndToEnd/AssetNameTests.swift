@@ -41,6 +41,15 @@ struct AssetNameTests {
     await harness.stop()
   }
 
+  @Test("an answer without any name is kept by nobody: the names come soon")
+  func unnamed() async throws {
+    let harness = try GatewayHarness(venues: ["kraken"])
+    let answer = try await harness.get("/v1/assets")
+    #expect(answer.text == "{\"assets\":[]}\n")
+    #expect(answer.fields["Cache-Control"] == "no-store" && answer.fields["ETag"] == nil)
+    await harness.stop()
+  }
+
   @Test("a gateway that starts again knows them before it has asked")
   func kept() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-names-\(UUID().uuidString)")
