@@ -55,6 +55,10 @@ package final class Bybit: Dialect {
   /// By place: the newest quote and the newest figures, as changes leave out what they do not change.
   var quotes: [Quote?] = []
   var tickers: [Ticker?] = []
+  /// When a ticker was last asked for whole, by instrument.
+  var tickersAsked: [Timestamp] = []
+  /// The time between two such requests, µs: changes come ten times a second.
+  static let tickerPatience = 10 * Microseconds.second
 
   let facts: DialectFacts
 
@@ -91,6 +95,7 @@ package final class Bybit: Dialect {
   func forget() {
     quotes = []
     tickers = []
+    tickersAsked = []
   }
 
   // MARK: Replies

@@ -54,7 +54,7 @@ extension Bybit {
       case .book, .quote:
         update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
       case .trades: try readTrades(&value, &instruments, now: hearing.now, into: &batch)
-      case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, into: &batch)
+      case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
       case .other: break
       }
     } else if update == nil {
@@ -147,17 +147,25 @@ extension Bybit {
   /// 24 h figures: whole on spot; on linear whole once, then only what changed.
   private func readTicker(
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
-    _ instruments: inout InstrumentTable, into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try instruments.place("symbol", in: outer.reader(data))
     while tickers.count <= place { tickers.append(nil) }
     // A change of what is not known yet says too little.
     let old = isSnapshot ? Ticker(instrument: InstrumentID(place), time: time) : tickers[place]
-    guard var ticker = old else { return }
+    guard var ticker = old else { return askForTicker(place, &hearing) }
     ticker.time = time
     var reader = outer.reader(data)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     tickers[place] = ticker
     batch.events.append(.ticker(ticker))
+  }
+
+  /// The snapshot of a ticker is missing, and nothing but another subscription brings one.
+  private func askForTicker(_ place: Int, _ hearing: inout Hearing) {
+    while tickersAsked.count <= place { tickersAsked.append(.distantPast) }
+    guard hearing.now - tickersAsked[place] >= Self.tickerPatience else { return }
+    tickersAsked[place] = hearing.now
+    hearing.report(.unfounded(Topic(place: place, channel: Channel.ticker.rawValue)))
   }
 }

@@ -23,6 +23,11 @@ extension FeedEngine {
       take(topic.place, outOfSync: .venueReset, now: now, into: &batch)
       tick(now: now, into: &batch)
     case .ended(let topic): desk.ended(topic, now: now)
+    case .unfounded(let topic):
+      // One that is not in force has been asked for, or waits its time.
+      guard isConnected, desk.state(topic) == .acknowledged else { break }
+      desk.renew([topic.place], channel: topic.channel)
+      flush(now)
     case .maintenance(let isOn): maintain(isOn, now, into: &batch)
     case .leave(let reason, let within): leave(reason, within: within)
     case .reconnect(let reason): actions.append(.reconnect(reason: reason))

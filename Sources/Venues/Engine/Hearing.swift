@@ -68,6 +68,8 @@ struct Hearing {
     case greeted
     /// The venue has ended a subscription by itself.
     case ended(Topic)
+    /// A channel beside the book changes what it has not brought whole: the beginning of its subscription is missing.
+    case unfounded(Topic)
     case maintenance(Bool)
     /// The connection ends soon, by the venue's plan, within so many µs.
     case leave(String, within: Int64)

@@ -196,6 +196,27 @@ struct BybitHandlerTests {
     #expect(changed.time == Timestamp(milliseconds: 1_790_134_712_383))
   }
 
+  @Test("a ticker that changes without ever having been whole is subscribed to again, every 10 s at most")
+  func unfoundedTicker() {
+    let feed = Self.live()
+    let change =
+      #"{"topic":"tickers.BTCUSDT","type":"delta","data":{"symbol":"BTCUSDT","lastPrice":"5"},"ts":1790134712383}"#
+    feed.receive(#"{"success":true,"ret_msg":"subscribe","conn_id":"2324d924","req_id":"2","op":"subscribe"}"#)
+    feed.receive(change)
+    #expect(
+      feed.sent == [
+        #"{"req_id":"4","op":"unsubscribe","args":["tickers.BTCUSDT"]}"#,
+        #"{"req_id":"5","op":"subscribe","args":["tickers.BTCUSDT"]}"#,
+      ])
+    feed.receive(#"{"success":true,"ret_msg":"","conn_id":"2324d924","req_id":"4","op":"unsubscribe"}"#)
+    feed.receive(#"{"success":true,"ret_msg":"subscribe","conn_id":"2324d924","req_id":"5","op":"subscribe"}"#)
+    feed.receive(change)
+    #expect(feed.sent.isEmpty)
+    feed.wait(10)
+    feed.receive(change)
+    #expect(feed.sent.contains { $0.contains(#""unsubscribe","args":["tickers.BTCUSDT"]"#) })
+  }
+
   @Test("acknowledgements, pongs of both spellings, pings every 20 s")
   func keepAlive() {
     let feed = Self.live()
