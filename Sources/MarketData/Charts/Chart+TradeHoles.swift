@@ -11,7 +11,15 @@ extension Chart {
   }
 
   /// All trades of the span are there. Returns whether closed candles changed. O(minutes of the span).
+  ///
+  /// If the span begins shortly before the end of the last observation, no trade of that time was under way either: it
+  /// would have a lower number than the one that the span begins with, and be missing before that.
   mutating func complete(_ span: TimeSpan) -> Bool {
+    var span = span
+    if let unsure, unsure.from < span.from, span.from <= unsure.to {
+      span.from = unsure.from
+      self.unsure = nil
+    }
     for index in coverage.indices { coverage[index].insert(span) }
     return note(span)
   }

@@ -21,6 +21,8 @@ package struct Chart: ~Copyable {
   package internal(set) var coverageRevision: UInt32 = 0
   /// The earliest end of an observation since `takeInterruption` was called; nil if none has ended.
   private var interruption: Timestamp?
+  /// The end of the last observation, as far as trades of it may have been under way; see `endObserving(at:heard:)`.
+  var unsure: TimeSpan?
   private var folds = CandleInterval.allCases.map { _ in Fold() }
 
   private static let noMinutes: (first: Int64, last: Int64) = (.max, .min)
@@ -83,9 +85,16 @@ package struct Chart: ~Copyable {
   }
 
   /// The market has not been observed since `time`. O(1).
-  package mutating func endObserving(at time: Timestamp) {
+  /// - Parameter heard: until when something came. Trades between `time` and then may have been under way; that none
+  ///   was, the number of the next trade may show (`complete`).
+  package mutating func endObserving(at time: Timestamp, heard: Timestamp? = nil) {
     coverageRevision &+= 1
     revision &+= 1
+    let day = coverage[Int(ChartRange.day.rawValue)]
+    unsure = nil
+    if day.isOpen, let heard, let last = day.spans.last, max(last.from, time) < heard {
+      unsure = TimeSpan(from: max(last.from, time), to: heard)
+    }
     interruption = min(interruption ?? time, time)
     for index in coverage.indices { coverage[index].end(at: time) }
   }
@@ -102,6 +111,7 @@ package struct Chart: ~Copyable {
   package mutating func removeAll(now: Timestamp) {
     let wasObserved = isObserved
     lines.removeAll()
+    unsure = nil
     for index in coverage.indices { coverage[index].removeAll() }
     forgetMinutes()
     guard wasObserved else { return }

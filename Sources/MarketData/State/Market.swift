@@ -215,7 +215,9 @@ package final class Market {
   /// The connection has ended: puts every book out of sync, and records that nothing was observed since shortly before
   /// the last event: trades from before that event may have been under way. O(n).
   package func disconnect(into changes: inout MarketChanges) {
-    for state in instruments where state.isObserved { stopObserving(state, since: lastHeard - Chart.grace) }
+    for state in instruments where state.isObserved {
+      stopObserving(state, since: lastHeard - Chart.grace, heard: lastHeard)
+    }
     for state in instruments {
       state.counted.disconnected()
       state.bridge?.disconnected()
@@ -441,9 +443,9 @@ package final class Market {
     state.chart.beginObserving(at: now)
   }
 
-  func stopObserving(_ state: InstrumentState, since time: Timestamp) {
+  func stopObserving(_ state: InstrumentState, since time: Timestamp, heard: Timestamp? = nil) {
     state.isObserved = false
-    state.chart.endObserving(at: time)
+    state.chart.endObserving(at: time, heard: heard)
   }
 
   private func nextMinute(after now: Timestamp) -> Timestamp {

@@ -148,6 +148,22 @@ struct MarketTradeHolesTests {
     #expect(world.candles().map(\.volume) == [3])
   }
 
+  @Test("of a time without a connection, once found, make whole the minute in which it ended; others' gaps stay")
+  func disconnected() {
+    let world = World()
+    for second in stride(from: 0.0, through: 70, by: 5) { world.trade(UInt64(second) + 10, price: 5, at: second) }
+    world.hole(69, 69.5)
+    world.trade(100, price: 5, at: 70.5)
+    world.market.disconnect(into: &world.changes)
+    world.trade(200, price: 5, at: 80)
+    world.trade(201, price: 5, at: 121)
+    #expect(world.candles().map(\.source) == [.own, .partial, .own])
+    world.hole(70.5, 80, isEnd: true, found: 2)
+    #expect(world.candles().map(\.source) == [.own, .partial, .own], "one hole is there still")
+    world.hole(69, 69.5, isEnd: true, found: 2)
+    #expect(world.candles().map(\.source) == [.own, .own, .own])
+  }
+
   @Test("as long as a bucket are a gap of the line")
   func gaps() {
     let world = World()
