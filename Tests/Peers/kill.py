@@ -122,7 +122,7 @@ class Trial:
             "SELECT symbol, max(trade_time) FROM latest JOIN instrument ON instrument.id = latest.instrument "
             "WHERE last_trades IS NOT NULL AND trade_time < ? GROUP BY symbol", int(began * 1e6)))
         for symbol in sorted(kept):
-            trades = json.loads(fetch(self.port, f"/v1/trades/{symbol.split('@')[0]}") or "{}").get("trades", [])
+            trades = self.trades(symbol)
             self.first_trades[symbol] = trades
             times = [trade["time"] for trade in trades]
             ids = [trade["id"] for trade in trades]
@@ -134,6 +134,9 @@ class Trial:
             if len(trades) < 50 and not any(time / 1e6 < began for time in times):
                 self.fail(f"round {number}: {symbol} shows none of the trades from before the kill")
             self.trades_seen += any(time / 1e6 < began for time in times)
+
+    def trades(self, symbol):
+        return json.loads(fetch(self.port, f"/v1/trades/{symbol.split('@')[0]}") or "{}").get("trades", [])
 
     def metric(self, name):
         for line in (fetch(self.internal, "/metrics") or "").splitlines():
@@ -197,6 +200,10 @@ class Trial:
     def joins(self, symbol, alive, began):
         """Whether no trade is missing between two runs: the simulated venue numbers its trades without holes."""
         trades = self.first_trades.get(symbol, [])
+        # When it got ready, perhaps none had been made since its start.
+        later = self.trades(symbol)
+        if trades and later and int(later[0]["id"]) <= int(trades[-1]["id"]) + 1:
+            trades = trades + [trade for trade in later if int(trade["id"]) > int(trades[-1]["id"])]
         ids = [int(trade["id"]) for trade in trades]
         if any(after != before + 1 for before, after in zip(ids, ids[1:])) or any("gap" in trade for trade in trades):
             return False

@@ -1,4 +1,5 @@
 import Bytes
+import HTTP1
 import MarketData
 import PubSub
 
@@ -24,15 +25,21 @@ struct AssetsAnswer {
     tag.add(UInt64(limit))
     tag.add(names.revision)
     let text = EntityTag.text(tag)
-    // A gateway that has just started asks its venues for names: soon there are some.
-    if names.assets.isEmpty { return reply(.json(Array("{\"assets\":[]}\n".utf8))) }
-    if let held = EntityTag.match(known, text) { return reply(.unchanged(held)) }
-    if let body = api.node.compressor.cache.body(text) { return reply(.json(body, tag: text)) }
+    func answer(_ response: HTTPResponse) { reply(names.assets.isEmpty ? Self.asPassing(response) : response) }
+    if let held = EntityTag.match(known, text) { return answer(.unchanged(held)) }
+    if let body = api.node.compressor.cache.body(text) { return answer(.json(body, tag: text)) }
     let looked = wanted.isEmpty ? limit : names.assets.count
     if let refusal = charge(limit + looked / Self.assetsPerPoint) { return reply(refusal) }
     let body = Self.body(names, containing: wanted, after: after, limit: limit)
     api.node.compressor.cache.keep(body, as: text)
-    reply(.json(body, tag: text))
+    answer(.json(body, tag: text))
+  }
+
+  /// A gateway that has just started asks its venues for names: the answer without any is good for no time.
+  private static func asPassing(_ response: HTTPResponse) -> HTTPResponse {
+    var response = response
+    response.fields = response.fields.map { $0.name == "Cache-Control" ? HTTPField($0.name, "max-age=0") : $0 }
+    return response
   }
 
   /// `{"assets":[{"code":"ZEC","name":"Zcash","venues":["coinbase"],"others":[{"venue":…,"name":…}]}],"next":"ZEC"}`.
