@@ -159,12 +159,7 @@ extension Gateway {
     // The connections' own bound was made for this one.
     fresh.clientLimits.hardQueuedBytes = settings.clientLimits.hardQueuedBytes
     fresh.clientLimits.softQueuedBytes = settings.clientLimits.softQueuedBytes
-    fresh.readyFeeds = next.readyFeeds
-    fresh.http = next.http
-    fresh.origins = next.allowedOrigins
-    fresh.internalHosts = next.internalHosts
-    fresh.hosts = next.hosts
-    fresh.servesConsole = next.console
+    fresh.take(next)
     for node in nodes { node.loop.execute { [fresh] in node.apply(fresh) } }
   }
 

@@ -104,16 +104,12 @@ package final class Gateway: Sendable {
       FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
     let run = RandomName.hex(4, from: kernel)
     let kept = history?.takeStreams().map { KeptRun($0, loops: loops.count) }
-    let settings = NodeSettings(
+    var settings = NodeSettings(
       node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
       source: configuration.demo ? .simulated : .live,
       epoch: kept?.numbering.epoch ?? run, run: run, clientLimits: clientLimits,
-      readyFeeds: configuration.readyFeeds, heartbeatSeconds: configuration.heartbeatSeconds,
-      compression: configuration.compression,
+      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
       reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      http: configuration.http, origins: configuration.allowedOrigins, internalHosts: configuration.internalHosts,
-      hosts: configuration.hosts,
-      servesConsole: configuration.console,
       admission: Admission(
         limits: configuration.limits.admission,
         proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
@@ -123,6 +119,7 @@ package final class Gateway: Sendable {
       tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
       portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
+    settings.take(configuration)
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))

@@ -59,6 +59,16 @@ struct NodeSettings: Sendable {
   var accessLog: AccessLog?
   /// Logs refused and closed clients.
   var refusalLog: RefusalLog?
+
+  /// Takes what a node can change while it runs, but for the limits of clients.
+  mutating func take(_ configuration: GatewayConfiguration) {
+    readyFeeds = configuration.readyFeeds
+    http = configuration.http
+    origins = configuration.allowedOrigins
+    internalHosts = configuration.internalHosts
+    hosts = configuration.hosts
+    servesConsole = configuration.console
+  }
 }
 
 /// Names made of random bytes.

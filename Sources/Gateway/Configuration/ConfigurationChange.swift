@@ -24,25 +24,11 @@ struct ConfigurationChange {
 
   var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty && feeds.isEmpty }
 
-  /// Settings that take effect while the gateway runs. All others take effect when it starts.
-  static let liveKeys: Set<String> = [
-    "decks.directory", "topics.schemas", "log-level", "log.format", "log.levels", "log.access", "log.access-per-second",
-    "origins",
-    "ready-feeds",
-    "console", "hosts", "internal-hosts", "trusted-proxies", "proxy-header", "drain.seconds", "http.head-seconds",
-    "upgrade.warm-seconds", "upgrade.drain-seconds",
-    "http.idle-seconds", "http.bytes-per-second", "http.requests-per-connection", "limits.clients",
-    "limits.connections-per-address", "limits.connections-per-second-per-address", "limits.handshakes-per-second",
-    "limits.handshakes-per-second-per-address", "limits.http-requests-per-second",
-    "limits.http-requests-per-second-per-address", "limits.subscriptions", "limits.requests-per-second",
-    "limits.message-bytes", "limits.stall-seconds", "limits.total-queued-bytes",
-  ]
-
   init(from old: GatewayConfiguration, to new: GatewayConfiguration) {
     for setting in Setting.all {
       let item = Item(key: setting.key, old: setting.show(old), new: setting.show(new))
       guard item.old != item.new else { continue }
-      if Self.liveKeys.contains(item.key) { applied.append(item) } else { needsRestart.append(item) }
+      if setting.isLive { applied.append(item) } else { needsRestart.append(item) }
     }
     // Taking this over now would close every client without a token.
     if (old.access == nil) != (new.access == nil) {

@@ -13,6 +13,8 @@ struct Setting: Sendable {
   var isList = false
   /// Whether it is true or false; on some platforms a JSON parser reads `true` as the number 1, too.
   var isBool = false
+  /// Whether a reload applies it; if not, it takes effect when the process starts.
+  var isLive = false
   /// Sets the value; false if it is not allowed.
   let set: @Sendable (inout GatewayConfiguration, [String]) -> Bool
   /// The effective value as text.
@@ -25,23 +27,30 @@ struct Setting: Sendable {
     "TIDEGATE_" + key.uppercased().map { $0 == "." || $0 == "-" ? "_" : String($0) }.joined()
   }
 
+  /// The same, applied by a reload (`NodeSettings.take`, `Gateway.applySettings`).
+  private var live: Setting {
+    var live = self
+    live.isLive = true
+    return live
+  }
+
   static let all: [Setting] = [
     address("listen", \.listen),
     address("internal-listen", \.internalListen),
     Setting(
-      key: "internal-hosts", allowed: "names like gateway.internal, without ports, or *", isList: true,
+      key: "internal-hosts", allowed: "names like gateway.internal, without ports, or *", isList: true, isLive: true,
       set: { configuration, values in
         configuration.internalHosts = values
         return values.allSatisfy { HostNames.isName($0) }
       }, show: { $0.internalHosts.joined(separator: ",") }),
     Setting(
-      key: "hosts", allowed: "names like gateway.example.com, without ports, or *", isList: true,
+      key: "hosts", allowed: "names like gateway.example.com, without ports, or *", isList: true, isLive: true,
       set: { configuration, values in
         configuration.hosts = values
         return values.allSatisfy { HostNames.isName($0) }
       }, show: { $0.hosts.joined(separator: ",") }),
     bool("reuse-port", \.reusePort),
-    bool("console", \.console),
+    bool("console", \.console).live,
     integer("loops", 1...64, \.loops),
     file("ca-file", \.caFile),
     files("tls.certificate", "a PEM file or a list of them, with tls.key", \.tlsSettings.certificates),
@@ -70,23 +79,23 @@ struct Setting: Sendable {
         return !values.contains("")
       }, show: { $0.replay.joined(separator: ",") }),
     text("speed", ReplaySpeed.allowed, \.speed),
-    integer("limits.clients", 1...1_000_000, \.limits.clients),
-    integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress),
-    integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress),
-    integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond),
-    integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress),
-    integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond),
-    integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress),
-    integer("limits.subscriptions", 1...100_000, \.limits.subscriptions),
-    integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond),
-    integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes),
+    integer("limits.clients", 1...1_000_000, \.limits.clients).live,
+    integer("limits.connections-per-address", 1...1_000_000, \.limits.connectionsPerAddress).live,
+    integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress).live,
+    integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond).live,
+    integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress).live,
+    integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond).live,
+    integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress).live,
+    integer("limits.subscriptions", 1...100_000, \.limits.subscriptions).live,
+    integer("limits.requests-per-second", 1...10_000, \.limits.requestsPerSecond).live,
+    integer("limits.message-bytes", (1 << 10)...(16 << 20), \.limits.messageBytes).live,
     integer("limits.queued-bytes", (64 << 10)...(256 << 20), \.limits.queuedBytes),
-    integer("limits.stall-seconds", 1...600, \.limits.stallSeconds),
-    integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes),
-    integer("http.head-seconds", 1...300, \.http.headSeconds),
-    integer("http.idle-seconds", 1...3_600, \.http.idleSeconds),
-    integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond),
-    integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests),
+    integer("limits.stall-seconds", 1...600, \.limits.stallSeconds).live,
+    integer("limits.total-queued-bytes", (1 << 20)...(64 << 30), \.limits.totalQueuedBytes).live,
+    integer("http.head-seconds", 1...300, \.http.headSeconds).live,
+    integer("http.idle-seconds", 1...3_600, \.http.idleSeconds).live,
+    integer("http.bytes-per-second", 1...1_048_576, \.http.bytesPerSecond).live,
+    integer("http.requests-per-connection", 1...1_000_000_000, \.http.requests).live,
     bool("compression.enabled", \.compression.enabled),
     integer("compression.threshold-bytes", 64...(1 << 20), \.compression.thresholdBytes),
     integer("compression.level", 1...9, \.compression.level),
@@ -107,8 +116,8 @@ struct Setting: Sendable {
     integer("portfolios.per-owner", 0...1_000, \.portfolios.perOwner),
     integer("portfolios.total", 0...1_000_000, \.portfolios.total),
     integer("portfolios.transactions", 0...10_000, \.portfolios.transactions),
-    file("topics.schemas", allowed: "a folder with files NAME.json, each the schema of a topic", \.topics.folder),
-    file("decks.directory", allowed: "a folder with files NAME.json", \.decks.directory),
+    file("topics.schemas", allowed: "a folder with files NAME.json, each the schema of a topic", \.topics.folder).live,
+    file("decks.directory", allowed: "a folder with files NAME.json", \.decks.directory).live,
     integer("webhooks.per-owner", 0...20, \.alerts.webhooksOfOwner),
     Setting(
       key: "webhooks.networks", allowed: "networks like 10.0.0.0/8 that webhooks may be sent to", isList: true,
@@ -117,14 +126,14 @@ struct Setting: Sendable {
         configuration.webhookNetworks = networks.compactMap { $0 }
         return !networks.contains(nil)
       }, show: { $0.webhookNetworks.map(\.description).joined(separator: ",") }),
-    integer("ready-feeds", 0...100, \.readyFeeds),
+    integer("ready-feeds", 0...100, \.readyFeeds).live,
     integer("heartbeat-seconds", 1...60, \.heartbeatSeconds),
     integer("reconnect-limit-seconds", 1...600, \.reconnectLimitSeconds),
-    integer("drain.seconds", 0...3_600, \.drainSeconds),
-    integer("upgrade.warm-seconds", 1...600, \.upgradeWarmSeconds),
-    integer("upgrade.drain-seconds", 0...3_600, \.upgradeDrainSeconds),
+    integer("drain.seconds", 0...3_600, \.drainSeconds).live,
+    integer("upgrade.warm-seconds", 1...600, \.upgradeWarmSeconds).live,
+    integer("upgrade.drain-seconds", 0...3_600, \.upgradeDrainSeconds).live,
     Setting(
-      key: "origins", allowed: "origins like https://example.com, without a path", isList: true,
+      key: "origins", allowed: "origins like https://example.com, without a path", isList: true, isLive: true,
       set: { configuration, values in
         configuration.origins = values
         return values.allSatisfy { origin in
@@ -134,13 +143,13 @@ struct Setting: Sendable {
       }, show: { $0.origins.joined(separator: ",") }),
     Setting(
       key: "trusted-proxies", allowed: "addresses like 10.0.0.7 or networks like 10.0.0.0/8 and 2001:db8::/32",
-      isList: true,
+      isList: true, isLive: true,
       set: { configuration, values in
         let networks = values.map { IPNetwork($0) }
         configuration.trustedProxies = networks.compactMap { $0 }
         return !networks.contains(nil)
       }, show: { $0.trustedProxies.map(\.description).joined(separator: ",") }),
-    choice("proxy-header", TrustedProxies.Header.allCases, \.proxyHeader),
+    choice("proxy-header", TrustedProxies.Header.allCases, \.proxyHeader).live,
     Setting(
       key: "node", allowed: "1 to 63 letters, digits, '-', '_' or '.'",
       set: { configuration, values in
@@ -153,19 +162,19 @@ struct Setting: Sendable {
                 || "-_.".unicodeScalars.contains(scalar))
           }
       }, show: { $0.node }),
-    choice("log-level", Logger.Level.allCases, \.logLevel),
-    choice("log.format", LogFormat.allCases, \.logs.format),
+    choice("log-level", Logger.Level.allCases, \.logLevel).live,
+    choice("log.format", LogFormat.allCases, \.logs.format).live,
     Setting(
       key: "log.levels",
       allowed: "PART=LEVEL like feeds=debug; parts are "
-        + LogComponent.allCases.map(\.rawValue).joined(separator: ", "), isList: true,
+        + LogComponent.allCases.map(\.rawValue).joined(separator: ", "), isList: true, isLive: true,
       set: { configuration, values in
         let pairs = values.compactMap { LogLevels.pair($0) }
         configuration.logs.levels = Dictionary(pairs.map { ($0.component, $0.level) }) { $1 }
         return pairs.count == values.count && configuration.logs.levels.count == values.count
       }, show: { $0.logLevels.pairs.joined(separator: ",") }),
-    choice("log.access", AccessLog.Scope.allCases, \.logs.access.scope),
-    integer("log.access-per-second", 1...10_000, \.logs.access.linesPerSecond),
+    choice("log.access", AccessLog.Scope.allCases, \.logs.access.scope).live,
+    integer("log.access-per-second", 1...10_000, \.logs.access.linesPerSecond).live,
     Setting(
       key: "record", allowed: "a file, or a folder with '/' at its end",
       set: { configuration, values in
