@@ -46,8 +46,6 @@ package struct HTTPRequestHead: Sendable {
     return isHTTP11 || fields.contains("keep-alive", in: "Connection")
   }
 
-  /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1); never in HTTP/1.0.
-  package var expectsContinue: Bool { isHTTP11 && fields.contains("100-continue", in: "Expect") }
 }
 
 /// The head of a response.

@@ -31,8 +31,6 @@ package enum Resolution: Int, Sendable, CaseIterable, Comparable {
 
   /// The resolution whose candles this one's are computed from.
   package var finer: Resolution? { Resolution(rawValue: rawValue - 1) }
-  /// The resolution that is computed from this one's candles.
-  package var coarser: Resolution? { Resolution(rawValue: rawValue + 1) }
 
   package static func < (a: Resolution, b: Resolution) -> Bool { a.rawValue < b.rawValue }
 

@@ -148,9 +148,8 @@ package final class SubscriberHub {
   package var isFull: Bool { clients.count >= limits.clients }
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
   package var workDone: UInt64 { desk.workDone }
-  /// The number of sessions that can be resumed, and that were resumed here. For metrics.
+  /// The number of sessions that can be resumed. For metrics.
   package var parkedSessions: Int { departures.parked.count }
-  package var resumedSessions: UInt64 { departures.resumed }
   /// Whether `drain` was called.
   package var isDraining: Bool { departures.drain != nil }
   /// Clients that were closed by it. For metrics.

@@ -48,9 +48,4 @@ package struct WebSocketCloseCode: Sendable, Hashable, RawRepresentable {
 ///   transport.
 package enum WebSocketCloseState: Sendable, Equatable {
   case open, sent, received, closed, failed
-
-  /// Whether text, binary, ping and pong may still be sent.
-  package var maySend: Bool { self == .open }
-  /// Whether this side must still send a close frame.
-  package var owesClose: Bool { self == .received }
 }

@@ -39,7 +39,6 @@ package struct Weekdays: OptionSet, Sendable, Hashable {
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let all = Weekdays(rawValue: 0x7F)
-  package static let workdays = Weekdays(rawValue: 0x1F)
 
   /// The names of the days in rules, Monday first.
   package static let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]

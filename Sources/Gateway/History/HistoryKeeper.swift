@@ -60,8 +60,6 @@ package final class HistoryKeeper: Sendable {
     var failure: DataFileError?
     var figures = Figures()
     var hasEnded = false
-    /// Lost items that are in the log already.
-    var lostTold = 0
     var lostSince: Timestamp?
   }
 

@@ -14,12 +14,6 @@ func floorRemainder(_ a: Int64, _ b: Int64) -> Int64 {
   return remainder < 0 ? remainder &+ b : remainder
 }
 
-@inline(__always)
-func saturatingAdd(_ a: Int128, _ b: Int128) -> Int128 {
-  let (sum, overflow) = a.addingReportingOverflow(b)
-  return overflow ? (b < 0 ? .min : .max) : sum
-}
-
 func saturatingMultiply(_ a: Int128, _ b: Int128) -> Int128 {
   let (product, overflow) = a.multipliedReportingOverflow(by: b)
   return overflow ? ((a < 0) == (b < 0) ? .max : .min) : product

@@ -128,8 +128,6 @@ package final class Connection: PolledDescriptor {
   package var tlsVersion: String? { tls?.version }
   /// Whether TLS continued from an earlier session.
   package var tlsIsResumed: Bool { tls?.isResumed ?? false }
-  /// For an accepted connection: the name that the client requested, printable ASCII.
-  package var tlsServerName: String? { tls?.serverName }
   /// The name on the peer's verified certificate; nil if it sent none.
   package var tlsPeerSubject: String? { tls?.peerSubject }
 

@@ -97,7 +97,6 @@ extension FuzzTarget {
     try require(!head.path.isEmpty, "a target without a path: \(head.target)")
     _ = head.query
     _ = head.keepsAlive
-    _ = head.expectsContinue
     if let answer = try? WebSocketHandshake.accept(
       head, subprotocols: ["tidegate.v1.json"], compression: .init())
     {
