@@ -59,6 +59,15 @@ struct HouseTests {
     }
   }
 
+  @Test("nothing runs on the global queue: it takes any number of bodies, and a thread for each that waits")
+  func globalQueue() {
+    for source in SourceTree.files(in: "Sources") {
+      for (index, line) in source.lines.enumerated() {
+        #expect(!line.contains("Queue.global("), "\(source.path):\(index + 1)")
+      }
+    }
+  }
+
   @Test("every @unchecked Sendable has its proof in the next line")
   func uncheckedSendable() throws {
     for source in SourceTree.files(in: "Sources") {

@@ -74,13 +74,14 @@ extension AlertDesk {
       }
       guard let store else { return reply(.success(Self.body(id, entry.newest.map { [$0] } ?? []))) }
       // Reading the file may be slow, and the desk must process prices.
-      DispatchQueue.global().async {
+      let isTaken = reader.read {
         do throws(DataFileError) {
           reply(.success(Self.body(id, try store.firings(of: id))))
         } catch {
-          reply(.failure(Self.unavailable))
+          reply(.failure(Self.unreadable))
         }
       }
+      if !isTaken { reply(.failure(Self.unreadable)) }
     }
   }
 

@@ -107,6 +107,7 @@ package final class AlertDesk: @unchecked Sendable {
   let kernel: any Kernel
   let store: AlertStore?
   let queue = DispatchQueue(label: "tidegate.alerts")
+  let reader = BoundedReader(label: "tidegate.alerts.reader")
   let mailbox = Mutex(AlertMailbox())
   let sharedFigures = Mutex(Figures())
 
@@ -422,6 +423,14 @@ package final class AlertDesk: @unchecked Sendable {
     var error = ProtocolError(
       .unavailable, "the store could not be written, so it is not certain that this was done",
       hint: "ask again with the same key")
+    error.retry = true
+    error.retryAfterMilliseconds = 1_000
+    return error
+  }
+
+  /// The store could not be read, or too many reads of it wait.
+  static var unreadable: ProtocolError {
+    var error = ProtocolError(.unavailable, "the store cannot be read at present", hint: "ask again in a second")
     error.retry = true
     error.retryAfterMilliseconds = 1_000
     return error

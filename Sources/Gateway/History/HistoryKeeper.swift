@@ -18,8 +18,6 @@ package final class HistoryKeeper: Sendable {
   /// Rows of venues' candles that may wait beside them.
   static let deliveryLimit = 200_000
   private static let readerCount = 2
-  /// Clients' reads that may wait, each of at most a few ms.
-  static let clientReadLimit = 64
 
   /// The keeper's counters.
   package struct Figures: Sendable, Equatable {
@@ -76,8 +74,7 @@ package final class HistoryKeeper: Sendable {
   private let readers: [DispatchQueue]
   private let turn = Atomic<Int>(0)
   /// For clients, so that a restart never waits for them.
-  private let clientReader = DispatchQueue(label: "tidegate.history.clients")
-  private let clientReads = Atomic<Int>(0)
+  private let clientReader = BoundedReader(label: "tidegate.history.clients")
   private let timer: StoreTimer
 
   /// Opens the data file of a folder and begins a run.
@@ -181,42 +178,31 @@ package final class HistoryKeeper: Sendable {
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) {
     let (number, _) = turn.add(1, ordering: .relaxed)
-    read(on: readers[number % readers.count], work, then: body)
+    readers[number % readers.count].async { [self] in perform(work, then: body) }
   }
 
-  /// The same for a client's request. False, without a read, while `clientReadLimit` requests wait.
+  /// The same for a client's request. False, without a read, while too many wait (`BoundedReader`).
   func readForClient<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then body: @escaping @Sendable (Value?) -> Void
   ) -> Bool {
-    guard clientReads.add(1, ordering: .relaxed).newValue <= Self.clientReadLimit else {
-      clientReads.subtract(1, ordering: .relaxed)
-      return false
-    }
-    read(on: clientReader, work) { [self] value in
-      clientReads.subtract(1, ordering: .relaxed)
-      body(value)
-    }
-    return true
+    clientReader.read { [self] in perform(work, then: body) }
   }
 
-  private func read<Value: Sendable>(
-    on queue: DispatchQueue, _ work: @escaping @Sendable (HistoryStore) throws -> Value?,
-    then body: @escaping @Sendable (Value?) -> Void
+  private func perform<Value: Sendable>(
+    _ work: (HistoryStore) throws -> Value?, then body: (Value?) -> Void
   ) {
-    queue.async { [self] in
-      let (replaced, hasEnded) = progress.withLock { ($0.figures.setAside, $0.hasEnded) }
-      guard !hasEnded else { return body(nil) }
-      do {
-        body(try work(store))
-      } catch {
-        log.error("history cannot be read", metadata: ["reason": "\(error)"])
-        body(nil)
-        guard let error = error as? DataFileError, case .damaged = error else { return }
-        self.queue.async { [self] in
-          // Another reader may have reported the same damage before.
-          guard progress.withLock({ $0.figures.setAside == replaced && !$0.hasEnded }) else { return }
-          failed(error, now)
-        }
+    let (replaced, hasEnded) = progress.withLock { ($0.figures.setAside, $0.hasEnded) }
+    guard !hasEnded else { return body(nil) }
+    do {
+      body(try work(store))
+    } catch {
+      log.error("history cannot be read", metadata: ["reason": "\(error)"])
+      body(nil)
+      guard let error = error as? DataFileError, case .damaged = error else { return }
+      self.queue.async { [self] in
+        // Another reader may have reported the same damage before.
+        guard progress.withLock({ $0.figures.setAside == replaced && !$0.hasEnded }) else { return }
+        failed(error, now)
       }
     }
   }
@@ -395,7 +381,8 @@ package final class HistoryKeeper: Sendable {
         } catch {
           log.error("the end of the run could not be written to history", metadata: ["reason": "\(error.description)"])
         }
-        for reader in readers + [clientReader] { reader.sync {} }
+        for reader in readers { reader.sync {} }
+        clientReader.finish()
         store.file.close()
       }
       completion()
