@@ -11,8 +11,8 @@ package enum SimulatedOutput: Sendable {
   case close(code: UInt16, reason: String)
   /// Cut the connection at once.
   case abort
-  /// For whoever checks a client against the venue (`SimulatedVenue.isWitnessed`): about the text that comes next, or
-  /// about one that does not come. Nothing is sent.
+  /// For a check of a client against the venue (`SimulatedVenue.isWitnessed`): describes the next text, or one that is
+  /// not sent. Nothing goes to the client.
   case witness(SimulatedWitness)
 }
 
@@ -39,7 +39,7 @@ package struct SimulatedTruth: Sendable {
 
 /// A client's connection as its venue sees it: what it subscribed to, and what is to be sent to it. Sans-IO.
 ///
-/// Subclassed by each venue's protocol. Whoever drives the venue takes `output` after every call.
+/// Subclassed by each venue's protocol. The caller takes `output` after every call.
 package class SimulatedSession {
   /// Unique at its venue, rising.
   package final let id: Int

@@ -115,7 +115,7 @@ package final class SimulatedVenue {
   package var now: Timestamp { faults.now }
   package var faultsInjected: Int { faults.injected }
   package var framesSent: Int { sessions.reduce(endedFrames) { $0 + $1.framesSent } }
-  /// Whether a fault is under way or still to come. What is refused stays refused and is none.
+  /// Whether a fault is active or pending. A refused symbol stays refused and does not count.
   package var hasTrouble: Bool {
     faults.silence != nil || faults.isBanned || faults.isSlow || faults.isDeaf || faults.losesTrades
       || faults.carried != .everything

@@ -80,9 +80,9 @@ package class VenueProtocol {
   func respond(_ request: SimulatedRequest) -> SimulatedResponse { SimulatedResponse(status: 404, body: "{}") }
   /// Answers a POST.
   func respond(path: String, body: RawSpan) -> SimulatedResponse { SimulatedResponse(status: 405, body: "{}") }
-  /// Which faults that not every venue can have are to be had here: `.checksum` where messages have one that is
-  /// checked, `.plannedShutdown` where it is announced, `.staleSnapshot` where books are had by REST, `.names` where
-  /// those of assets are said, `.trades` where single ones are asked for.
+  /// The faults that this venue can have and others cannot: `.checksum` where clients check one, `.plannedShutdown`
+  /// where the venue announces it, `.staleSnapshot` where books come by REST, `.names` where the venue lists assets,
+  /// `.trades` where clients request single ones.
   class var special: Set<Fault.Kind> { [] }
   /// Why a fault cannot be had from this venue; nil if it can.
   package static func objection(to kind: Fault.Kind) -> String? {

@@ -4,8 +4,8 @@ import MarketData
 ///
 ///     message → FeedEngine.receive → events → Market.apply → changes → the caller publishes them
 ///
-/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: whoever
-/// has the bytes hands them in, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
+/// One pipeline per feed, owned by the loop of its connection. It knows neither the socket nor the publisher: the
+/// caller passes the bytes, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
   /// Another one after a planned change of connection.
   package internal(set) var handler: FeedEngine
@@ -15,7 +15,7 @@ package final class FeedPipeline {
   package internal(set) var changes = MarketChanges()
   /// Why the last message that was refused was refused.
   package private(set) var lastError: FeedError?
-  /// The messages that were of no use.
+  /// The rejected messages.
   package internal(set) var errors = FeedErrorRing()
   var batch = EventBatch()
 

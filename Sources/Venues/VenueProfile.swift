@@ -1,11 +1,11 @@
 import MarketData
 
-/// What a venue's feed is made of, for people (`tidegate venues`) and for whoever watches it: how a book is checked,
-/// how silence is told from death, which limits are kept. What is said here is what the handler does.
+/// A description of a venue's feed, for people (`tidegate venues`) and for tests: how a book is checked, what shows
+/// that a silent channel is dead, which limits apply. The engine does what it says.
 package struct VenueProfile: Sendable {
   package enum Content: String, Sendable, CaseIterable { case instruments, book, quote, trades, ticker, heartbeat }
 
-  /// How silence on a channel is told from its death.
+  /// What shows that a silent channel is dead.
   package enum Silence: Sendable, Hashable {
     /// Something comes at least every so many µs, market or no market: a channel that misses several is dead and is
     /// subscribed again (`SilenceWatch`).

@@ -9,7 +9,7 @@ import Testing
 struct VenueProfileTests {
   private static var connections: [Venue] { VenueRegistry.venues.flatMap { $0.parts.isEmpty ? [$0] : $0.parts } }
 
-  @Test("every connection says of each channel how its silence is told from death, and how its books are checked")
+  @Test("every connection names how its books are checked, and for each channel what shows that it is dead")
   func complete() throws {
     for venue in Self.connections {
       let profile = try #require(venue.profile, "\(venue.label) has no profile")
@@ -36,7 +36,9 @@ struct VenueProfileTests {
   @Test("the tables of the documentation are what the profiles say")
   func documented() throws {
     var connections = ["| connection | what shows that it lives | stale after | replaced after |", "|---|---|---|---|"]
-    var channels = ["| connection | channel | carries | how silence is told from death |", "|---|---|---|---|"]
+    var channels = [
+      "| connection | channel | carries | what shows that a silent channel is dead |", "|---|---|---|---|",
+    ]
     for venue in Self.connections.sorted(by: { $0.label < $1.label }) {
       let seconds = venue.staleAfter / Microseconds.second
       connections.append("| \(venue.label) | \(venue.cadence.words) | \(seconds) s | \(2 * seconds) s |")

@@ -18,7 +18,7 @@ final class BinanceSession: SimulatedSession {
   var pings: [[UInt8]] = []
 }
 
-/// Where a stream of futures is to be had: a name on the other route is acknowledged and stays silent.
+/// The route that has a stream of futures: a name on the other route is acknowledged and stays silent.
 enum BinanceRoute: String {
   case publicRoute = "/public"
   case market = "/market"

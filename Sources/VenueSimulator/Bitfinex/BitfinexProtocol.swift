@@ -111,7 +111,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     }
   }
 
-  /// What happened meanwhile is told to nobody: whoever goes on with the old books has wrong ones.
+  /// Changes during the maintenance are not sent: a client that keeps its old books has wrong ones.
   private func endMaintenance(_ sessions: [SimulatedSession]) {
     maintainedUntil = nil
     for place in books.indices { _ = books[place].window.move(to: state(place / Self.lengths.count).book) }

@@ -176,7 +176,7 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
   private func flush(_ index: Int) {
     guard !desk.isEmpty(.books, index) else { return }
     let book = state(index).book
-    // Whether levels that fall out of the window are told of is not known: here of every other market.
+    // It is not known whether the venue reports levels that leave the window: here it does for every other market.
     let sides = index / 2 % 2 == 0 ? books[index].window.move(to: book) : books[index].window.moveSilently(to: book)
     guard !sides.isEmpty else { return }
     let previous = books[index].number

@@ -66,7 +66,7 @@ struct ClientMessage {
   var isText: Bool { raw.hasPrefix("\"") }
   var isObject: Bool { raw.hasPrefix("{") }
   var isNumber: Bool { raw.utf8.first.map { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } ?? false }
-  /// Its text; empty for what is none.
+  /// Its text; empty if it is not a string.
   var text: String {
     guard isText else { return "" }
     return read { (json) throws(JSONError) -> String in try json.decoded(try json.string()) } ?? ""

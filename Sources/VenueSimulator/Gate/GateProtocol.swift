@@ -140,7 +140,7 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     }
   }
 
-  /// `ob.BTC_USDT.400`; nil if there is none such, which nobody is told.
+  /// `ob.BTC_USDT.400`; nil for an unknown stream, which the venue does not report.
   private func stream(_ name: String) -> Stream? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0] == "ob", let depth = Int(parts[2]), Self.depths.contains(depth),

@@ -135,7 +135,7 @@ extension HyperliquidProtocol {
     let rows = CandleRows(state(index), interval, window, now: now, fault: fault)
     // Another one for every 60 rows: paid afterwards, or not at all.
     _ = candleBudget.take(Double(rows.candles.count / 60), at: now)
-    // A bar without a trade is told of late.
+    // The venue publishes a bar without trades late.
     let recent = interval.opening(now) - 2 * interval.length
     let told = rows.filtered { $0.bar.trades > 0 || $0.start < recent }
     let list = JSONText.rows(told, Self.facts.spelling) { bar in

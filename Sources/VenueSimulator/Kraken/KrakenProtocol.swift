@@ -224,7 +224,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     if change.isTopChanged { send(.quoteTicker, index, .ticker, ticker(index, "update")) }
   }
 
-  /// What a view of `depth` is told: levels that changed within it, and levels that came into it because others left.
+  /// The update of a view of `depth`: levels that changed within it, and levels that entered because others left.
   private func shown(
     _ changed: [PriceLevel], _ side: BookSide, _ index: Int, _ depth: Int, edge: Int64?
   ) -> [PriceLevel] {

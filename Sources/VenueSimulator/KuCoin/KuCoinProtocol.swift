@@ -47,9 +47,9 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     var window = BookWindow(depth: KuCoinProtocol.depth)
     var last: Int64
     var messages = 0
-    /// Removals of levels that have fallen out of the window, and are told a message late.
+    /// Removals of levels that have left the window, which are sent a message late.
     var fallen = BookSides()
-    /// The message before: its first number and what it told.
+    /// The message before: its first number and its changes.
     var told: (from: Int64, sides: BookSides)?
     /// Those who have their snapshot.
     var begun: [SimulatedSession] = []
@@ -180,7 +180,7 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
     guard !books[index].begun.isEmpty, state.updateID > books[index].last else { return }
     var sides = books[index].window.move(to: state.book)
     if index % 2 == 0 {
-      // What falls out of the window is told at times a message late: here always, of every other market.
+      // The venue sometimes sends removals from the window a message late: here always, for every other market.
       let late = books[index].fallen
       books[index].fallen = BookSides(
         bids: Self.takeFallen(&sides.bids, state.book, .bid), asks: Self.takeFallen(&sides.asks, state.book, .ask))

@@ -149,8 +149,7 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
 
   private func sendQuiet(_ index: Int) {
     guard !desk.isEmpty(.books, index) else { return }
-    // What has changed and waits for its turn is told first: a message that names the number again says that nothing
-    // has.
+    // Changes that wait for their turn are sent first: a message with the same number says that nothing has changed.
     let before = books[index].number
     flush(index)
     if books[index].number == before { sendUpdate(index, BookSides(), previous: before) }

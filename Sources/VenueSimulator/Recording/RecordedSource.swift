@@ -2,8 +2,8 @@ import Bytes
 import MarketData
 import Venues
 
-/// What a venue once sent: its frames and its REST answers, with their times. Values only; whoever can read a recording
-/// fills it.
+/// What a venue once sent: its frames and its REST answers, with their times. Values only; the caller
+/// reads the recording and fills it.
 package struct RecordedSource {
   /// A text frame.
   struct Frame {

@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, told apart by `e`; the spot `bookTicker`
-/// has no `e` and is told by its fields.
+/// Reading Binance's messages: `{"stream":…,"data":{…}}` or the bare event, which `e` distinguishes; the spot
+/// `bookTicker` has no `e`, and its fields identify it.
 extension Binance {
   func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch

@@ -4,8 +4,8 @@ import MarketData
 /// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few
 /// at a time, with longer waits after failures. Subjects are places in the handler's instrument list.
 ///
-/// What fails for all alike (no answer, a status) only waits longer; a book that is lost again and again, or whose
-/// snapshots are of no use, has a circuit (`BookCircuit`) and is left alone for a while.
+/// After a failure that concerns all (no answer, a status), requests only wait longer. A book that is lost again and
+/// again, or whose snapshots are unusable, has a circuit (`BookCircuit`) and waits for a while.
 ///
 /// Bounded by the number of subjects: each is waiting at most once.
 struct RequestPacer {
@@ -101,8 +101,8 @@ struct RequestPacer {
     subjects[subject].notBefore = .distantPast
   }
 
-  /// The answer was of no use: ask again, later. With status 200 it is the snapshot that was of no use, which counts
-  /// for the circuit; the others say nothing of the book. 429 (too many requests) pauses everything for a minute, 418
+  /// The answer was unusable: request again, later. With status 200 the snapshot was unusable, which counts for the
+  /// circuit; other statuses say nothing of the book. 429 (too many requests) pauses everything for a minute, 418
   /// (banned) for five: Binance bans for 2 minutes at first, and asking on makes it longer. A venue that says how
   /// long (`retryAfter`, µs) is believed.
   mutating func failed(_ subject: Int, status: Int, retryAfter: Int64? = nil, now: Timestamp) {

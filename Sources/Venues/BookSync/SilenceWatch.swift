@@ -3,9 +3,9 @@ import MarketData
 /// Tells a channel that has died from a quiet market, where the venue sends something on it whether or not there is
 /// news: heartbeats of one symbol, the same quote again, an empty update.
 ///
-/// A channel is dead when nothing has come on it for `patience` **while the connection went on**; the silence of the
-/// whole connection is somebody else's business, and says nothing of a channel. Whoever finds one dead subscribes it
-/// again; if that helps nothing, it is dead again after twice the time, up to `longest`.
+/// A channel is dead when nothing has come on it for `patience` **while the connection went on**; the
+/// silence of the whole connection says nothing of a channel (`ConnectionWatch`). The caller subscribes to a dead
+/// channel again. If it stays silent, it is dead again after twice the time, up to `longest`.
 struct SilenceWatch {
   /// Intervals that may pass without a word, and the least that is waited for: messages bunch and connections stall.
   static let intervals: Int64 = 5

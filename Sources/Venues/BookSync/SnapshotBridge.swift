@@ -2,9 +2,9 @@ import MarketData
 
 /// Joins a stream of numbered book updates to a snapshot that is asked for apart from it (Binance).
 ///
-/// 1. Updates are kept until a snapshot is there. 2. A snapshot older than the first kept update is of no use:
-/// another one is asked for, and **what is kept stays** (to throw
-///    it away would move the first update on each time, and never end).
+/// 1. Updates are kept until a snapshot is there.
+/// 2. A snapshot older than the first kept update cannot be used: another one is requested, and **the kept updates
+///    stay** (without them, the first update would be newer each time, without end).
 /// 3. Updates that the snapshot contains are dropped; the next must join it; the rest must follow one by one.
 /// 4. One that was applied or kept, and comes again after its successors, is dropped.
 /// 5. A hole takes the book out of sync, and the update after the hole is the first to be kept for the new snapshot.

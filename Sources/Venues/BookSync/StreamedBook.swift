@@ -52,7 +52,7 @@ struct StreamedBook {
   }
 
   /// A subscription waits for its turn to be sent; until then it is not due again. If a snapshot of the one before
-  /// comes meanwhile, the book is live, and whoever has the request leaves it out (`isQueued`). A book that is live
+  /// arrives in the meantime, the book is live, and the caller drops the request (`isQueued`). A book that is live
   /// stays so.
   mutating func queued(now: Timestamp) {
     if !isLive { state = .queued(since: now) }

@@ -1,8 +1,7 @@
 import Bytes
 import MarketData
 
-/// The newest messages of a connection that were of no use, each with its beginning, and how many there have been of
-/// each kind.
+/// The newest rejected messages of a connection, each with its beginning, and the number of each kind.
 ///
 /// Bounded: `entryLimit` entries of at most `textLimit` bytes of text and `detailLimit` of detail, about 50 KB in
 /// all, which are taken when the first such message comes. Good messages cost nothing; noting a bad one copies its
@@ -15,7 +14,7 @@ package struct FeedErrorRing: Sendable {
   /// Bytes shown of a detail.
   package static let detailLimit = 256
 
-  /// A message that was of no use, as it may be shown to people.
+  /// A rejected message, as people see it.
   package struct Entry: Sendable, Equatable {
     package var time: Timestamp
     package var kind: FeedError.Kind
@@ -60,7 +59,7 @@ package struct FeedErrorRing: Sendable {
     zip(FeedError.Kind.allCases, counters).filter { $1 > 0 }.map { ($0, $1) }
   }
 
-  /// Notes a message and why it was of no use. O(`textLimit`).
+  /// Notes a message and the reason of its rejection. O(`textLimit`).
   package mutating func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) {
     counters[error.kind.place] += 1
     message.withUnsafeBytes { bytes in

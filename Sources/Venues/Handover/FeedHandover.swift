@@ -5,8 +5,8 @@ import MarketData
 /// while the first goes on; when it has everything, it takes the first one's place. No tick is lost, doubled or shown
 /// twice.
 ///
-/// Sans-IO: whoever drives it makes the connection of `successor` as of any pipeline, calls `collect` after every
-/// call of it, and asks `standing` a few times a second. Confined to the feed's loop.
+/// Sans-IO: the caller makes the connection of `successor` as of any pipeline, calls `collect` after every call of it,
+/// and asks `standing` a few times a second. Confined to the feed's loop.
 ///
 /// **When it has everything**: every book that is shown is in sync there too, nothing has been asked of the venue for
 /// `settleTime` since, and every trade that the old connection brought meanwhile has come there within

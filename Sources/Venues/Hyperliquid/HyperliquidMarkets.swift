@@ -27,7 +27,7 @@ extension Hyperliquid {
     }
   }
 
-  /// Whichever of its lists an answer is; nil if it is none.
+  /// Which of its lists an answer is; nil if it is not a list.
   static func part(of type: JSONSlice, _ reader: borrowing FieldReader) -> (part: Part, hasContexts: Bool)? {
     if reader.equals(type, "meta") { return (.perpetuals, false) }
     if reader.equals(type, "spotMeta") { return (.spots, false) }

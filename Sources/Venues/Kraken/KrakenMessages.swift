@@ -150,7 +150,7 @@ extension Kraken {
     batch.events.append(.ticker(ticker))
   }
 
-  /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and of no use.
+  /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and is not read.
   private func readStatus(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
     guard let state = try FieldObject(&reader, "status").text("system") else { return }
     hearing.report(.maintenance(state == "maintenance"))

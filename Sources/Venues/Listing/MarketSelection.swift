@@ -94,7 +94,7 @@ package struct MarketSelection: Hashable, Sendable {
     switch family {
     case .spot: return false
     case .perpetual: return Self.matches(contract, "PERP")
-    // A day is eight digits: a pattern with a letter is none.
+    // A day has eight digits: a pattern with a letter matches no day.
     case .future: return contract.utf8.allSatisfy { $0 == UInt8(ascii: "*") || (0x30...0x39).contains($0) }
     }
   }

@@ -8,7 +8,7 @@ import MarketData
 /// - **of the market**: nothing comes of any market, and no heartbeat that the venue sends by itself. Pongs and
 ///   answers change nothing about it.
 ///
-/// A value; time is a parameter. Whoever owns the connection calls `heard` for each frame and `check` a few times a
+/// A value; time is a parameter. The owner of the connection calls `heard` for each frame and `check` a few times a
 /// second.
 package struct ConnectionWatch: Sendable {
   /// After this much silence of the socket a ping is sent, µs.

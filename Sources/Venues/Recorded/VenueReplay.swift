@@ -1,10 +1,10 @@
 import Bytes
 import MarketData
 
-/// How recordings of a venue are told from others and played: what their symbols are in the gateway's words, which of
-/// their answers are instrument lists, and what stands for a list that was not recorded.
+/// How recordings of a venue are recognized and played: their symbols by the gateway's names, which of their answers
+/// are instrument lists, and what replaces a list that was not recorded.
 package struct VenueReplay: Sendable {
-  /// What can be replayed, for whoever tries what cannot: `Bybit v5 spot and linear`.
+  /// What can be replayed, for the error about what cannot: `Bybit v5 spot and linear`.
   package var title: String
   /// The venues in headers that are meant: `binance`, `binanceus`.
   package var names: [String]
@@ -140,7 +140,7 @@ package struct ReplayStart: Sendable {
   package var skipped: [String: String]
 }
 
-/// Why a recorded name is of no use.
+/// Why a recorded name cannot be used.
 struct RecordedNameError: Error, Sendable {
   let detail: String
   init(_ detail: String) { self.detail = detail }

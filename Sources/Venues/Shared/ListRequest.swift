@@ -6,7 +6,7 @@ import MarketData
 struct ListRequest {
   /// The list is there, and nobody wants a newer one.
   private(set) var isDone = false
-  /// A list is there, be it an older one: enough to connect with.
+  /// A list is there, even if it is an older one: enough to connect.
   private(set) var hasList = false
   private var number: Int?
   private var due = Timestamp.distantPast
@@ -50,13 +50,13 @@ struct ListRequest {
   /// A part of the list has come; the next may be asked for at once.
   mutating func goesOn() { due = .distantPast }
 
-  /// The answer was of no use. It is asked for again when the venue said, if it did (`retryAfter`, µs); else 429 (too
-  /// many requests) waits for a minute, 403 and 418 (banned) for `banPause`.
+  /// The answer was unusable. The next request waits as long as the venue said (`retryAfter`, µs), otherwise a minute
+  /// after 429 (too many requests), and `banPause` after 403 and 418 (banned).
   mutating func failed(status: Int, retryAfter: Int64? = nil, now: Timestamp) {
     due = now + Self.wait(status: status, retryAfter: retryAfter, backoff.next(), banPause: banPause)
   }
 
-  /// How long to leave REST alone after an answer of no use, µs.
+  /// The time without REST requests after an unusable answer, µs.
   static func wait(
     status: Int, retryAfter: Int64?, _ otherwise: Int64, banPause: Int64 = 5 * Microseconds.minute
   ) -> Int64 {

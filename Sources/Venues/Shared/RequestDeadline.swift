@@ -3,8 +3,8 @@ import MarketData
 
 /// What becomes of requests on a connection that are not answered, or refused.
 ///
-/// - One that is not answered within `answer` is sent again. The second time that is told of; the third time the
-///   connection is of no more use, and is exchanged for another one.
+/// - One that is not answered within `answer` is sent again. The second time it is reported; the third time another
+///   connection replaces this one.
 /// - One for something beside a book that is refused is asked for again, slowly and for ever (`refusalWait`), and
 ///   touches nothing else. A book's refusal is its symbol's, and `SymbolRefusals` asks again.
 enum RequestDeadline {
