@@ -48,43 +48,31 @@ package struct DeckDay: Sendable {
   /// Appends
   /// `{"deck":…,"zone":…,"state":"live","title":…,"date":"2026-11-23","turns_at":…,"cards":14,"card":{"number":7,…}}`.
   package func append(to out: inout ByteBuffer) {
-    Self.appendHead(deck.name, zone: zone, state: "live", to: &out)
-    out.append(",\"title\":")
-    out.append(json: deck.title)
-    out.append(",\"date\":\"")
-    out.append(CivilDate(daysSince1970: day.number).text)
-    out.append("\",\"turns_at\":")
-    out.append(integer: day.ends.microseconds)
-    out.append(",\"cards\":")
-    out.append(integer: Int64(deck.cards.count))
-    out.append(",\"card\":{\"number\":")
-    out.append(integer: Int64(index + 1))
-    out.append(",\"quote\":")
-    out.append(json: card.quote)
-    out.append(",\"action\":")
-    out.append(json: card.action)
-    out.append(",\"minutes\":")
-    out.append(integer: Int64(card.minutes))
-    out.append(",\"domain\":\"")
-    out.append(card.domain.rawValue)
-    out.append("\",\"source\":")
-    out.append(json: card.source)
-    out.append("}}")
+    out.appendObject { writer in
+      Self.appendHead(deck.name, zone: zone, state: "live", to: &writer)
+      writer.field("title", deck.title)
+      writer.field("date", CivilDate(daysSince1970: day.number).text)
+      writer.field("turns_at", day.ends.microseconds)
+      writer.field("cards", Int64(deck.cards.count))
+      writer.object("card") { writer in
+        writer.field("number", Int64(index + 1))
+        writer.field("quote", card.quote)
+        writer.field("action", card.action)
+        writer.field("minutes", Int64(card.minutes))
+        writer.field("domain", card.domain.rawValue)
+        writer.field("source", card.source)
+      }
+    }
   }
 
   /// Appends the message for a removed deck: `{"deck":…,"zone":…,"state":"removed"}`.
   package static func appendRemoved(_ deck: String, zone: String, to out: inout ByteBuffer) {
-    appendHead(deck, zone: zone, state: "removed", to: &out)
-    out.append(UInt8(ascii: "}"))
+    out.appendObject { appendHead(deck, zone: zone, state: "removed", to: &$0) }
   }
 
-  private static func appendHead(_ deck: String, zone: String, state: StaticString, to out: inout ByteBuffer) {
-    out.append("{\"deck\":")
-    out.append(json: deck)
-    out.append(",\"zone\":")
-    out.append(json: zone)
-    out.append(",\"state\":\"")
-    out.append(state)
-    out.append(UInt8(ascii: "\""))
+  private static func appendHead(_ deck: String, zone: String, state: String, to writer: inout JSONObjectWriter) {
+    writer.field("deck", deck)
+    writer.field("zone", zone)
+    writer.field("state", state)
   }
 }

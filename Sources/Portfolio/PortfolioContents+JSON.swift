@@ -4,42 +4,30 @@ import MarketData
 extension [PortfolioContents.Position] {
   /// Appends the array that `PortfolioForm.positions` reads.
   package func append(to out: inout ByteBuffer) {
-    out.append(UInt8(ascii: "["))
-    for (index, position) in enumerated() {
-      out.append(index > 0 ? ",{\"symbol\":" : "{\"symbol\":")
-      out.append(json: position.symbol)
-      out.append(",\"side\":\"")
-      out.append(position.side.rawValue)
-      out.append("\",\"size\":\"")
-      out.append(position.size)
-      out.append("\",\"leverage\":\"")
-      out.append(position.leverage)
-      out.append("\",\"entry\":\"")
-      out.append(position.entry)
-      out.append("\"}")
+    out.appendJSON { writer in
+      writer.array { writer in
+        for position in self {
+          writer.object { writer in
+            writer.field("symbol", position.symbol)
+            writer.field("side", position.side.rawValue)
+            writer.field("size", position.size)
+            writer.field("leverage", position.leverage)
+            writer.field("entry", position.entry)
+          }
+        }
+      }
     }
-    out.append(UInt8(ascii: "]"))
   }
 }
 
 extension PortfolioTransaction {
-  /// Appends the fields that `PortfolioForm.transaction` reads, without braces.
-  package func appendFields(to out: inout ByteBuffer) {
-    out.append("\"kind\":\"")
-    out.append(kind.rawValue)
-    out.append("\",\"asset\":")
-    out.append(json: asset)
-    out.append(",\"quantity\":\"")
-    out.append(quantity)
-    if let price {
-      out.append("\",\"price\":\"")
-      out.append(price)
-    }
-    if let fee {
-      out.append("\",\"fee\":\"")
-      out.append(fee)
-    }
-    out.append("\",\"time\":")
-    out.append(integer: time.microseconds)
+  /// Appends the fields that `PortfolioForm.transaction` reads.
+  package func appendFields(to writer: inout JSONObjectWriter) {
+    writer.field("kind", kind.rawValue)
+    writer.field("asset", asset)
+    writer.field("quantity", quantity)
+    if let price { writer.field("price", price) }
+    if let fee { writer.field("fee", fee) }
+    writer.field("time", time.microseconds)
   }
 }

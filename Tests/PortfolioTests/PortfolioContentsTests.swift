@@ -32,9 +32,10 @@ struct PortfolioContentsTests {
     #expect(out.description == text)
     let made = #"{"kind":"buy","asset":"BTC","quantity":"0.5","price":"40000","fee":"1.5","time":17}"#
     var again = ByteBuffer()
-    try transaction(made).appendFields(to: &again)
-    #expect("{\(again.description)}" == made)
-    #expect(try transaction(#"{"kind":"fee","asset":"BTC","quantity":1}"#).time == Self.now)
+    let transaction = try transaction(made)
+    again.appendObject { transaction.appendFields(to: &$0) }
+    #expect(again.description == made)
+    #expect(try self.transaction(#"{"kind":"fee","asset":"BTC","quantity":1}"#).time == Self.now)
     #expect(
       try holdings(#"[{"asset":"BTC","quantity":1.5,"cost":"20"}]"#).first?.cost == Decimal64(mantissa: 20, scale: 0))
   }

@@ -5,34 +5,23 @@ import MarketData
 extension AlertProgress {
   package var json: String {
     var out = ByteBuffer()
-    out.append("{\"firings\":")
-    out.append(integer: Int64(firings))
-    out.append(",\"acknowledged\":")
-    out.append(integer: Int64(acknowledged))
-    for (name, isSet) in [
-      ("disabled", !isEnabled), ("paused", isPaused), ("finished", isFinished), ("unarmed", !isArmed),
-    ] where isSet {
-      out.append(",\"\(name)\":true")
-    }
-    if !phases.isEmpty {
-      out.append(",\"phases\":[")
-      for (index, phase) in phases.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append(integer: Int64(phase))
+    out.appendObject { writer in
+      writer.field("firings", Int64(firings))
+      writer.field("acknowledged", Int64(acknowledged))
+      for (name, isSet) in [
+        ("disabled", !isEnabled), ("paused", isPaused), ("finished", isFinished), ("unarmed", !isArmed),
+      ] where isSet {
+        writer.field(name, true)
       }
-      out.append("]")
+      if !phases.isEmpty { writer.field("phases", phases.map(UInt32.init)) }
+      writer.field("quiet_until", quietUntil?.microseconds)
+      writer.field("snoozed_until", snoozedUntil?.microseconds)
+      writer.field("last_day", lastDay.map(Int64.init))
+      writer.field("last_ring", lastRing)
+      writer.field("next_ring", nextRing)
+      writer.field("skipped_from", skippedFrom)
+      writer.field("countdown", countdown)
     }
-    let numbers: [(String, Int64?)] = [
-      ("quiet_until", quietUntil?.microseconds), ("snoozed_until", snoozedUntil?.microseconds),
-      ("last_day", lastDay.map(Int64.init)), ("last_ring", lastRing), ("next_ring", nextRing),
-      ("skipped_from", skippedFrom), ("countdown", countdown),
-    ]
-    for (name, number) in numbers {
-      guard let number else { continue }
-      out.append(",\"\(name)\":")
-      out.append(integer: number)
-    }
-    out.append("}")
     return out.description
   }
 

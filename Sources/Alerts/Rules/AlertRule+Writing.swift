@@ -4,34 +4,23 @@ import MarketData
 extension AlertRule {
   /// Appends the rule as JSON that `init(json:)` reads.
   package func append(to out: inout ByteBuffer) {
-    out.append("{\"condition\":")
-    condition.append(to: &out)
-    switch frequency {
-    case .once: out.append(",\"frequency\":\"once\"")
-    case .daily: out.append(",\"frequency\":\"daily\"")
-    case .every(let cooldown):
-      out.append(",\"frequency\":{\"every_s\":")
-      out.append(integer: Int64(cooldown))
-      out.append("}")
+    out.appendObject { writer in
+      writer.value("condition") { condition.append(to: &$0) }
+      switch frequency {
+      case .once: writer.field("frequency", "once")
+      case .daily: writer.field("frequency", "daily")
+      case .every(let cooldown): writer.object("frequency") { $0.field("every_s", Int64(cooldown)) }
+      }
+      if let hours {
+        writer.object("hours") { writer in
+          writer.field("days", hours.days.list)
+          writer.field("from", LocalClock.text(hours.from))
+          writer.field("until", LocalClock.text(hours.until))
+        }
+      }
+      if timeZone != "UTC" { writer.field("time_zone", timeZone) }
+      writer.field("expires", expires?.microseconds)
     }
-    if let hours {
-      out.append(",\"hours\":{\"days\":")
-      hours.days.append(to: &out)
-      out.append(",\"from\":")
-      LocalClock.append(hours.from, to: &out)
-      out.append(",\"until\":")
-      LocalClock.append(hours.until, to: &out)
-      out.append("}")
-    }
-    if timeZone != "UTC" {
-      out.append(",\"time_zone\":")
-      out.append(json: timeZone)
-    }
-    if let expires {
-      out.append(",\"expires\":")
-      out.append(integer: expires.microseconds)
-    }
-    out.append("}")
   }
 
   package var json: String {
@@ -43,110 +32,86 @@ extension AlertRule {
 
 extension AlertCondition {
   func append(to out: inout ByteBuffer) {
-    switch self {
-    case .threshold(let threshold): threshold.append(to: &out)
-    case .stale(let staleness):
-      out.append("{\"type\":\"stale\",\"symbol\":")
-      out.append(json: staleness.symbol)
-      out.append(staleness.part == .feed ? ",\"part\":\"feed\"" : ",\"part\":\"book\"")
-      out.append(",\"for_s\":")
-      out.append(integer: Int64(staleness.seconds))
-      out.append("}")
-    case .clock(.local(let alarm)):
-      out.append("{\"type\":\"alarm\",\"at\":")
-      LocalClock.append(alarm.second, to: &out)
-      out.append(",\"days\":")
-      alarm.days.append(to: &out)
-      out.append("}")
-    case .clock(.moment(let moment)):
-      out.append("{\"type\":\"alarm\",\"at\":")
-      out.append(integer: moment.microseconds)
-      out.append("}")
-    case .clock(.countdown(let seconds)):
-      out.append("{\"type\":\"countdown\",\"for_s\":")
-      out.append(integer: Int64(seconds))
-      out.append("}")
-    case .all(let parts): Self.append(parts, "all", to: &out)
-    case .any(let parts): Self.append(parts, "any", to: &out)
+    out.appendObject { writer in
+      switch self {
+      case .threshold(let threshold): threshold.append(to: &writer)
+      case .stale(let staleness):
+        writer.field("type", "stale")
+        writer.field("symbol", staleness.symbol)
+        writer.field("part", staleness.part == .feed ? "feed" : "book")
+        writer.field("for_s", Int64(staleness.seconds))
+      case .clock(.local(let alarm)):
+        writer.field("type", "alarm")
+        writer.field("at", LocalClock.text(alarm.second))
+        writer.field("days", alarm.days.list)
+      case .clock(.moment(let moment)):
+        writer.field("type", "alarm")
+        writer.field("at", moment.microseconds)
+      case .clock(.countdown(let seconds)):
+        writer.field("type", "countdown")
+        writer.field("for_s", Int64(seconds))
+      case .all(let parts): Self.append(parts, "all", to: &writer)
+      case .any(let parts): Self.append(parts, "any", to: &writer)
+      }
     }
   }
 
-  private static func append(_ parts: [AlertCondition], _ type: StaticString, to out: inout ByteBuffer) {
-    out.append("{\"type\":\"")
-    out.append(type)
-    out.append("\",\"of\":[")
-    for (index, part) in parts.enumerated() {
-      if index > 0 { out.append(",") }
-      part.append(to: &out)
+  private static func append(_ parts: [AlertCondition], _ type: String, to writer: inout JSONObjectWriter) {
+    writer.field("type", type)
+    writer.array("of") { writer in
+      for part in parts { writer.value { part.append(to: &$0) } }
     }
-    out.append("]}")
   }
 }
 
 extension AlertThreshold {
-  func append(to out: inout ByteBuffer) {
-    var boundName: StaticString = ",\"value\":\""
+  func append(to writer: inout JSONObjectWriter) {
+    var boundName = "value"
     switch measure {
-    case .price: out.append("{\"type\":\"price\"")
-    case .spread: out.append("{\"type\":\"spread\"")
+    case .price: writer.field("type", "price")
+    case .spread: writer.field("type", "spread")
     case .spreadPercent:
-      out.append("{\"type\":\"spread\"")
-      boundName = ",\"percent\":\""
+      writer.field("type", "spread")
+      boundName = "percent"
     case .depth(let side, let basisPoints):
-      out.append(side == .bids ? "{\"type\":\"depth\",\"side\":\"bids\"" : "{\"type\":\"depth\",\"side\":\"asks\"")
-      out.append(",\"within_percent\":\"")
-      out.append(decimal: Int64(basisPoints), scale: 2)
-      out.append("\"")
+      writer.field("type", "depth")
+      writer.field("side", side == .bids ? "bids" : "asks")
+      writer.field("within_percent", Decimal64(mantissa: Int64(basisPoints), scale: 2))
     case .change(let minutes):
-      out.append("{\"type\":\"change\",\"window_min\":")
-      out.append(integer: Int64(minutes))
-      boundName = ",\"percent\":\""
+      writer.field("type", "change")
+      writer.field("window_min", Int64(minutes))
+      boundName = "percent"
     }
-    out.append(",\"symbol\":")
-    out.append(json: symbol)
+    writer.field("symbol", symbol)
+    writer.field("is", comparisonName)
+    writer.field(boundName, bound)
+    if hysteresis.mantissa != 0 { writer.field("hysteresis", hysteresis) }
+  }
+
+  private var comparisonName: String {
     switch comparison {
-    case .above: out.append(",\"is\":\"above\"")
-    case .below: out.append(",\"is\":\"below\"")
-    case .crossesUp: out.append(",\"is\":\"crosses_up\"")
-    case .crossesDown: out.append(",\"is\":\"crosses_down\"")
-    case .crosses: out.append(",\"is\":\"crosses\"")
+    case .above: "above"
+    case .below: "below"
+    case .crossesUp: "crosses_up"
+    case .crossesDown: "crosses_down"
+    case .crosses: "crosses"
     }
-    out.append(boundName)
-    out.append(bound)
-    if hysteresis.mantissa != 0 {
-      out.append("\",\"hysteresis\":\"")
-      out.append(hysteresis)
-    }
-    out.append("\"}")
   }
 }
 
 extension Weekdays {
   /// `["mon","fri"]`
-  func append(to out: inout ByteBuffer) {
-    out.append("[")
-    var isFirst = true
-    for (index, name) in Weekdays.names.enumerated() where rawValue & (1 << UInt8(index)) != 0 {
-      if !isFirst { out.append(",") }
-      isFirst = false
-      out.append(json: name)
-    }
-    out.append("]")
+  var list: [String] {
+    Weekdays.names.indices.filter { rawValue & (1 << UInt8($0)) != 0 }.map { Weekdays.names[$0] }
   }
 }
 
 /// A local time as text.
 enum LocalClock {
-  /// `"07:30"`, with seconds if they are not 0.
-  static func append(_ second: Int64, to out: inout ByteBuffer) {
-    out.append("\"")
+  /// `07:30`, with seconds if they are not 0.
+  static func text(_ second: Int64) -> String {
     var parts = [second / 3_600, second / 60 % 60]
     if second % 60 != 0 { parts.append(second % 60) }
-    for (index, part) in parts.enumerated() {
-      if index > 0 { out.append(":") }
-      if part < 10 { out.append("0") }
-      out.append(integer: part)
-    }
-    out.append("\"")
+    return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
   }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import MarketData
 import PubSub
 import Transport

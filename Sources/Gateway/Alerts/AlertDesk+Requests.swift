@@ -87,15 +87,12 @@ extension AlertDesk {
 
   private static func body(_ id: AlertID, _ firings: [StoredFiring]) -> [UInt8] {
     var out = ByteBuffer(capacity: 1024)
-    out.append("{\"alert\":")
-    out.append(json: id.text)
-    out.append(",\"firings\":[")
-    for (index, firing) in firings.enumerated() {
-      out.append(index > 0 ? ",{" : "{")
-      firing.appendFields(to: &out)
-      out.append(UInt8(ascii: "}"))
+    out.appendObject { writer in
+      writer.field("alert", id.text)
+      writer.array("firings") { writer in
+        for firing in firings { writer.object { firing.appendFields(to: &$0) } }
+      }
     }
-    out.append("]}")
     return out.takeBytes()
   }
 

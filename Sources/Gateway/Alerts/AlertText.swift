@@ -26,36 +26,19 @@ struct AlertText: Sendable {
   init(_ id: AlertID, _ entry: AlertDesk.Entry, _ status: AlertStatus) {
     self.id = id
     var out = ByteBuffer(capacity: 512)
-    out.append("{\"id\":")
-    out.append(json: id.text)
-    out.append(",\"name\":")
-    out.append(json: entry.name)
-    out.append(",\"state\":")
-    out.append(json: status.state.rawValue)
-    out.append(",\"rule\":")
-    entry.rule.append(to: &out)
-    out.append(",\"created\":")
-    out.append(integer: entry.created.microseconds)
-    out.append(",\"revision\":")
-    out.append(integer: entry.revision)
-    out.append(",\"firings\":")
-    out.append(integer: UInt64(status.firings))
-    out.append(",\"acknowledged\":")
-    out.append(integer: UInt64(status.acknowledged))
-    if let next = status.next {
-      out.append(",\"next\":")
-      out.append(integer: next.microseconds)
+    out.appendObject { writer in
+      writer.field("id", id.text)
+      writer.field("name", entry.name)
+      writer.field("state", status.state.rawValue)
+      writer.value("rule") { entry.rule.append(to: &$0) }
+      writer.field("created", entry.created.microseconds)
+      writer.field("revision", entry.revision)
+      writer.field("firings", UInt64(status.firings))
+      writer.field("acknowledged", UInt64(status.acknowledged))
+      writer.field("next", status.next?.microseconds)
+      writer.field("watching_from", status.watchingFrom?.microseconds)
+      if let newest = entry.newest { writer.object("firing") { newest.appendFields(to: &$0) } }
     }
-    if let from = status.watchingFrom {
-      out.append(",\"watching_from\":")
-      out.append(integer: from.microseconds)
-    }
-    if let newest = entry.newest {
-      out.append(",\"firing\":{")
-      newest.appendFields(to: &out)
-      out.append(UInt8(ascii: "}"))
-    }
-    out.append(UInt8(ascii: "}"))
     bytes = SharedBytes(out.unsafeBytes)
     tag = "\"\(entry.revision)." + Self.tag(of: out.takeBytes()).dropFirst()
   }
@@ -68,29 +51,13 @@ struct AlertText: Sendable {
 }
 
 extension StoredFiring {
-  /// Appends the firing's fields without braces.
-  func appendFields(to out: inout ByteBuffer) {
-    out.append("\"number\":")
-    out.append(integer: UInt64(number))
-    out.append(",\"time\":")
-    out.append(integer: time.microseconds)
-    if let symbol {
-      out.append(",\"symbol\":")
-      out.append(json: symbol)
-    }
-    if let value {
-      out.append(",\"value\":\"")
-      out.append(value)
-      out.append(UInt8(ascii: "\""))
-    }
-    if lateBy > 0 {
-      out.append(",\"late_by_ms\":")
-      out.append(integer: max(1, lateBy / Microseconds.millisecond))
-    }
-    if missed > 0 {
-      out.append(",\"missed\":")
-      out.append(integer: UInt64(missed))
-    }
+  func appendFields(to writer: inout JSONObjectWriter) {
+    writer.field("number", UInt64(number))
+    writer.field("time", time.microseconds)
+    writer.field("symbol", symbol)
+    if let value { writer.field("value", value) }
+    if lateBy > 0 { writer.field("late_by_ms", max(1, lateBy / Microseconds.millisecond)) }
+    if missed > 0 { writer.field("missed", UInt64(missed)) }
   }
 }
 
@@ -132,27 +99,21 @@ extension AlertDesk {
 
     var made: StreamDocumentUpdate {
       var out = ByteBuffer(capacity: 1024)
-      out.append("{\"alerts\":[")
-      for (index, entry) in changed.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append(entry.text.unsafeBytes)
+      out.appendObject { writer in
+        writer.array("alerts") { writer in
+          for entry in changed { writer.value { $0.append(entry.text.unsafeBytes) } }
+        }
+        writer.field("removed", removed.map(\.text))
+        writer.array("firings") { writer in
+          for (firing, isReminder) in firings {
+            writer.object { writer in
+              writer.field("alert", firing.alert.text)
+              firing.appendFields(to: &writer)
+              if isReminder { writer.field("reminder", true) }
+            }
+          }
+        }
       }
-      out.append("],\"removed\":[")
-      for (index, id) in removed.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append(json: id.text)
-      }
-      out.append("],\"firings\":[")
-      for (index, firing) in firings.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        out.append("{\"alert\":")
-        out.append(json: firing.0.alert.text)
-        out.append(UInt8(ascii: ","))
-        firing.0.appendFields(to: &out)
-        if firing.isReminder { out.append(",\"reminder\":true") }
-        out.append(UInt8(ascii: "}"))
-      }
-      out.append("]}")
       var update = StreamDocumentUpdate(data: SharedBytes(out.unsafeBytes))
       update.changed = changed
       update.removed = removed.map(\.rawValue)

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A schema of the OpenAPI and the AsyncAPI document: the parts of JSON Schema 2020-12 that bodies, answers and
 /// messages need.
 indirect enum JSONSchema: Sendable {

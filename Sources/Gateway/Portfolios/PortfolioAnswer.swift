@@ -193,34 +193,28 @@ struct PortfolioAnswer {
 
   /// `{"portfolio":"3","revision":7,"transactions":[…]}` in the order of their numbers, after the number `after`.
   private static func transactions(_ portfolio: KeptPortfolio, after: Int64, limit: Int) -> [UInt8] {
-    var out = ByteBuffer(capacity: 4_096)
-    out.append("{\"portfolio\":\"")
-    out.append(integer: portfolio.stored.id)
-    out.append("\",\"revision\":")
-    out.append(integer: portfolio.stored.revision)
-    out.append(",\"transactions\":[")
     let entries = portfolio.stored.entries.filter { $0.number > after }.sorted { $0.number < $1.number }
-    for (index, entry) in entries.prefix(limit).enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      out.append(text(entry))
+    var writer = JSONObjectWriter(capacity: 4_096)
+    writer.object { writer in
+      writer.field("portfolio", String(portfolio.stored.id))
+      writer.field("revision", portfolio.stored.revision)
+      writer.array("transactions") { writer in
+        for entry in entries.prefix(limit) { writer.object { append(entry, to: &$0) } }
+      }
+      if entries.count > limit { writer.field("next", entries[limit - 1].number) }
     }
-    out.append("]")
-    if entries.count > limit {
-      out.append(",\"next\":")
-      out.append(integer: entries[limit - 1].number)
-    }
-    out.append("}")
-    return out.takeBytes()
+    return writer.takeBytes()
   }
 
   private static func text(_ entry: StoredPortfolio.Entry) -> [UInt8] {
-    var out = ByteBuffer(capacity: 256)
-    out.append("{\"number\":")
-    out.append(integer: entry.number)
-    out.append(",")
-    entry.transaction.appendFields(to: &out)
-    out.append("}")
-    return out.takeBytes()
+    var writer = JSONObjectWriter(capacity: 256)
+    writer.object { append(entry, to: &$0) }
+    return writer.takeBytes()
+  }
+
+  private static func append(_ entry: StoredPortfolio.Entry, to writer: inout JSONObjectWriter) {
+    writer.field("number", entry.number)
+    entry.transaction.appendFields(to: &writer)
   }
 
   // MARK: Answers

@@ -191,43 +191,31 @@ struct KeptPortfolio: Sendable {
   /// Appends `{"id":…,"name":…,…}`.
   /// - Parameter isWhole: whether to include positions and holdings.
   func append(to out: inout ByteBuffer, isWhole: Bool) {
-    out.append("{\"id\":\"")
-    out.append(integer: stored.id)
-    out.append("\",\"name\":")
-    out.append(json: stored.name)
-    out.append(",\"currency\":")
-    out.append(json: stored.currency)
-    out.append(",\"method\":\"")
-    out.append(stored.method.rawValue)
-    out.append("\",\"created\":")
-    out.append(integer: stored.created.microseconds)
-    out.append(",\"revision\":")
-    out.append(integer: stored.revision)
-    out.append(",\"transactions\":")
-    out.append(integer: Int64(stored.entries.count))
-    if isWhole {
-      out.append(",\"positions\":")
-      stored.positions.append(to: &out)
-      out.append(",\"holdings\":[")
-      for (index, asset) in ledger.assets.enumerated() {
-        out.append(index > 0 ? ",{\"asset\":" : "{\"asset\":")
-        out.append(json: asset.asset)
-        out.append(",\"quantity\":\"")
-        asset.quantity.append(to: &out)
-        if asset.isCostKnown {
-          out.append("\",\"cost\":\"")
-          asset.cost.rounded(Valuation.digits).append(to: &out)
+    out.appendObject { writer in
+      writer.field("id", String(stored.id))
+      writer.field("name", stored.name)
+      writer.field("currency", stored.currency)
+      writer.field("method", stored.method.rawValue)
+      writer.field("created", stored.created.microseconds)
+      writer.field("revision", stored.revision)
+      writer.field("transactions", Int64(stored.entries.count))
+      guard isWhole else { return }
+      writer.value("positions") { stored.positions.append(to: &$0) }
+      writer.array("holdings") { writer in
+        for asset in ledger.assets {
+          writer.object { writer in
+            writer.field("asset", asset.asset)
+            writer.field("quantity", quoted: { asset.quantity.append(to: &$0) })
+            if asset.isCostKnown {
+              writer.field("cost", quoted: { asset.cost.rounded(Valuation.digits).append(to: &$0) })
+            }
+            if asset.isRealisedKnown {
+              writer.field("realised", quoted: { asset.realised.rounded(Valuation.digits).append(to: &$0) })
+            }
+            writer.field("fees", quoted: { asset.fees.append(to: &$0) })
+          }
         }
-        if asset.isRealisedKnown {
-          out.append("\",\"realised\":\"")
-          asset.realised.rounded(Valuation.digits).append(to: &out)
-        }
-        out.append("\",\"fees\":\"")
-        asset.fees.append(to: &out)
-        out.append("\"}")
       }
-      out.append("]")
     }
-    out.append("}")
   }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The progress of an upgrade, for operators and metrics.
 struct UpgradeReport: Sendable {
   var phase = OutgoingUpgrade.Phase.idle

@@ -19,18 +19,15 @@ struct WebhookDesk: Sendable {
   /// Answers with all webhooks of an owner.
   func list(_ subject: String, reply: @escaping Reply) {
     desk.queue.async { [desk] in
-      var out = ByteBuffer(capacity: 1024)
-      out.append("{\"webhooks\":[")
       let webhooks = desk.subjects[subject].map { desk.outbox.webhooks(of: $0) } ?? []
-      for (index, webhook) in webhooks.enumerated() {
-        if index > 0 { out.append(UInt8(ascii: ",")) }
-        WebhookText.append(webhook, desk.outbox, to: &out)
-        out.append(UInt8(ascii: "}"))
+      var writer = JSONObjectWriter(capacity: 1024)
+      writer.object { writer in
+        writer.array("webhooks") { writer in
+          for webhook in webhooks { writer.object { WebhookText.append(webhook, desk.outbox, to: &$0) } }
+        }
+        writer.field("limit", Int64(desk.limits.webhooksOfOwner))
       }
-      out.append("],\"limit\":")
-      out.append(integer: Int64(desk.limits.webhooksOfOwner))
-      out.append(UInt8(ascii: "}"))
-      reply(.success(.json(out.takeBytes())))
+      reply(.success(.json(writer.takeBytes())))
     }
   }
 
@@ -38,10 +35,9 @@ struct WebhookDesk: Sendable {
   func read(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
       guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
-      var out = ByteBuffer(capacity: 512)
-      WebhookText.append(webhook, desk.outbox, to: &out)
-      out.append(UInt8(ascii: "}"))
-      reply(.success(.json(out.takeBytes())))
+      var writer = JSONObjectWriter(capacity: 512)
+      writer.object { WebhookText.append(webhook, desk.outbox, to: &$0) }
+      reply(.success(.json(writer.takeBytes())))
     }
   }
 
@@ -67,12 +63,12 @@ struct WebhookDesk: Sendable {
       desk.draft.completions.append { result in
         reply(
           result.map {
-            var out = ByteBuffer(capacity: 512)
-            WebhookText.append(webhook, desk.outbox, to: &out)
-            out.append(",\"secret\":")
-            out.append(json: secret)
-            out.append(UInt8(ascii: "}"))
-            var response = HTTPResponse.json(out.takeBytes(), status: 201)
+            var writer = JSONObjectWriter(capacity: 512)
+            writer.object { writer in
+              WebhookText.append(webhook, desk.outbox, to: &writer)
+              writer.field("secret", secret)
+            }
+            var response = HTTPResponse.json(writer.takeBytes(), status: 201)
             response.fields.append(HTTPField("Location", "/v1/webhooks/\(webhook.id)"))
             return response
           })

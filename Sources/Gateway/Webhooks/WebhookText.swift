@@ -8,57 +8,46 @@ enum WebhookText {
   /// The body of a delivery.
   static func body(_ delivery: Int64, _ name: String, _ firing: StoredFiring, isReminder: Bool) -> String {
     var out = ByteBuffer(capacity: 256)
-    out.append("{\"type\":\"firing\",\"delivery\":\"")
-    out.append(integer: delivery)
-    out.append("\",\"alert\":{\"id\":")
-    out.append(json: firing.alert.text)
-    out.append(",\"name\":")
-    out.append(json: name)
-    out.append("},\"firing\":{")
-    firing.appendFields(to: &out)
-    if isReminder { out.append(",\"reminder\":true") }
-    out.append("}}")
+    out.appendObject { writer in
+      writer.field("type", "firing")
+      writer.field("delivery", String(delivery))
+      writer.object("alert") { writer in
+        writer.field("id", firing.alert.text)
+        writer.field("name", name)
+      }
+      writer.object("firing") { writer in
+        firing.appendFields(to: &writer)
+        if isReminder { writer.field("reminder", true) }
+      }
+    }
     return out.description
   }
 
-  /// Appends a webhook as its owner sees it, without the brace at the end.
-  static func append(_ webhook: StoredWebhook, _ outbox: WebhookOutbox, to out: inout ByteBuffer) {
-    out.append("{\"id\":\"")
-    out.append(integer: webhook.id)
-    out.append("\",\"url\":")
-    out.append(json: webhook.url)
-    out.append(",\"created\":")
-    out.append(integer: webhook.created.microseconds)
-    out.append(",\"waiting\":")
-    out.append(integer: Int64(outbox.waitingCount(webhook.id)))
+  /// Appends the fields of a webhook as its owner sees it.
+  static func append(_ webhook: StoredWebhook, _ outbox: WebhookOutbox, to writer: inout JSONObjectWriter) {
+    writer.field("id", String(webhook.id))
+    writer.field("url", webhook.url)
+    writer.field("created", webhook.created.microseconds)
+    writer.field("waiting", Int64(outbox.waitingCount(webhook.id)))
     if let delivery = outbox.failing(webhook.id) {
-      out.append(",\"failing\":{\"delivery\":\"")
-      out.append(integer: delivery.id)
-      out.append("\",\"attempts\":")
-      out.append(integer: Int64(delivery.attempts))
-      out.append(",\"reason\":")
-      out.append(json: delivery.reason ?? "")
-      out.append(",\"next\":")
-      out.append(integer: delivery.next.microseconds)
-      out.append(UInt8(ascii: "}"))
+      writer.object("failing") { writer in
+        writer.field("delivery", String(delivery.id))
+        writer.field("attempts", Int64(delivery.attempts))
+        writer.field("reason", delivery.reason ?? "")
+        writer.field("next", delivery.next.microseconds)
+      }
     }
-    out.append(",\"dead\":[")
-    for (index, delivery) in outbox.dead(webhook).enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      out.append("{\"delivery\":\"")
-      out.append(integer: delivery.id)
-      out.append("\",\"alert\":")
-      out.append(json: delivery.alert.text)
-      out.append(",\"number\":")
-      out.append(integer: UInt64(delivery.number))
-      out.append(",\"created\":")
-      out.append(integer: delivery.created.microseconds)
-      out.append(",\"attempts\":")
-      out.append(integer: Int64(delivery.attempts))
-      out.append(",\"reason\":")
-      out.append(json: delivery.reason ?? "")
-      out.append(UInt8(ascii: "}"))
+    writer.array("dead") { writer in
+      for delivery in outbox.dead(webhook) {
+        writer.object { writer in
+          writer.field("delivery", String(delivery.id))
+          writer.field("alert", delivery.alert.text)
+          writer.field("number", UInt64(delivery.number))
+          writer.field("created", delivery.created.microseconds)
+          writer.field("attempts", Int64(delivery.attempts))
+          writer.field("reason", delivery.reason ?? "")
+        }
+      }
     }
-    out.append("]")
   }
 }

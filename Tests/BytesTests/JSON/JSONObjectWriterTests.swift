@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@testable import Gateway
+@testable import Bytes
 
-@Suite("Documents of operators")
+@Suite("Writing JSON")
 struct JSONObjectWriterTests {
   @Test("commas stand between values and nowhere else, nil is left out, texts are escaped")
   func commas() throws {
@@ -28,5 +28,22 @@ struct JSONObjectWriterTests {
       text == #"{"nothing":{},"none":[],"text":"a \"b\"\n\u0001","objects":[{"number":0},{"number":1}],"#
         + #""words":["a","b"],"numbers":[1,2],"part":0.123,"huge":9223372036854775807,"is":true}"#)
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
+  }
+
+  @Test("an object goes behind what a buffer has; values that are JSON already stay as they are")
+  func appended() {
+    var out = ByteBuffer()
+    out.append("[1,")
+    out.appendObject { writer in
+      writer.field("price", Decimal64(mantissa: 1250, scale: 2))
+      writer.field("id", quoted: { $0.append(integer: Int64(7)) })
+      writer.value("rule") { $0.append("{\"a\":null}") }
+      writer.array("days") { writer in
+        writer.element("mon")
+        writer.value { $0.append("2") }
+      }
+    }
+    out.append("]")
+    #expect(out.description == #"[1,{"price":"12.50","id":"7","rule":{"a":null},"days":["mon",2]}]"#)
   }
 }
