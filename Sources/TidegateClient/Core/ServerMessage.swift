@@ -68,51 +68,53 @@ enum ServerMessage {
   case unknown
 }
 
-/// What the `data` of a snapshot or update holds.
-enum StreamData {
-  /// The whole value.
-  case payload(Payload)
-  /// The last known value of a channel that died alone at the exchange, with the reason.
-  case silent(Payload, String)
-  /// Trades, and those that the gateway says it did not get before them.
-  /// - Parameter silence: why there are none, if the channel died alone at the exchange.
-  case trades([Trade], lost: LostTrades?, silence: String?)
-  /// All levels, or those that changed.
-  case levels(BookLevels)
-  /// A whole sparkline, without its symbol.
-  case sparkline(Sparkline)
-  /// The last candles, or those that changed.
-  case candles([CandleSeries.Candle])
-  /// Documents of a topic, in the order of their numbers.
-  case documents([TopicDocument])
-  /// All rules, or those that changed.
-  case alerts(AlertChange)
-  /// The book is out of sync with the exchange: the reason.
-  case outOfSync(String)
-  /// A change of one point of a sparkline.
-  case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?, SparklineMove)
-}
-
-/// Trades that the gateway did not get from the exchange.
-struct LostTrades {
-  /// Their number; nil if it is unknown.
-  var count: Int?
-}
-
 extension ServerMessage {
   /// Reads one message. O(length).
   init(parsing text: [UInt8]) throws {
-    var fields = Fields()
     var json = JSONScanner(text.span.bytes)
-    try json.objectStart()
-    while let key = try json.nextKey() { try fields.read(key, &json) }
+    let envelope = try Envelope.format.read(&json)
     try json.end()
-    self = try fields.message(text)
+    self = try envelope.message(text)
   }
 }
 
-/// The fields of any message, gathered before its type is known: JSON objects have no order.
-private struct Fields {
+extension ServerMessage.Accepted: MessageObject {
+  static let format = MessageFormat<ServerMessage.Accepted>(
+    ServerMessage.Accepted(stream: -1, channel: "", symbol: ""),
+    [
+      .init("stream", \.stream), .init("from", \.from), .init("channel", \.channel), .init("symbol", \.symbol),
+      .init("seq", \.seq), .init("epoch", \.epoch), .init("price_increment", \.priceIncrement),
+      .init("recovered", \.isRecovered),
+    ])
+
+  /// Moved streams; elements that are not objects are skipped. In `unsubscribed` these are plain numbers, which the
+  /// client does not need.
+  fileprivate static func moves(_ json: inout JSONScanner) throws -> [ServerMessage.Accepted] {
+    let whole = try json.rawValue()
+    var json = JSONScanner(whole, of: json)
+    guard json.peek() == .array else { return [] }
+    return try json.list { try format.readObject(&$0) }.compactMap(\.self)
+  }
+}
+
+extension ServerMessage.Failure: MessageObject {
+  static let format = MessageFormat<ServerMessage.Failure>(
+    ServerMessage.Failure(),
+    [
+      .init("channel", \.channel), .init("symbol", \.symbol),
+      .init("error") { try error.read(&$1, into: &$0) },
+    ])
+
+  private static let error = MessageFormat<ServerMessage.Failure>(
+    ServerMessage.Failure(),
+    [
+      .init("code", \.code), .init("message", \.message), .init("hint", \.hint),
+      .init("retry_after_ms", \.retryAfterMilliseconds),
+    ])
+}
+
+/// The members of any message, gathered before its type is known: JSON objects have no order.
+private struct Envelope {
   var type = "", channel = "", symbol = "", session = "", node = "", version = ""
   var code = "", message = "", hint = "", action = ""
   var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, reconnect: Int64?
@@ -120,7 +122,7 @@ private struct Fields {
   var deadline: Int64?
   var retry = false, isResumed = false, isSimulated = false
   var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
-  var heartbeat: Double?
+  var heartbeat: ExactDecimal?
   var data: JSONSlice?
   var alert: Alert?
   var ok: [ServerMessage.Accepted] = []
@@ -128,55 +130,35 @@ private struct Fields {
   var failed: [ServerMessage.Failure] = []
   var feeds: [FeedReport] = []
 
-  mutating func read(_ key: JSONSlice, _ json: inout JSONScanner) throws {
-    let name = try json.decoded(key)
-    switch name {
-    case "type": type = try json.word()
-    case "channel": channel = try json.word()
-    case "symbol": symbol = try json.word()
-    case "session": session = try json.word()
-    case "node": node = try json.word()
-    case "version": version = try json.word()
-    case "code": code = try json.word()
-    case "message": message = try json.word()
-    case "hint": hint = try json.word()
-    case "action": action = try json.word()
-    // This client's ids are integers, so a string answers no request of its own.
-    case "id": if json.peek() == .number { id = try json.int64() } else { try json.skipValue() }
-    case "stream": stream = try json.int64()
-    case "time": time = try json.int64()
-    case "sent": sent = try json.int64()
-    case "interval_ms": interval = try json.int64()
-    case "events": events = try json.int64()
-    case "simulated": isSimulated = try json.bool()
-    case "reconnect_in_ms": reconnect = try json.int64()
-    case "retry_after_ms": retryAfter = try json.int64()
-    case "retry": retry = try json.bool()
-    case "resumed": isResumed = try json.bool()
-    case "deadline": deadline = try json.int64()
-    case "prev": prev = try json.uint64()
-    case "seq": seq = try json.uint64()
-    case "from_seq": fromSeq = try json.uint64()
-    case "to_seq": toSeq = try json.uint64()
-    case "heartbeat_s": heartbeat = try json.exact()?.doubleValue
-    case "data": data = try json.rawValue()
-    case "ok": ok = try json.accepted()
-    // In `unsubscribed` these are plain numbers, which the client does not need.
-    case "streams":
-      let rest = try json.rawValue()
-      var inside = JSONScanner(json.text(rest))
-      streams = try inside.moves()
-    case "failed": failed = try json.failed()
-    case "alert": if json.peek() == .object { alert = try json.alert() } else { try json.skipValue() }
-    case "feeds": feeds = json.peek() == .object ? try json.feedMap() : try json.feedList()
-    default: try json.skipValue()
-    }
+  static let format = MessageFormat<Envelope>(
+    Envelope(),
+    [
+      .init("type", \.type), .init("channel", \.channel), .init("symbol", \.symbol), .init("stream", \.stream),
+      .init("prev", \.prev), .init("seq", \.seq), .init("data") { $0.data = try $1.rawValue() },
+      // This client's ids are integers, so a string answers no request of its own.
+      .init("id") { if let id = try number(&$1) { $0.id = id } },
+      .init("session", \.session), .init("node", \.node), .init("version", \.version), .init("code", \.code),
+      .init("message", \.message), .init("hint", \.hint), .init("action", \.action), .init("time", \.time),
+      .init("sent", \.sent), .init("interval_ms", \.interval), .init("events", \.events),
+      .init("simulated", \.isSimulated), .init("reconnect_in_ms", \.reconnect), .init("retry_after_ms", \.retryAfter),
+      .init("retry", \.retry), .init("resumed", \.isResumed), .init("deadline", \.deadline),
+      .init("from_seq", \.fromSeq), .init("to_seq", \.toSeq), .init("heartbeat_s", \.heartbeat),
+      .init("ok", \.ok, limit: .max), .init("failed", \.failed, limit: .max),
+      .init("streams") { $0.streams = try ServerMessage.Accepted.moves(&$1) },
+      .init("alert") { if let alert = try Alert.format.readObject(&$1) { $0.alert = alert } },
+      .init("feeds") { $0.feeds = try FeedReport.list(&$1) },
+    ])
+
+  private static func number(_ json: inout JSONScanner) throws -> Int64? {
+    if json.peek() == .number { return try json.int64() }
+    try json.skipValue()
+    return nil
   }
 
   func message(_ text: [UInt8]) throws -> ServerMessage {
     switch type {
     case "welcome":
-      let seconds = max(0.1, min(heartbeat ?? 5, 3_600))
+      let seconds = max(0.1, min(heartbeat?.doubleValue ?? 5, 3_600))
       return .welcome(
         id: id,
         Welcome(
@@ -186,41 +168,44 @@ private struct Fields {
     case "subscribed": return .subscribed(id: id, ok: ok, failed: failed)
     case "unsubscribed", "paused", "resumed": return .done(id: id)
     case "configured": return .moved(id: id, streams, nil)
-    case "snapshot", "update":
-      guard let stream, let seq, let data, let known = Channel(rawValue: channel) else {
-        return .unknownData
-      }
-      let whole = JSONScanner(text.span.bytes)
-      var json = JSONScanner(whole.text(data))
-      let content = try json.streamData(known, isSnapshot: type == "snapshot")
-      return .stream(
-        .init(isSnapshot: type == "snapshot", channel: known, stream: stream, prev: prev, seq: seq, data: content))
+    case "snapshot", "update": return try data(text, isSnapshot: type == "snapshot")
     case "heartbeat":
       return .heartbeat(
         Heartbeat(
           time: Date(microseconds: try needed(time, "time")), sent: Int(clamping: try needed(sent, "sent")),
           feeds: feeds))
-    case "notice":
-      switch code {
-      case "slow":
-        guard action != "restored" else { return .moved(id: nil, streams, .restored) }
-        return .moved(id: nil, streams, .slowedDown(to: .milliseconds(try needed(interval, "interval_ms"))))
-      case "lost":
-        guard let stream, let fromSeq, let toSeq else { return .unknown }
-        return .lost(stream: stream, from: fromSeq, to: toSeq, events: events)
-      case "drain":
-        let wait = max(0, min(reconnect ?? 0, 600_000))
-        return .notice(
-          .draining(
-            reconnectIn: .milliseconds(wait), deadline: Date(microseconds: try needed(deadline, "deadline"))))
-      case "expiring": return .expiring
-      default: return .notice(.unknown(code))
-      }
+    case "notice": return try notice()
     case "alert": return .answer(id: id, alert)
     case "error":
       return .error(
         .init(id: id, code: code, message: message, hint: hint, retry: retry, retryAfterMilliseconds: retryAfter))
     default: return .unknown
+    }
+  }
+
+  private func data(_ text: [UInt8], isSnapshot: Bool) throws -> ServerMessage {
+    guard let stream, let seq, let data, let known = Channel(rawValue: channel) else { return .unknownData }
+    var json = JSONScanner(data, of: JSONScanner(text.span.bytes))
+    let content = try StreamData(known, isSnapshot: isSnapshot, &json)
+    return .stream(
+      .init(isSnapshot: isSnapshot, channel: known, stream: stream, prev: prev, seq: seq, data: content))
+  }
+
+  private func notice() throws -> ServerMessage {
+    switch code {
+    case "slow":
+      guard action != "restored" else { return .moved(id: nil, streams, .restored) }
+      return .moved(id: nil, streams, .slowedDown(to: .milliseconds(try needed(interval, "interval_ms"))))
+    case "lost":
+      guard let stream, let fromSeq, let toSeq else { return .unknown }
+      return .lost(stream: stream, from: fromSeq, to: toSeq, events: events)
+    case "drain":
+      let wait = max(0, min(reconnect ?? 0, 600_000))
+      return .notice(
+        .draining(
+          reconnectIn: .milliseconds(wait), deadline: Date(microseconds: try needed(deadline, "deadline"))))
+    case "expiring": return .expiring
+    default: return .notice(.unknown(code))
     }
   }
 }

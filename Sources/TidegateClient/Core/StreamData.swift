@@ -24,165 +24,77 @@ func needed<Value>(_ value: Value?, _ name: String) throws -> Value {
   return value
 }
 
-/// Reading the parts of messages. Unknown fields are skipped. Absent ones stay nil, unless every such message has them
-/// (protocol, ground rules).
-extension JSONScanner {
-  /// A string with its escapes decoded.
-  mutating func word() throws -> String {
-    let slice = try string()
-    return try decoded(slice)
-  }
+/// What the `data` of a snapshot or update holds.
+enum StreamData {
+  /// The whole value.
+  case payload(Payload)
+  /// The last known value of a channel that died alone at the exchange, with the reason.
+  case silent(Payload, String)
+  /// Trades, and those that the gateway says it did not get before them.
+  /// - Parameter silence: why there are none, if the channel died alone at the exchange.
+  case trades([Trade], lost: LostTrades?, silence: String?)
+  /// All levels, or those that changed.
+  case levels(BookLevels)
+  /// A whole sparkline, without its symbol.
+  case sparkline(Sparkline)
+  /// The last candles, or those that changed.
+  case candles([CandleSeries.Candle])
+  /// Documents of a topic, in the order of their numbers.
+  case documents([TopicDocument])
+  /// All rules, or those that changed.
+  case alerts(AlertChange)
+  /// The book is out of sync with the exchange: the reason.
+  case outOfSync(String)
+  /// A change of one point of a sparkline.
+  case sparklineChange(index: Int64, price: ExactDecimal, from: Int64?, SparklineMove)
+}
 
-  /// A decimal number, in quotes or bare, with its digits as they are; nil for `null`.
-  mutating func exact() throws -> ExactDecimal? {
-    if try null() { return nil }
-    let offset = self.offset
-    let slice = peek() == .string ? try string() : try number()
-    guard let value = ExactDecimal(try decoded(slice)) else { throw MessageError.notANumber(offset: offset) }
-    return value
-  }
-
-  /// A time in microseconds since 1970, UTC.
-  mutating func date() throws -> Date { Date(microseconds: try int64()) }
-
-  mutating func required() throws -> ExactDecimal {
-    let offset = self.offset
-    guard let value = try exact() else { throw MessageError.notANumber(offset: offset) }
-    return value
-  }
-
-  /// Calls `body` for each key of an object.
-  mutating func object(
-    _ body: (_ key: String, _ json: inout JSONScanner) throws -> Void
-  ) throws {
-    try objectStart()
-    while let key = try nextKey() { try body(try decoded(key), &self) }
-  }
-
-  mutating func accepted() throws -> [ServerMessage.Accepted] {
-    var items: [ServerMessage.Accepted] = []
-    try arrayStart()
-    while try nextElement() { items.append(try stream()) }
-    return items
-  }
-
-  /// Moved streams; elements that are not objects are skipped.
-  mutating func moves() throws -> [ServerMessage.Accepted] {
-    var items: [ServerMessage.Accepted] = []
-    guard peek() == .array else { return [] }
-    try arrayStart()
-    while try nextElement() {
-      if peek() == .object { items.append(try stream()) } else { try skipValue() }
-    }
-    return items
-  }
-
-  private mutating func stream() throws -> ServerMessage.Accepted {
-    var item = ServerMessage.Accepted(stream: -1, channel: "", symbol: "", seq: nil)
-    try object { key, json in
-      switch key {
-      case "stream": item.stream = try json.int64()
-      case "from": item.from = try json.int64()
-      case "channel": item.channel = try json.word()
-      case "symbol": item.symbol = try json.word()
-      case "seq": item.seq = try json.uint64()
-      case "epoch": item.epoch = try json.word()
-      case "price_increment": item.priceIncrement = try json.exact()
-      case "recovered": item.isRecovered = try json.bool()
-      default: try json.skipValue()
-      }
-    }
-    return item
-  }
-
-  mutating func failed() throws -> [ServerMessage.Failure] {
-    var items: [ServerMessage.Failure] = []
-    try arrayStart()
-    while try nextElement() {
-      var item = ServerMessage.Failure()
-      try object { key, json in
-        switch key {
-        case "channel": item.channel = try json.word()
-        case "symbol": item.symbol = try json.word()
-        case "error":
-          try json.object { key, json in
-            switch key {
-            case "code": item.code = try json.word()
-            case "message": item.message = try json.word()
-            case "hint": item.hint = try json.word()
-            case "retry_after_ms": item.retryAfterMilliseconds = try json.int64()
-            default: try json.skipValue()
-            }
-          }
-        default: try json.skipValue()
-        }
-      }
-      items.append(item)
-    }
-    return items
-  }
-
-  /// `{"kraken":{"state":…}}`, by name.
-  mutating func feedMap() throws -> [FeedReport] {
-    var feeds: [FeedReport] = []
-    try object { key, json in feeds.append(try json.feed(venue: key)) }
-    return feeds.sorted { $0.venue < $1.venue }
-  }
-
-  /// `[{"venue":"kraken","state":…}]`
-  mutating func feedList() throws -> [FeedReport] {
-    var feeds: [FeedReport] = []
-    try arrayStart()
-    while try nextElement() { feeds.append(try feed(venue: "")) }
-    return feeds
-  }
-
-  private mutating func feed(venue: String) throws -> FeedReport {
-    var feed = FeedReport(venue: venue, state: .unknown(""), indicator: .reconnecting)
-    try object { key, json in
-      switch key {
-      case "venue": feed.venue = try json.word()
-      case "state": feed.state = FeedState(rawValue: try json.word())
-      case "indicator": feed.indicator = FeedIndicator(rawValue: try json.word())
-      case "age_ms": feed.age = .milliseconds(try json.int64())
-      case "simulated": feed.isSimulated = try json.bool()
-      case "replayed": feed.isReplayed = try json.bool()
-      case "reason": feed.reason = try json.word()
-      case "since": feed.since = try json.date()
-      case "attempt": feed.attempt = Int(clamping: try json.int64())
-      case "syncing": try json.object { symbol, json in feed.syncing[symbol] = try json.word() }
-      case "failed": try json.object { symbol, json in feed.failed[symbol] = try json.word() }
-      case "silent": try json.object { symbol, json in feed.silent[symbol] = try json.words(limit: 8) }
-      default: try json.skipValue()
-      }
-    }
-    return feed
-  }
-
-  /// The `data` of a channel.
-  mutating func streamData(_ channel: Channel, isSnapshot: Bool) throws -> StreamData {
+extension StreamData {
+  /// Reads the `data` of a channel.
+  init(_ channel: Channel, isSnapshot: Bool, _ json: inout JSONScanner) throws {
     switch channel {
-    case .quote: try quote()
-    case .trades: try trades()
-    case .ticker: try ticker()
-    case .pulse: try pulse()
-    case .book: try book()
-    case .sparkline: isSnapshot ? .sparkline(try sparkline()) : try sparklineChange()
-    case .candles: .candles(try candles())
-    case .status: .payload(.status(try status()))
-    case .rate: .payload(.rate(try rate()))
-    case .topic: .documents(try documents())
-    case .alerts: .alerts(try alertChange())
-    case .portfolio: .payload(.portfolio(try portfolio()))
-    case .deck: .payload(.deck(try deckDay()))
+    case .quote: self = .quote(try Quote.message.read(&json))
+    case .trades: self = .trades(try Trade.message.read(&json))
+    case .ticker: self = .ticker(try Ticker.message.read(&json))
+    case .pulse:
+      let pulse = try Pulse.message.read(&json)
+      self = pulse.isLive ? .payload(.pulse(pulse.value)) : .silent(.pulse(pulse.value), pulse.reason)
+    case .book:
+      let book = try BookLevels.message.read(&json)
+      self = book.isLive ? .levels(book.value) : .outOfSync(book.reason)
+    case .sparkline where isSnapshot:
+      var message = try SparklineMessage.format.read(&json)
+      message.line.take(message.move)
+      self = .sparkline(message.line)
+    case .sparkline:
+      let change = try SparklineChange.format.read(&json)
+      self = .sparklineChange(index: change.index, price: change.price, from: change.from, change.move)
+    case .candles: self = .candles(try CandleSeries.message.read(&json))
+    case .status: self = .payload(.status(try FeedReport.message.read(&json)))
+    case .rate: self = .payload(.rate(try Rate.format.read(&json)))
+    case .topic: self = .documents(try TopicDocument.message.read(&json))
+    case .alerts: self = .alerts(try AlertChange.format.read(&json))
+    case .portfolio: self = .payload(.portfolio(try Portfolio.format.read(&json)))
+    case .deck: self = .payload(.deck(try DeckDay.format.read(&json)))
     }
   }
 
-  private mutating func status() throws -> [FeedReport] {
-    var feeds: [FeedReport] = []
-    try object { key, json in
-      if key == "feeds" { feeds = try json.feedList() } else { try json.skipValue() }
-    }
-    return feeds
+  /// For a composite, the state says how many venues it has; for a market, that its book is out of sync.
+  private static func quote(_ message: Sourced<Quote>) -> StreamData {
+    var quote = message.value
+    quote.composite = message.composite
+    return message.isLive || quote.composite != nil ? .payload(.quote(quote)) : .outOfSync(message.reason)
+  }
+
+  /// For a composite, the state says how many venues it has; for a market, that a channel of it died.
+  private static func ticker(_ message: Sourced<Ticker>) -> StreamData {
+    var ticker = message.value
+    ticker.composite = message.composite
+    return message.isLive || ticker.composite != nil
+      ? .payload(.ticker(ticker)) : .silent(.ticker(ticker), message.reason)
+  }
+
+  private static func trades(_ message: Sourced<TradeList>) -> StreamData {
+    .trades(message.value.trades, lost: message.value.lost, silence: message.isLive ? nil : message.reason)
   }
 }

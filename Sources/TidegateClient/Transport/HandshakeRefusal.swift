@@ -33,22 +33,16 @@ package struct HandshakeRefusal: Equatable {
 
   package var event: ClientTransportEvent { .refused(status: status, retryAfter: retryAfter, reason: reason) }
 
+  /// Of the body of an answer.
+  private struct Words {
+    var message = "", hint = ""
+
+    static let format = MessageFormat<Words>(Words(), [.init("message", \.message), .init("hint", \.hint)])
+  }
+
   private static func words(_ body: [UInt8]) -> String {
-    var message = ""
-    var hint = ""
     var json = JSONScanner(body.span.bytes)
-    guard json.peek() == .object else { return "" }
-    do {
-      try json.object { key, json in
-        switch key {
-        case "message": message = try json.word()
-        case "hint": hint = try json.word()
-        default: try json.skipValue()
-        }
-      }
-    } catch {
-      return ""
-    }
-    return String((hint.isEmpty ? message : "\(message); \(hint)").prefix(wordsLimit))
+    guard let words = try? Words.format.read(&json) else { return "" }
+    return String((words.hint.isEmpty ? words.message : "\(words.message); \(words.hint)").prefix(wordsLimit))
   }
 }

@@ -34,7 +34,7 @@ public struct ExactDecimal: Sendable {
   /// Reads decimal text (`-12.5`, `1e-7`) of at most 400 characters, with powers of ten from -308 to 308; nil for any
   /// other text. O(length).
   public init?(_ text: String) {
-    if let small = Self.small(text) {
+    if let small = Self.small(text.utf8) {
       self.init(storage: small)
       return
     }
@@ -76,11 +76,17 @@ public struct ExactDecimal: Sendable {
 
   /// Reads a number of at most 18 digits without an exponent, as nearly all are, without an allocation; nil for any
   /// other text.
-  private static func small(_ text: String) -> Storage? {
+  init?(short text: some Sequence<UInt8>) {
+    guard let small = Self.small(text) else { return nil }
+    storage = small
+  }
+
+  @inline(__always)
+  private static func small(_ text: some Sequence<UInt8>) -> Storage? {
     var mantissa: Int64 = 0
     var (digits, scale) = (0, 0)
     var (isNegative, seesPoint) = (false, false)
-    for (index, byte) in text.utf8.enumerated() {
+    for (index, byte) in text.enumerated() {
       switch byte {
       case 0x30...0x39:
         digits += 1
