@@ -1,0 +1,124 @@
+import Testing
+
+/// How long a function may get.
+@Suite("Functions")
+struct FunctionTests {
+  private static let limit = 70
+
+  /// Functions that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.
+  private static let long: [String: Int] = [
+    "CoinbaseAdvanced.read": 76,
+    "ConfigurationLoader.check": 82,
+    "Fault.init": 71,
+    "FeedEngine.take": 88,
+    "FeedPipeline.takeOver": 72,
+    "Gateway.init": 107,
+    "InstrumentMarket.init": 78,
+    "MetricsText.render": 97,
+    "MetricsText.renderFeeds": 83,
+    "PortfolioDesk.change": 79,
+    "RecordingReader.header": 77,
+    "RecordingReader.read": 81,
+    "RequestParser.item": 186,
+    "Route.parameters": 88,
+    "SimulatedVenue.fire": 77,
+    "StreamPublisher.publish": 92,
+    "SubscriptionResolver.resolve": 108,
+    "serve": 90,
+  ]
+
+  @Test("no function has more than 70 lines")
+  func lengths() {
+    var longest: [String: Int] = [:]
+    var count = 0
+    for source in SourceTree.files(in: "Sources") {
+      let outline = SwiftOutline(source.lines)
+      #expect(outline.isBalanced, "\(source.path): the braces do not match")
+      count += outline.functions.count
+      for function in outline.functions {
+        longest[function.name] = max(longest[function.name] ?? 0, function.length)
+        guard function.length > Self.long[function.name] ?? Self.limit else { continue }
+        Issue.record("\(source.path):\(function.line) \(function.name) has \(function.length) lines")
+      }
+    }
+    #expect(count > 5_000, "only \(count) functions were found")
+    for (name, allowed) in Self.long.sorted(by: { $0.key < $1.key }) {
+      let now = longest[name] ?? 0
+      #expect(now > Self.limit, "\(name) has \(now) lines: it needs no allowance of \(allowed) any more")
+    }
+  }
+
+  private func outline(_ text: String) -> [String] {
+    let outline = SwiftOutline(text.split(separator: "\n", omittingEmptySubsequences: false))
+    #expect(outline.isBalanced)
+    return outline.functions.map { "\($0.name) \($0.line) \($0.length)" }
+  }
+
+  @Test("functions, initializers, subscripts and properties with bodies are found, with the types around them")
+  func kinds() {
+    #expect(
+      outline(
+        """
+        struct A<B: C> {
+          var a: Int
+          let b = { 1 }()
+          init?(_ a: Int = { 2 }()) {
+            self.a = a
+          }
+          var c: Int { a }
+          enum D {
+            static func e<T>(
+              _ t: T
+            ) -> Int where T: P {
+              func f() {}
+              return T.init().init { 3 }
+            }
+          }
+        }
+        extension A.D { subscript(i: Int) -> Int { 0 } }
+        class func_ { class func g() {} }
+        func < (a: A, b: A) -> Bool {
+          true
+        }
+        """) == [
+          "A.init 4 3", "A.c 7 1", "A.D.e.f 12 1", "A.D.e 9 6", "A.D.subscript 17 1", "func_.g 18 1", "< 19 3",
+        ])
+  }
+
+  @Test("a requirement without a body is no function, and takes no other body")
+  func requirements() {
+    #expect(
+      outline(
+        """
+        protocol P {
+          func a(_ b: () -> Void)
+          init()
+        }
+        struct S: P {
+          func a(_ b: () -> Void) {
+            if true {
+            }
+          }
+        }
+        """) == ["S.a 6 4"])
+  }
+
+  @Test("braces in texts and comments do not count, and those that a text interpolates do")
+  func texts() {
+    #expect(
+      outline(
+        #####"""
+        func a() {
+          // }
+          /* { /* } */ } */
+          let b = "}" + "\"}" + #"\"}"# + "\(c.map { "}" } ?? "{")" + #"\(}\#(d { 1 })"#
+          let e = """
+            } " \(f { g("}") }) ""\"
+            """
+          let h = ##"""
+            "#}
+            """##
+        }
+        """#####) == ["a 1 11"])
+  }
+}
