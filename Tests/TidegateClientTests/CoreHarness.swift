@@ -98,6 +98,14 @@ struct CoreHarness {
     _ = receive(Self.subscribed(id: 3, Self.item(channel, seq: seq)))
   }
 
+  /// The stream of `live`.
+  static let quoteInfo = StreamInfo(channel: .quote, symbol: "kraken:BTC-USD")
+
+  /// What a message of `quote` says.
+  static func quotePayload(_ bid: String) -> Payload {
+    .quote(Quote(bid: ExactDecimal(bid), time: .init(microseconds: 4)))
+  }
+
   static func item(_ channel: String, symbol: String = "kraken:BTC-USD", stream: Int = 1, seq: Int = 10) -> String {
     #"{"stream":\#(stream),"channel":"\#(channel)","symbol":"\#(symbol)","interval_ms":0,"epoch":"k","seq":\#(seq),"state":"live"}"#
   }

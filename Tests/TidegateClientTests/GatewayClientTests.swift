@@ -25,7 +25,7 @@ struct GatewayClientTests {
     connection.say(
       CoreHarness.message("snapshot", "book", #"{"bids":[["1","1"]],"asks":[["2","1"]],"time":1}"#, stream: 2, seq: 1))
     let quote: StreamEvent<Quote>? = try await quotes.next()
-    #expect(quote == .value(Quote(bid: ExactDecimal("1.5"), time: .init(microseconds: 4)), ClientCoreTests.info))
+    #expect(quote == .value(Quote(bid: ExactDecimal("1.5"), time: .init(microseconds: 4)), CoreHarness.quoteInfo))
     guard case .value(let book, _)? = try await books.next() else { return #expect(Bool(false)) }
     #expect(book.spread == 1 && transport.connections.count == 1)
   }

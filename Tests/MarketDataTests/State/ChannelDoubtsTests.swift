@@ -6,134 +6,12 @@ import Testing
 /// A channel of trades, quotes or tickers that dies alone, and markets that are merely quiet.
 @Suite("Channels that die alone")
 struct ChannelDoubtsTests {
-  private final class Scene {
-    let market: Market
-    var now = Timestamp(microseconds: 1_700_000_000_000_000)
-    /// What was said of channels, in order.
-    private(set) var told: [String] = []
-    /// Live trades.
-    private(set) var published = 0
-    private let id = InstrumentID(0)
-    private var ticker: Ticker
-
-    init(tickerInterval: Int64? = Microseconds.second, hasWitness: Bool = false) {
-      market = Market(
-        configuration: .init(
-          quotesFromBook: hasWitness, bookDepthLimit: nil, checksum: nil, tickerInterval: tickerInterval,
-          hasWitness: hasWitness))
-      ticker = Ticker(instrument: id, time: now)
-      ticker.last = 100
-      ticker.volume = Decimal64(mantissa: 1_000, scale: 0)
-      var batch = EventBatch()
-      batch.append(
-        instrument: Instrument(
-          id: id, venue: "test", venueSymbol: "I", base: "B", quote: "USD", priceScale: 2, sizeScale: 2))
-      apply(batch)
-      book(.snapshot, bid: 100, ask: 110)
-    }
-
-    private func apply(_ batch: borrowing EventBatch) {
-      var changes = MarketChanges()
-      market.apply(batch, now: now, into: &changes)
-      note(changes)
-    }
-
-    private func note(_ changes: borrowing MarketChanges) {
-      published += changes.trades.count
-      for case .channel(_, let channel, let state) in changes.items {
-        switch state {
-        case .silent(let attempt): told.append("\(channel.name) silent \(attempt)")
-        case .doubted: told.append("\(channel.name) doubted")
-        case .live: told.append("\(channel.name) live")
-        }
-      }
-    }
-
-    func book(_ kind: BookEvent.Kind = .delta, bid: Int64, ask: Int64) {
-      var batch = EventBatch()
-      batch.bids.append(PriceLevel(price: bid, size: 5))
-      batch.asks.append(PriceLevel(price: ask, size: 5))
-      if kind == .delta, let best = market[id].book.bestBid?.price, best != bid {
-        batch.bids.append(PriceLevel(price: best, size: 0))
-      }
-      batch.events.append(
-        .book(
-          BookEvent(
-            instrument: id, kind: kind, bidRange: 0..<batch.bids.count, askRange: 0..<batch.asks.count, time: now)))
-      apply(batch)
-    }
-
-    func quote(_ bid: Int64, _ ask: Int64) {
-      var batch = EventBatch()
-      batch.events.append(.quote(Quote(instrument: id, bid: bid, bidSize: 1, ask: ask, askSize: 1, time: now)))
-      apply(batch)
-    }
-
-    func trade(_ price: Int64, age: Int64 = 0, backlog: Bool = false, isLate: Bool = false) {
-      var batch = EventBatch()
-      batch.events.append(
-        .trade(
-          Trade(
-            instrument: id, id: TradeID(1), price: price, size: 1, side: .buy, time: now + -age, isBacklog: backlog,
-            isLate: isLate)))
-      apply(batch)
-    }
-
-    /// Trades of one message, each with its age in seconds.
-    func trades(_ trades: [(price: Int64, age: Int64)], isBacklog: Bool) {
-      var batch = EventBatch()
-      for (price, age) in trades {
-        batch.events.append(
-          .trade(
-            Trade(
-              instrument: id, id: TradeID(1), price: price, size: 1, side: .buy,
-              time: now + -age * Microseconds.second, isBacklog: isBacklog)))
-      }
-      apply(batch)
-    }
-
-    /// A ticker, which differs from the one before in what is given.
-    func ticker(last: Int64? = nil, volumeBy difference: Int64 = 0, trades: Int64? = nil, isWitness: Bool = false) {
-      ticker.last = last ?? ticker.last
-      ticker.volume?.mantissa += difference
-      ticker.trades = trades ?? ticker.trades
-      ticker.time = now
-      var batch = EventBatch()
-      batch.events.append(isWitness ? .witness(ticker) : .ticker(ticker))
-      apply(batch)
-    }
-
-    /// Another channel shows a trade.
-    func showTrade() {
-      var batch = EventBatch()
-      batch.events.append(.tradeShown(id))
-      apply(batch)
-    }
-
-    func forgetTold() { told = [] }
-
-    /// Lets time pass, with the book speaking each second as it does in a market that is not dead.
-    func wait(_ seconds: Double) {
-      var left = Int64(seconds * 1e6)
-      while left > 0 {
-        let step = min(left, 1_000_000)
-        now = now + step
-        left -= step
-        var batch = EventBatch()
-        batch.events.append(.heartbeat)
-        apply(batch)
-      }
-    }
-
-    var state: InstrumentState { market[id] }
-  }
-
   // MARK: Trades
 
   /// What a ticker can say of a trade.
   enum News: CaseIterable { case price, volume, count }
 
-  private func tell(_ news: News, _ scene: Scene, _ number: Int64) {
+  private func tell(_ news: News, _ scene: DoubtsScene, _ number: Int64) {
     switch news {
     case .price: scene.ticker(last: 100 + number)
     case .volume: scene.ticker(volumeBy: 1)
@@ -143,7 +21,7 @@ struct ChannelDoubtsTests {
 
   @Test("a ticker that tells of trades shows within 10 s that trades are dead", arguments: News.allCases)
   func trades(_ news: News) {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker(trades: 10)
     scene.wait(20)
     scene.trade(100)
@@ -164,7 +42,7 @@ struct ChannelDoubtsTests {
 
   @Test("a ticker that follows its trades shows nothing, however rare they are")
   func quietTrades() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     for number in 1...40 as ClosedRange<Int64> {
       scene.wait(90)
@@ -177,7 +55,7 @@ struct ChannelDoubtsTests {
 
   @Test("a ticker that comes before its trade shows nothing")
   func earlyTicker() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     for number in 1...40 as ClosedRange<Int64> {
       scene.wait(90)
@@ -190,7 +68,7 @@ struct ChannelDoubtsTests {
 
   @Test("one trade that only the ticker has is no death, and a volume that becomes smaller is no trade")
   func single() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.wait(30)
     scene.ticker(last: 101)
@@ -218,7 +96,7 @@ struct ChannelDoubtsTests {
 
   @Test("attempts to revive a channel become rarer, and begin anew when it has spoken")
   func attempts() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.wait(5)
     var times: [Timestamp] = []
@@ -236,7 +114,7 @@ struct ChannelDoubtsTests {
 
   @Test("dead trades without further trades end when the ticker agrees with the last one for a minute")
   func agreement() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.trade(105)
     for number in 1...12 as ClosedRange<Int64> {
@@ -257,7 +135,7 @@ struct ChannelDoubtsTests {
 
   @Test("what a new subscription begins with is news as far as it is newer than the last trade")
   func filled() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.trade(100)
     for number in 1...10 as ClosedRange<Int64> {
@@ -274,7 +152,7 @@ struct ChannelDoubtsTests {
 
   @Test("late trades, which REST has brought, do not show that the channel lives")
   func late() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.trade(100)
     for number in 1...10 as ClosedRange<Int64> {
@@ -289,7 +167,7 @@ struct ChannelDoubtsTests {
 
   @Test("the candles of the time in which trades were dead are partial")
   func candles() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.trade(100)
     scene.ticker(volumeBy: 1)
@@ -310,7 +188,7 @@ struct ChannelDoubtsTests {
 
   @Test("trades without a ticker show within 10 s that it is dead")
   func tickers() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     let died = scene.now
     while scene.told.isEmpty, scene.now - died < 60 * Microseconds.second {
@@ -325,7 +203,7 @@ struct ChannelDoubtsTests {
 
   @Test("a ticker that may be 15 s late is dead after two and a half times that, not before")
   func slowTickers() {
-    let scene = Scene(tickerInterval: 15 * Microseconds.second)
+    let scene = DoubtsScene(tickerInterval: 15 * Microseconds.second)
     for _ in 0..<100 {
       scene.ticker()
       for _ in 0..<30 {
@@ -343,7 +221,7 @@ struct ChannelDoubtsTests {
 
   @Test("without a channel of tickers nothing is made of them")
   func without() {
-    let scene = Scene(tickerInterval: nil)
+    let scene = DoubtsScene(tickerInterval: nil)
     scene.ticker()
     for number in 1...100 as ClosedRange<Int64> {
       scene.wait(1)
@@ -356,7 +234,7 @@ struct ChannelDoubtsTests {
 
   @Test("a book whose best price moves on shows within 10 s that quotes are dead, and the quote is unknown then")
   func quotes() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.quote(100, 110)
     let died = scene.now
     var bid: Int64 = 100
@@ -375,7 +253,7 @@ struct ChannelDoubtsTests {
 
   @Test("a quote that differs from a book that stands still is a quote of other orders")
   func otherOrders() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.quote(99, 110)
     for _ in 0..<3_600 {
       scene.wait(1)
@@ -384,128 +262,11 @@ struct ChannelDoubtsTests {
     #expect(scene.told == [])
   }
 
-  // MARK: Figures by REST
-
-  @Test("without tickers, a last price that is left behind asks for figures, and those show that trades are dead")
-  func witnesses() {
-    let scene = Scene(tickerInterval: nil, hasWitness: true)
-    scene.trade(105)
-    var number: Int64 = 0
-    var asked = 0
-    while !scene.state.isSilent(.trades), number < 60 {
-      scene.wait(1)
-      number += 1
-      scene.book(.snapshot, bid: 200 + number, ask: 300 + number)
-      if scene.told.count(where: { $0 == "trades doubted" }) > asked {
-        asked += 1
-        scene.ticker(last: 200 + number, volumeBy: 1, isWitness: true)
-      }
-    }
-    #expect(number <= 10)
-    #expect(scene.told.last == "trades silent 1")
-    scene.trade(300)
-    #expect(scene.told.last == "trades live")
-  }
-
-  @Test("figures that stay the same leave a market green for an hour, and are asked for ever more rarely")
-  func quietWitnesses() {
-    let scene = Scene(tickerInterval: nil, hasWitness: true)
-    scene.trade(105)
-    var asked = 0
-    for number in 1...3_600 as ClosedRange<Int64> {
-      scene.wait(1)
-      scene.book(.snapshot, bid: 200 + number % 7, ask: 300 + number % 5)
-      if scene.told.count > asked {
-        asked += 1
-        scene.ticker(volumeBy: -1, isWitness: true)
-      }
-    }
-    #expect(scene.told.allSatisfy { $0 == "trades doubted" })
-    #expect((5...30).contains(asked), "\(asked)")
-  }
-
-  @Test("figures that are some seconds old show nothing")
-  func oldWitnesses() {
-    let scene = Scene(tickerInterval: nil, hasWitness: true)
-    for round in 0..<20 as Range<Int64> {
-      scene.trade(105 + round)
-      var asked = 0
-      for number in 1...60 as ClosedRange<Int64> {
-        scene.wait(1)
-        scene.book(.snapshot, bid: 200 + number, ask: 300 + number)
-        guard scene.told.count(where: { $0 == "trades doubted" }) > asked else { continue }
-        asked += 1
-        // The first are from before the trade.
-        scene.ticker(last: asked == 1 ? 104 + round : 105 + round, volumeBy: 1, isWitness: true)
-      }
-      #expect(asked > 3)
-      #expect(scene.told.allSatisfy { $0 == "trades doubted" }, "\(scene.told)")
-      scene.forgetTold()
-    }
-  }
-
-  @Test("before the first trade of a connection another price alone says nothing")
-  func restoredTrade() {
-    let scene = Scene(tickerInterval: nil, hasWitness: true)
-    scene.trade(105, age: 3_600 * Microseconds.second, backlog: true)
-    var asked = 0
-    for number in 1...600 as ClosedRange<Int64> {
-      scene.wait(1)
-      scene.book(.snapshot, bid: 200 + number % 9, ask: 300 + number % 9)
-      guard scene.told.count > asked else { continue }
-      asked += 1
-      // One trade was made in all of that time.
-      scene.ticker(last: asked < 3 ? 250 : 251, volumeBy: asked == 3 ? 1 : 0, isWitness: true)
-    }
-    #expect(asked > 4 && scene.told.allSatisfy { $0 == "trades doubted" }, "\(scene.told)")
-  }
-
-  // MARK: Quotes that name the last trade
-
-  @Test("trades that quotes name show within 10 s that their channel is dead")
-  func shown() {
-    let scene = Scene(tickerInterval: nil)
-    scene.trade(100)
-    let died = scene.now
-    while scene.told.isEmpty, scene.now - died < 60 * Microseconds.second {
-      scene.wait(1)
-      scene.showTrade()
-    }
-    #expect(scene.told == ["trades silent 1"])
-    #expect(scene.now - died <= 10 * Microseconds.second)
-    scene.trade(101)
-    #expect(scene.told == ["trades silent 1", "trades live"])
-  }
-
-  @Test("a quote that names a trade before or after it comes shows nothing, however rare trades are")
-  func quietShown() {
-    let scene = Scene(tickerInterval: nil)
-    for number in 1...80 as ClosedRange<Int64> {
-      scene.wait(90)
-      if number % 2 == 0 { scene.showTrade() }
-      scene.wait(0.5)
-      scene.trade(100 + number)
-      scene.wait(2)
-      if number % 2 == 1 { scene.showTrade() }
-    }
-    #expect(scene.told == [])
-  }
-
-  @Test("one named trade that does not come is no death")
-  func singleShown() {
-    let scene = Scene(tickerInterval: nil)
-    for _ in 1...20 {
-      scene.showTrade()
-      scene.wait(15 * 60)
-    }
-    #expect(scene.told == [])
-  }
-
   // MARK: Stalls
 
   @Test("a connection that stands still and then brings everything at once has no dead channel")
   func stalls() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     for number in 1...100 as ClosedRange<Int64> {
       scene.ticker(last: 100 + number)
       scene.quote(100, 110)
@@ -520,7 +281,7 @@ struct ChannelDoubtsTests {
 
   @Test("a connection that ends takes its doubts with it")
   func disconnects() {
-    let scene = Scene()
+    let scene = DoubtsScene()
     scene.ticker()
     scene.trade(100)
     for number in 1...10 as ClosedRange<Int64> {
