@@ -110,7 +110,7 @@ struct HostileGatewayTests {
       _ = it.receive(CoreHarness.quote("snapshot", seq: 1, stream: stream))
     }
     #expect(it.take(late).short == ["value quote"])
-    #expect(it.core.numbers.count == 1 && it.core.streams.count == 1)
+    #expect(it.core.streams.numbers.count == 1 && it.core.streams.count == 1)
   }
 
   @Test("a list of more elements than its kind has ends the connection, not the app", arguments: ["book", "candles"])
@@ -156,7 +156,7 @@ struct HostileGatewayTests {
     let many = (2..<500).map { CoreHarness.item("book", symbol: "kraken:S\($0)-USD", stream: $0) }
     _ = it.receive(#"{"type":"subscribed","id":9,"ok":[\#(many.joined(separator: ","))],"failed":[]}"#)
     _ = it.receive(#"{"type":"welcome","id":9,"session":"x","ok":[\#(many.joined(separator: ","))],"failed":[]}"#)
-    #expect(it.core.streams.count == 1 && it.core.numbers.count == 1)
+    #expect(it.core.streams.count == 1 && it.core.streams.numbers.count == 1)
     #expect(it.receive(CoreHarness.message("snapshot", "book", "{}", stream: 7, seq: 1)).events.isEmpty)
   }
 }

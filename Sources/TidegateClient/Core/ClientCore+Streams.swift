@@ -28,8 +28,8 @@ extension ClientCore {
     for round in rounds {
       for start in stride(from: 0, to: round.count, by: Self.itemsPerRequest) {
         let part = Array(round[start..<min(start + Self.itemsPerRequest, round.count)])
-        let id = takeID(.subscribe(part), now: now)
-        actions.append(.send(Requests.subscribe(id: id, items: part, cadence: cadence)))
+        let id = requests.add(.subscribe(part), now: now)
+        actions.append(.send(Requests.subscribe(id: id, items: part, cadence: pace.cadence)))
       }
     }
   }
@@ -38,7 +38,7 @@ extension ClientCore {
     guard phase == .open else { return }
     for start in stride(from: 0, to: numbers.count, by: Self.numbersPerRequest) {
       let part = Array(numbers[start..<min(start + Self.numbersPerRequest, numbers.count)])
-      actions.append(.send(Requests.unsubscribe(id: takeID(.unsubscribe(part), now: now), streams: part)))
+      actions.append(.send(Requests.unsubscribe(id: requests.add(.unsubscribe(part), now: now), streams: part)))
     }
   }
 
@@ -48,59 +48,29 @@ extension ClientCore {
   /// because somebody has subscribed to it again, or because another item is the same stream to the gateway. The
   /// gateway would read the `unsubscribe` after that request, and end the stream that its answer has just granted.
   mutating func leaveUnfollowed(now: UInt64, into actions: inout [ClientAction]) {
-    guard !unfollowed.isEmpty, !isAwaitingStreams else { return }
-    var gone: [Int64] = []
-    for key in sorted(unfollowed) where streams[key]?.subscribers.isEmpty == true {
-      if let number = remove(key) { gone.append(number) }
-    }
-    unfollowed.removeAll()
-    unsubscribe(gone, now: now, into: &actions)
+    guard streams.hasUnfollowed, !requests.awaitsStreams else { return }
+    unsubscribe(streams.removeUnfollowed(), now: now, into: &actions)
   }
 
   /// Subscribes once more to a stream that the gateway has because it refused the `unsubscribe` before, for its rate:
   /// it sends no snapshot then.
   private mutating func awaitEnd(of number: Int64, _ key: StreamItem) {
-    guard streams[key] != nil, let index = retries.firstIndex(where: { $0.leaving.contains(number) }) else { return }
-    retries[index].leaving.removeAll { $0 == number }
-    _ = streams[key]?.miss(until: retries[index].due)
-    gapped.insert(key)
-  }
-
-  private var isAwaitingStreams: Bool {
-    pending.values.contains { if case .subscribe = $0.request { true } else { false } }
+    guard streams[key] != nil, let due = requests.keep(number) else { return }
+    _ = streams[key]?.miss(until: due)
+    streams.noteGap(key)
   }
 
   /// Repeats an `unsubscribe` that the gateway refused for its rate, unless the streams have got subscribers since.
   mutating func unsubscribeAgain(_ numbers: [Int64], now: UInt64, into actions: inout [ClientAction]) {
-    unsubscribe(numbers.filter { self.numbers[$0] == nil }, now: now, into: &actions)
+    unsubscribe(numbers.filter { streams.numbers[$0] == nil }, now: now, into: &actions)
   }
 
   /// Subscribes to streams anew.
   mutating func subscribeAgain(_ keys: [StreamItem], now: UInt64, into actions: inout [ClientAction]) {
     guard !keys.isEmpty else { return }
-    var left: [Int64] = []
-    var again: [StreamItem] = []
-    for key in keys {
-      guard let number = streams[key]?.number else { continue }
-      // All streams that share a number leave it.
-      for one in numbers.removeValue(forKey: number) ?? [] {
-        streams[one]?.number = nil
-        streams[one]?.gapDeadline = nil
-        gapped.remove(one)
-        again.append(one)
-      }
-      left.append(number)
-    }
+    let (left, again) = streams.detach(keys)
     unsubscribe(left, now: now, into: &actions)
     ask(again, now: now, into: &actions)
-  }
-
-  /// Removes a stream from a number; true if it was the number's last one.
-  mutating func unlink(_ key: StreamItem, from number: Int64) -> Bool {
-    numbers[number]?.removeAll { $0 == key }
-    guard numbers[number]?.isEmpty == true else { return false }
-    numbers[number] = nil
-    return true
   }
 
   // MARK: Granted and refused
@@ -110,7 +80,7 @@ extension ClientCore {
     id: Int64?, ok: [ServerMessage.Accepted], failed: [ServerMessage.Failure], now: UInt64,
     into actions: inout [ClientAction]
   ) {
-    guard let id, case .subscribe(let asked)? = pending.removeValue(forKey: id)?.request else { return }
+    guard case .subscribe(let asked)? = requests.answered(id) else { return }
     let items = AskedItems(asked)
     for item in asked { wants[item]?.phase = .accepted }
     for accepted in ok {
@@ -118,7 +88,7 @@ extension ClientCore {
       guard let key = matching.first?.of(accepted.symbol) else { continue }
       accept(accepted, as: key, for: matching, into: &actions)
       awaitEnd(of: accepted.stream, key)
-      if streams[key]?.subscribers.isEmpty == true { unfollowed.insert(key) }
+      streams.noteSubscribers(key)
     }
     leaveUnfollowed(now: now, into: &actions)
     refuse(failed, of: items, now: now, into: &actions)
@@ -128,39 +98,15 @@ extension ClientCore {
     _ accepted: ServerMessage.Accepted, as key: StreamItem, for items: [StreamItem], into actions: inout [ClientAction]
   ) {
     if streams[key] == nil {
-      guard streams.count < Self.streamLimit else { return }
-      streams[key] = ClientStream(item: key, serial: takeSerial())
+      guard streams.add(key, serial: takeSerial()) else { return }
     }
-    let tookOver = link(accepted, key)
+    let tookOver = streams.link(accepted, key)
     for item in items {
       guard let want = wants[item] else { continue }
       wants[item]?.streams.insert(key)
       for id in want.subscribers.sorted() { attach(id, to: key, into: &actions) }
     }
     if tookOver, key.channel.isState { touch(key, into: &actions) }
-  }
-
-  /// Gives a stream the number that the gateway named. True if another stream has this number; the stream then takes
-  /// over its value.
-  @discardableResult
-  private mutating func link(_ accepted: ServerMessage.Accepted, _ key: StreamItem) -> Bool {
-    if let old = streams[key]?.number {
-      if old == accepted.stream { return false }
-      _ = unlink(key, from: old)
-    }
-    gapped.remove(key)
-    var tookOver = false
-    if let other = numbers[accepted.stream]?.first, other.channel == key.channel, other.symbol == key.symbol,
-      let stream = streams[other]
-    {
-      streams[key]?.join(stream)
-      if stream.gapDeadline != nil { gapped.insert(key) }
-      tookOver = true
-    } else {
-      streams[key]?.join(accepted)
-    }
-    numbers[accepted.stream, default: []].append(key)
-    return tookOver
   }
 
   private mutating func refuse(
@@ -181,7 +127,7 @@ extension ClientCore {
         }
       }
     }
-    if !again.isEmpty { retryLater(again.filter(isWanted), afterMilliseconds: wait, now: now) }
+    if !again.isEmpty { requests.retry(again.filter(isWanted), afterMilliseconds: wait, now: now) }
   }
 
   /// Reports to the subscriptions of an item that the gateway refuses the item, or one of its symbols.
@@ -189,27 +135,16 @@ extension ClientCore {
     if item.symbol == refusal.symbol { wants[item]?.phase = .refused }
     var ids = wants[item]?.subscribers ?? []
     ids.formUnion(streams[item]?.subscribers ?? [])
-    for id in ids.sorted() { put(.refused(refusal), before: id, into: &actions) }
-  }
-
-  /// Subscribes to `items`, and unsubscribes from `numbers`, again after the time that the gateway named, limited to
-  /// 100 ms…1 min.
-  mutating func retryLater(
-    _ items: [StreamItem], leaving numbers: [Int64] = [], afterMilliseconds: Int64, now: UInt64
-  ) {
-    guard !items.isEmpty || !numbers.isEmpty else { return }
-    let wait = UInt64(max(100, min(afterMilliseconds, 60_000)))
-    retries.append((due: now + wait * 1_000_000, items: items, leaving: numbers))
+    for id in ids.sorted() { consumers.put(.refused(refusal), before: id, into: &actions) }
   }
 
   // MARK: Data
 
   mutating func take(_ message: ServerMessage.StreamMessage, now: UInt64, into actions: inout [ClientAction]) {
-    for key in numbers[message.stream] ?? [] where key.channel == message.channel {
+    for key in streams.numbers[message.stream] ?? [] where key.channel == message.channel {
       let deadline = now + options.snapshotTimeout.nanoseconds
-      // In place: a copy of the book for each change would cost O(its length).
       let change = streams[key]?.take(message, deadline: deadline) ?? .nothing
-      if streams[key]?.gapDeadline != nil { gapped.insert(key) } else { gapped.remove(key) }
+      streams.noteGap(key)
       switch change {
       case .nothing: break
       case .state: touch(key, into: &actions)
@@ -226,7 +161,7 @@ extension ClientCore {
   mutating func lost(
     _ number: Int64, from: UInt64, to: UInt64, events: Int64?, into actions: inout [ClientAction]
   ) {
-    for key in numbers[number] ?? [] {
+    for key in streams.numbers[number] ?? [] {
       guard let stream = streams[key] else { continue }
       if let last = stream.seq, from == 0 || from - 1 <= last, to > last { streams[key]?.seq = to }
       let missing = events.map { Int(clamping: $0) }
@@ -238,66 +173,41 @@ extension ClientCore {
   mutating func moved(_ moves: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
     // All numbers are removed before any is assigned: the old number of one stream may be the new number of another.
     let taken = moves.compactMap { move -> (move: ServerMessage.Accepted, keys: [StreamItem])? in
-      guard let from = move.from, from != move.stream, let keys = numbers.removeValue(forKey: from) else { return nil }
-      for key in keys { streams[key]?.number = nil }
+      guard let from = move.from, from != move.stream, let keys = streams.detach(from) else { return nil }
       return (move, keys)
     }
     for (move, keys) in taken {
-      for key in keys where link(move, key) && key.channel.isState { touch(key, into: &actions) }
+      for key in keys where streams.link(move, key) && key.channel.isState { touch(key, into: &actions) }
     }
   }
 
   /// Handles data that the gateway sent and that did not arrive: any stream may lack it, so no value can be trusted.
   mutating func compare(_ sent: Int, now: UInt64, into actions: inout [ClientAction]) {
-    guard sent != received else { return }
-    received = sent
-    let keys = sorted(streams.keys).filter { streams[$0]?.number != nil }
+    guard !liveness.agrees(sent) else { return }
+    let keys = streams.sorted(streams.keys).filter { streams[$0]?.number != nil }
     for key in keys where key.channel.isState && streams[key]?.miss(until: nil) == true { touch(key, into: &actions) }
     subscribeAgain(keys, now: now, into: &actions)
   }
 
   // MARK: Resuming a session
 
-  /// The streams to resume, events first, because only a resumption brings missed events. A channel whose messages are
-  /// whole needs no resumption: the snapshot of an ordinary subscription is enough.
-  func streamsToResume() -> [(number: Int64, stream: ClientStream)] {
-    guard session != nil else { return [] }
-    let left = streams.values.compactMap { stream in stream.numberToResume.map { (number: $0, stream: stream) } }
-    let sorted = left.sorted { one, other in
-      let (isOne, isOther) = (one.stream.item.channel.isState, other.stream.item.channel.isState)
-      return isOne == isOther ? one.stream.serial < other.stream.serial : isOther
-    }
-    return Array(sorted.prefix(Self.resumeLimit))
-  }
-
   /// Handles the gateway's reply to `resume`. Streams that could not be resumed begin with new values, either here or
   /// with the subscription that was sent at the same time.
   mutating func resumed(_ accepted: [ServerMessage.Accepted], into actions: inout [ClientAction]) {
-    var asked = resuming
-    resuming.removeAll()
-    // The streams of each name, so that each item of a long answer is looked up at once.
-    var names: [String: [Int64]] = [:]
-    for (number, item) in asked.sorted(by: { $0.key > $1.key }) {
-      names["\(item.channel) \(item.symbol)", default: []].append(number)
-    }
-    for item in accepted {
-      let name = "\(item.channel) \(item.symbol)"
-      var number = asked[item.stream].map { "\($0.channel) \($0.symbol)" == name } == true ? item.stream : nil
-      while number == nil, let other = names[name]?.popLast() { number = asked[other] == nil ? nil : other }
-      guard let number, let key = asked.removeValue(forKey: number), let stream = streams[key] else { continue }
+    for (item, key) in resumption.take(accepted) {
+      guard let stream = streams[key] else { continue }
       guard item.isRecovered == true else {
-        link(item, key)
+        _ = streams.link(item, key)
         continue
       }
-      streams[key]?.resume(item.stream)
-      numbers[item.stream, default: []].append(key)
+      streams.resume(key, item.stream)
       if !key.channel.isState {
         append(.resumed(stream.info), of: key, into: &actions)
       } else {
         touch(key, into: &actions)
       }
     }
-    for key in streams.keys where streams[key]?.numberToResume != nil { streams[key]?.numberToResume = nil }
+    streams.endResumption()
   }
 }
 

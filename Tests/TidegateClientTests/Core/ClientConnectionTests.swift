@@ -93,7 +93,7 @@ struct ClientConnectionTests {
     #expect(it.passToDeadline().wantsConnection)
     _ = it.opened()
     _ = it.closed(code)
-    #expect(it.core.attempt == 2)
+    #expect(it.core.reconnection.attempt == 2)
     #expect(it.core.nextDeadline ?? 0 > it.now)
   }
 

@@ -32,7 +32,7 @@ struct ClientCoreTests {
     #expect(sent.count == 3 && sent[1].contains(#""depth":10"#) && sent[2].contains(#""depth":"full""#))
     _ = it.receive(CoreHarness.subscribed(id: 4, CoreHarness.item("book", stream: 8)))
     _ = it.receive(CoreHarness.subscribed(id: 3, CoreHarness.item("book", stream: 7)))
-    #expect(it.core.numbers[7]?.first?.depth == .levels10 && it.core.numbers[8]?.first?.depth == .full)
+    #expect(it.core.streams.numbers[7]?.first?.depth == .levels10 && it.core.streams.numbers[8]?.first?.depth == .full)
   }
 
   @Test("splits a large subscription into requests")
@@ -115,7 +115,7 @@ struct ClientCoreTests {
         #"{"op":"configure","id":4,"interval_ms":1000}"#
       ])
     _ = it.receive(#"{"type":"configured","id":4,"interval_ms":1000,"total":1,\#(Self.move)}"#)
-    #expect(it.core.pending.isEmpty)
+    #expect(it.core.requests.isEmpty)
     #expect(it.receive(CoreHarness.quote("snapshot", seq: 90, stream: 12)).values.count == 1)
     _ = it.closed(nil)
     _ = it.passToDeadline()
@@ -133,8 +133,8 @@ struct ClientCoreTests {
     _ = it.receive(CoreHarness.subscribed(id: 3, item(1, "A"), item(2, "B")))
     let swapped = #"[\#(item(2, "A", "\"from\":1,")),\#(item(1, "B", "\"from\":2,"))]"#
     _ = it.receive(#"{"type":"configured","streams":\#(swapped)}"#)
-    #expect(it.core.numbers[1]?.map(\.symbol) == ["kraken:B-USD"])
-    #expect(it.core.numbers[2]?.map(\.symbol) == ["kraken:A-USD"])
+    #expect(it.core.streams.numbers[1]?.map(\.symbol) == ["kraken:B-USD"])
+    #expect(it.core.streams.numbers[2]?.map(\.symbol) == ["kraken:A-USD"])
   }
 
   @Test("a pause outlives a reconnection, and ends with a resume")
@@ -143,7 +143,7 @@ struct ClientCoreTests {
     it.live()
     #expect(it.act { $0.pause(now: $1, into: &$2) }.sent == [#"{"op":"pause","id":4}"#])
     #expect(it.act { $0.pause(now: $1, into: &$2) }.isSilent)
-    #expect(it.receive(#"{"type":"paused","id":4}"#).isSilent && it.core.pending.isEmpty)
+    #expect(it.receive(#"{"type":"paused","id":4}"#).isSilent && it.core.requests.isEmpty)
     _ = it.closed(nil)
     _ = it.passToDeadline()
     #expect(it.opened().sent.last?.contains(#""op":"pause""#) == true)

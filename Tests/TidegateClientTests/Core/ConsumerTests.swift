@@ -19,7 +19,7 @@ struct ConsumerTests {
     #expect(it.receive(message).events.isEmpty, "another's is not this one's")
     #expect(it.take(pulse).short == ["value pulse"])
     #expect(it.cancel(pulse).sent == [#"{"op":"unsubscribe","id":5,"streams":[2]}"#])
-    #expect(it.core.streams.count == 1 && it.core.wants.count == 1 && it.core.numbers.count == 1)
+    #expect(it.core.streams.count == 1 && it.core.wants.count == 1 && it.core.streams.numbers.count == 1)
     // What is still under way of it is nobody's.
     #expect(
       it.receive(

@@ -42,7 +42,7 @@ struct UnfollowedTests {
         #expect(it.take(second).short == ["value book"])
       } else {
         #expect(answer == [#"{"op":"unsubscribe","id":4,"streams":[1]}"#])
-        #expect(it.core.streams.isEmpty && it.core.numbers.isEmpty)
+        #expect(it.core.streams.isEmpty && it.core.streams.numbers.isEmpty)
       }
     }
   }
