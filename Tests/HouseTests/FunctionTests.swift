@@ -19,11 +19,8 @@ struct FunctionTests {
     "PortfolioDesk.change": 79,
     "RecordingReader.header": 77,
     "RecordingReader.read": 81,
-    "RequestParser.item": 186,
     "Route.parameters": 88,
     "SimulatedVenue.fire": 77,
-    "StreamPublisher.publish": 92,
-    "SubscriptionResolver.resolve": 108,
     "serve": 90,
   ]
 

@@ -91,114 +91,115 @@ struct SubscriptionResolver {
 
   // MARK: Resolving
 
+  /// One request on its way.
+  private struct Search {
+    let asker: Asker
+    let now: Timestamp
+    var result = Resolution()
+    /// The item that is looked at.
+    var index = 0
+    var channelText: String?
+    var seen: Set<StreamKey> = []
+    var wildcards: Set<StreamKey> = []
+    /// Symbols that wildcards stand for, searches for like names, and new subscriptions so far.
+    var (examined, lookups, joins) = (0, 0, 0)
+    var portfolioLines: Int
+
+    init(for asker: Asker, now: Timestamp) {
+      (self.asker, self.now, portfolioLines) = (asker, now, asker.portfolioLines)
+    }
+
+    mutating func fail(_ error: ProtocolError, _ symbol: String?) {
+      result.failures.append(.init(item: index, channel: channelText, symbol: symbol, error: error))
+    }
+  }
+
   /// The streams that the items name, each once, in the order of the request.
   mutating func resolve(
     _ items: [ClientRequest.Item], for asker: Asker, now: Timestamp, isSubscribed: (StreamKey) -> Bool
   ) -> Resolution {
-    var result = Resolution()
-    var seen: Set<StreamKey> = []
-    var wildcards: Set<StreamKey> = []
-    var (examined, lookups, joins) = (0, 0, 0)
-    var portfolioLines = asker.portfolioLines
+    var search = Search(for: asker, now: now)
     for (index, item) in items.enumerated() {
-      func fail(_ error: ProtocolError, _ symbol: String?) {
-        result.failures.append(.init(item: index, channel: item.channelText, symbol: symbol, error: error))
-      }
-      if let error = item.error {
-        fail(error, item.symbols.first)
+      (search.index, search.channelText) = (index, item.channelText)
+      if let error = item.error ?? Self.forbidden(item.channel, asker.grant) {
+        search.fail(error, item.symbols.first)
         continue
       }
-      guard asker.grant.channels.contains(item.channel) else {
-        fail(Self.forbiddenChannel(item.channel, asker.grant), item.symbols.first)
-        continue
-      }
-      if item.channel == .alerts, asker.grant.owner == nil {
-        fail(Self.nobody, nil)
-        continue
-      }
-      var portfolio: PortfolioSubject?
       do throws(ProtocolError) {
-        if item.channel == .portfolio {
-          portfolio = try item.portfolio.subject(for: asker.grant, &directory, exists: hasPortfolio)
-        } else if !item.portfolio.isEmpty {
-          throw ProtocolError(
-            .badRequest, "only the channel `portfolio` takes \(PortfolioRequestItem.fields.joined(separator: ", "))")
+        let portfolio = try portfolio(of: item, asker.grant)
+        for symbol in item.channel.takesNames ? item.symbols : [""] {
+          resolve(symbol, of: item, portfolio, &search, isSubscribed)
         }
       } catch {
-        fail(error, nil)
-        continue
-      }
-      for symbol in item.channel.takesNames ? item.symbols : [""] {
-        let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
-        // The same one again adds nothing.
-        if isWildcard, !wildcards.insert(Self.key(of: item, symbol, asker)).inserted { continue }
-        if item.channel == .deck, let error = refuseDeck(symbol, item.zone ?? StreamLimits.defaultZone) {
-          fail(error, symbol)
-          continue
-        }
-        let known = symbols(of: symbol, item.channel)
-        if isWildcard {
-          guard examined == 0 || examined + known.count <= wildcardLimit else {
-            fail(
-              ProtocolError(
-                .outOfRange, "the wildcards of this request stand for more than \(wildcardLimit) symbols",
-                hint: "split the request"), symbol)
-            continue
-          }
-          examined += known.count
-        }
-        let allowed =
-          asker.grant.allowsAllSymbols ? known : known.filter { asker.grant.allows(item.channel, $0) }
-        guard !allowed.isEmpty else {
-          if item.channel == .topic {
-            fail(Self.noTopic(symbol), symbol)
-          } else if item.channel == .rate {
-            fail(known.isEmpty ? Self.noRate(symbol) : Self.noConversions, symbol)
-          } else if known.isEmpty, let error = explainComposite(symbol, item.channel) {
-            fail(error, symbol)
-          } else if known.isEmpty {
-            fail(explainMissing(symbol, lookups: &lookups, work: &result.work, now: now), symbol)
-          } else {
-            fail(
-              ProtocolError(
-                .forbidden, "your token does not allow `\(symbol.prefix(80))`",
-                hint: "GET /v1/instruments lists what it allows"), symbol)
-          }
-          continue
-        }
-        for (index, name) in allowed.enumerated() {
-          var key = Self.key(of: item, name, asker)
-          if item.channel == .status { key.scope = asker.grant.scope }
-          if item.channel == .alerts { key.owner = asker.grant.owner }
-          key.portfolio = portfolio
-          if item.channel == .deck { key.zone = item.zone ?? StreamLimits.defaultZone }
-          guard seen.insert(key).inserted else { continue }
-          let isPresent = isSubscribed(key)
-          if let portfolio, !isPresent {
-            guard portfolioLines + portfolio.lines <= StreamLimits.portfolioLines else {
-              fail(Self.tooManyLines, nil)
-              continue
-            }
-            portfolioLines += portfolio.lines
-          }
-          guard isPresent || asker.count + joins < asker.limit else {
-            fail(
-              ProtocolError(
-                .tooManySubscriptions,
-                "a client may have \(asker.limit) subscriptions; \(allowed.count - index) of `\(symbol)` would be too many",
-                hint: "unsubscribe from others first, or open a second connection"), symbol.isEmpty ? nil : symbol)
-            break
-          }
-          if !isPresent { joins += 1 }
-          result.matches.append(
-            Match(
-              key: key, wanted: RateClass.interval(for: item.channel, asked: item.interval), isPresent: isPresent,
-              position: item.position))
-        }
+        search.fail(error, nil)
       }
     }
-    result.work += joins * ClientAllowance.joinWork + examined * ClientAllowance.frameWork
-    return result
+    search.result.work += search.joins * ClientAllowance.joinWork + search.examined * ClientAllowance.frameWork
+    return search.result
+  }
+
+  /// The streams of one symbol, or wildcard, of an item.
+  private mutating func resolve(
+    _ symbol: String, of item: ClientRequest.Item, _ portfolio: PortfolioSubject?, _ search: inout Search,
+    _ isSubscribed: (StreamKey) -> Bool
+  ) {
+    let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
+    // The same one again adds nothing.
+    if isWildcard, !search.wildcards.insert(Self.key(of: item, symbol, search.asker)).inserted { return }
+    if item.channel == .deck, let error = refuseDeck(symbol, item.zone ?? StreamLimits.defaultZone) {
+      return search.fail(error, symbol)
+    }
+    let known = symbols(of: symbol, item.channel)
+    if isWildcard {
+      guard search.examined == 0 || search.examined + known.count <= wildcardLimit else {
+        return search.fail(tooManyMatches, symbol)
+      }
+      search.examined += known.count
+    }
+    let grant = search.asker.grant
+    let allowed = grant.allowsAllSymbols ? known : known.filter { grant.allows(item.channel, $0) }
+    guard !allowed.isEmpty else {
+      return search.fail(refusal(of: symbol, item.channel, isKnown: !known.isEmpty, &search), symbol)
+    }
+    for (index, name) in allowed.enumerated() {
+      var key = Self.key(of: item, name, search.asker)
+      if item.channel == .status { key.scope = grant.scope }
+      if item.channel == .alerts { key.owner = grant.owner }
+      key.portfolio = portfolio
+      if item.channel == .deck { key.zone = item.zone ?? StreamLimits.defaultZone }
+      guard search.seen.insert(key).inserted else { continue }
+      let isPresent = isSubscribed(key)
+      if !isPresent {
+        let lines = portfolio?.lines ?? 0
+        guard portfolio == nil || search.portfolioLines + lines <= StreamLimits.portfolioLines else {
+          search.fail(Self.tooManyLines, nil)
+          continue
+        }
+        search.portfolioLines += lines
+        guard search.asker.count + search.joins < search.asker.limit else {
+          let error = Self.tooManySubscriptions(search.asker.limit, allowed.count - index, of: symbol)
+          return search.fail(error, symbol.isEmpty ? nil : symbol)
+        }
+        search.joins += 1
+      }
+      search.result.matches.append(
+        Match(
+          key: key, wanted: RateClass.interval(for: item.channel, asked: item.interval), isPresent: isPresent,
+          position: item.position))
+    }
+  }
+
+  /// The portfolio that an item asks for; nil if it asks for none.
+  private mutating func portfolio(
+    of item: ClientRequest.Item, _ grant: Grant
+  ) throws(ProtocolError) -> PortfolioSubject? {
+    if item.channel == .alerts, grant.owner == nil { throw Self.nobody }
+    if item.channel == .portfolio { return try item.portfolio.subject(for: grant, &directory, exists: hasPortfolio) }
+    guard item.portfolio.isEmpty else {
+      throw ProtocolError(
+        .badRequest, "only the channel `portfolio` takes \(PortfolioRequestItem.fields.joined(separator: ", "))")
+    }
+    return nil
   }
 
   /// The stream of a symbol that an item asks for.
@@ -244,20 +245,44 @@ struct SubscriptionResolver {
       .outOfRange, "`\(name.prefix(80))` is not a topic name", hint: "1 to 64 letters of a-z 0-9 . _ -")
   }
 
-  private static func forbiddenChannel(_ channel: ChannelName, _ grant: Grant) -> ProtocolError {
+  private static func tooManySubscriptions(_ limit: Int, _ count: Int, of symbol: String) -> ProtocolError {
     ProtocolError(
+      .tooManySubscriptions,
+      "a client may have \(limit) subscriptions; \(count) of `\(symbol)` would be too many",
+      hint: "unsubscribe from others first, or open a second connection")
+  }
+
+  private var tooManyMatches: ProtocolError {
+    ProtocolError(
+      .outOfRange, "the wildcards of this request stand for more than \(wildcardLimit) symbols",
+      hint: "split the request")
+  }
+
+  /// The refusal of a channel that the grant does not allow; nil if it does.
+  private static func forbidden(_ channel: ChannelName, _ grant: Grant) -> ProtocolError? {
+    guard !grant.channels.contains(channel) else { return nil }
+    return ProtocolError(
       .forbidden, "your token does not allow the channel `\(channel.rawValue)`",
       hint: grant.channels.isEmpty
         ? "it allows none" : "it allows \(grant.channels.map(\.rawValue).sorted().joined(separator: ", "))")
   }
 
-  /// - Parameter lookups: of this request so far.
-  private mutating func explainMissing(
-    _ symbol: String, lookups: inout Int, work: inout Int, now: Timestamp
+  /// Why the client gets no stream of a symbol.
+  /// - Parameter isKnown: whether there are streams of it.
+  private mutating func refusal(
+    of symbol: String, _ channel: ChannelName, isKnown: Bool, _ search: inout Search
   ) -> ProtocolError {
-    if let early = notReady(symbol) { return early }
-    lookups += 1
-    return unknownSymbol(symbol, looksUp: lookups <= Self.nearMatchLimit && maySearch(work: &work, now: now))
+    if channel == .topic { return Self.noTopic(symbol) }
+    if channel == .rate { return isKnown ? Self.noConversions : Self.noRate(symbol) }
+    if isKnown {
+      return ProtocolError(
+        .forbidden, "your token does not allow `\(symbol.prefix(80))`",
+        hint: "GET /v1/instruments lists what it allows")
+    }
+    if let error = explainComposite(symbol, channel) ?? notReady(symbol) { return error }
+    search.lookups += 1
+    let looksUp = search.lookups <= Self.nearMatchLimit && maySearch(work: &search.result.work, now: search.now)
+    return unknownSymbol(symbol, looksUp: looksUp)
   }
 
   /// What to say of a symbol of a venue whose list has not come since the gateway started; nil if it has, or if there

@@ -31,15 +31,9 @@ enum RequestParser {
     "configure": ["interval_ms"], "pause": [], "resume": [], "list": [], "ping": ["time"],
     "alert": ControlFields.names,
   ]
-  private static let itemFields =
-    ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
-    + PortfolioRequestItem.fields
-  private static let positionFields = [
-    "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
-  ]
 
   /// The error of an unknown field: it is a spelling mistake, and its intended effect would be missing.
-  private static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
+  static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
     let list = known.isEmpty ? "it takes no fields" : "the fields are: \(known.joined(separator: ", "))"
     return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
@@ -172,7 +166,7 @@ enum RequestParser {
     }
   }
 
-  private static func checkedInterval(_ interval: Int64) throws(ProtocolError) -> Int {
+  static func checkedInterval(_ interval: Int64) throws(ProtocolError) -> Int {
     guard (0...60_000).contains(interval) else {
       throw ProtocolError(
         .outOfRange, "`interval_ms` is \(interval)",
@@ -251,7 +245,7 @@ enum RequestParser {
     do throws(JSONError) {
       try scanner.arrayStart()
       while try scanner.nextElement() {
-        items.append(try item(&scanner, place: items.count, hasPosition: positions))
+        items.append(try RequestItemParser.read(&scanner, index: items.count, hasPosition: positions))
         if items.count > listLimit { return false }
       }
       return true
@@ -294,196 +288,8 @@ enum RequestParser {
     return resume
   }
 
-  /// - Parameter hasPosition: whether the item has one symbol and the position where the client stopped.
-  private static func item(
-    _ scanner: inout JSONScanner, place: Int, hasPosition: Bool
-  ) throws(JSONError) -> ClientRequest.Item {
-    var item = ClientRequest.Item()
-    let list = hasPosition ? "resume.streams" : "streams"
-    func field(_ name: String) -> String { "\(list)[\(place)].\(name)" }
-    guard scanner.peek() == .object else {
-      try scanner.skipValue()
-      item.error = .wrongType("\(list)[\(place)]", "an object with a `channel`")
-      return item
-    }
-    try scanner.objectStart()
-    var hasChannel = false
-    var epoch: String?
-    var seq: UInt64?
-    var stream: UInt32?
-    while let key = try scanner.nextKey() {
-      if scanner.equals(key, "channel") {
-        hasChannel = true
-        guard scanner.peek() == .string else {
-          try scanner.skipValue()
-          item.error = item.error ?? .wrongType(field("channel"), "a string")
-          continue
-        }
-        let slice = try scanner.string()
-        let text = try scanner.decoded(slice)
-        item.channelText = String(text.prefix(40))
-        if let channel = ChannelName(rawValue: text) {
-          item.channel = channel
-        } else {
-          let names = ChannelName.allCases.map(\.rawValue)
-          let near = NearNames.of(text, among: names, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
-          item.error = ProtocolError(
-            .unknownChannel, "there is no channel `\(text.prefix(40))`",
-            hint: near + "one of: \(names.joined(separator: ", "))")
-        }
-      } else if scanner.equals(key, "symbols") {
-        guard scanner.peek() == .array else {
-          try scanner.skipValue()
-          item.error = item.error ?? .wrongType(field("symbols"), "an array of strings")
-          continue
-        }
-        try scanner.arrayStart()
-        while try scanner.nextElement() {
-          guard scanner.peek() == .string else {
-            try scanner.skipValue()
-            item.error = item.error ?? .wrongType(field("symbols"), "an array of strings")
-            continue
-          }
-          let slice = try scanner.string()
-          if item.symbols.count < listLimit { item.symbols.append(try scanner.decoded(slice)) }
-        }
-      } else if hasPosition, scanner.equals(key, "symbol"), scanner.peek() == .string {
-        let slice = try scanner.string()
-        item.symbols = [try scanner.decoded(slice)]
-      } else if hasPosition, scanner.equals(key, "epoch"), scanner.peek() == .string {
-        let slice = try scanner.string()
-        epoch = try scanner.decoded(slice)
-      } else if hasPosition, scanner.equals(key, "seq") {
-        seq = try number(&scanner).flatMap { UInt64(exactly: $0) }
-      } else if hasPosition, scanner.equals(key, "stream") {
-        stream = try number(&scanner).flatMap { UInt32(exactly: $0) }
-      } else if scanner.equals(key, "depth") {
-        let known = "10, 25, 100 or \"full\"; 25 if left out"
-        if scanner.peek() == .string {
-          let slice = try scanner.string()
-          if scanner.equals(slice, "full") {
-            item.depth = 0
-          } else {
-            let text = try scanner.decoded(slice)
-            item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("depth"))` is \"\(text)\"", hint: known)
-          }
-          continue
-        }
-        guard let value = try number(&scanner) else {
-          item.error = item.error ?? .wrongType(field("depth"), "one of \(known)")
-          continue
-        }
-        if let depth = UInt16(exactly: value), StreamLimits.depths.contains(depth) {
-          item.depth = depth
-        } else {
-          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("depth"))` is \(value)", hint: known)
-        }
-      } else if scanner.equals(key, "points") {
-        let known = "\(StreamLimits.points.lowerBound) to \(StreamLimits.points.upperBound); 96 if left out"
-        guard let value = try number(&scanner) else {
-          item.error = item.error ?? .wrongType(field("points"), "an integer: \(known)")
-          continue
-        }
-        if let points = Int(exactly: value), StreamLimits.points.contains(points) {
-          item.points = UInt16(points)
-        } else {
-          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("points"))` is \(value)", hint: known)
-        }
-      } else if scanner.equals(key, "last") {
-        let known = "\(StreamLimits.documents.lowerBound) to \(StreamLimits.documents.upperBound); 1 if left out"
-        guard let value = try number(&scanner) else {
-          item.error = item.error ?? .wrongType(field("last"), "an integer: \(known)")
-          continue
-        }
-        if let last = Int(exactly: value), StreamLimits.documents.contains(last) {
-          item.last = UInt16(last)
-        } else {
-          item.error = item.error ?? ProtocolError(.outOfRange, "`\(field("last"))` is \(value)", hint: known)
-        }
-      } else if scanner.equals(key, "interval_ms") {
-        guard let value = try number(&scanner) else {
-          item.error = item.error ?? .wrongType(field("interval_ms"), "an integer of milliseconds")
-          continue
-        }
-        do throws(ProtocolError) { item.interval = try checkedInterval(value) } catch {
-          item.error = item.error ?? error
-        }
-      } else if scanner.equals(key, "range") {
-        guard scanner.peek() == .string else {
-          try scanner.skipValue()
-          item.error = item.error ?? .wrongType(field("range"), "a string")
-          continue
-        }
-        let slice = try scanner.string()
-        let name = try scanner.decoded(slice)
-        item.range = ChartRange(name: name)
-        if item.range == nil {
-          let known = ChartRange.allCases.map(\.name).joined(separator: ", ")
-          item.error = item.error ?? ProtocolError(.outOfRange, "there is no range `\(name.prefix(20))`", hint: known)
-        }
-      } else if scanner.equals(key, "interval") {
-        let known = CandleInterval.allCases.map(\.name).joined(separator: ", ")
-        guard scanner.peek() == .string else {
-          try scanner.skipValue()
-          item.error = item.error ?? .wrongType(field("interval"), "one of \(known)")
-          continue
-        }
-        let slice = try scanner.string()
-        let name = try scanner.decoded(slice)
-        item.candle = CandleInterval(name: name)
-        if item.candle == nil {
-          item.error =
-            item.error ?? ProtocolError(.outOfRange, "there is no interval `\(name.prefix(20))`", hint: known)
-        }
-      } else {
-        let name = try scanner.decoded(key)
-        if name == "zone" || PortfolioRequestItem.fields.contains(name) {
-          let value = try scanner.rawValue()
-          do throws(ProtocolError) {
-            if name == "zone" {
-              item.zone = try optionalString(value, field(name), scanner)
-            } else {
-              try readPortfolio(name, value, &item.portfolio, scanner, place: "\(list)[\(place)].")
-            }
-          } catch {
-            item.error = item.error ?? error
-          }
-          continue
-        }
-        let known = itemFields + (hasPosition ? positionFields : [])
-        // A request may repeat the fields of a reply about its stream.
-        if !known.contains(name) {
-          item.error = item.error ?? unknownField(name, in: "\(list)[\(place)].", among: known)
-        }
-        try scanner.skipValue()
-      }
-    }
-    if item.error == nil, !hasChannel {
-      item.error = ProtocolError(
-        .badRequest, "`\(field("channel"))` is missing",
-        hint: "one of: \(ChannelName.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    if item.error == nil, item.channel.takesNames, item.symbols.isEmpty {
-      item.error = ProtocolError(
-        .badRequest, "`\(field("symbols"))` is missing or empty",
-        hint: hasPosition
-          ? "one symbol in `symbol`: \"kraken:BTC-USD\""
-          : "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
-    }
-    if hasPosition, item.error == nil {
-      if let epoch, let seq, item.symbols.count <= 1, item.symbols.first?.utf8.contains(UInt8(ascii: "*")) != true {
-        item.position = StreamPosition(stream: stream, epoch: epoch, seq: seq)
-      } else {
-        item.error = ProtocolError(
-          .badRequest, "`\(list)[\(place)]` needs one `symbol`, an `epoch` and a `seq`",
-          hint: "those of the last message of the stream; or subscribe to it")
-      }
-    }
-    return item
-  }
-
   /// An integer; nil for any other value, which is skipped.
-  private static func number(_ scanner: inout JSONScanner) throws(JSONError) -> Int64? {
+  static func number(_ scanner: inout JSONScanner) throws(JSONError) -> Int64? {
     guard scanner.peek() == .number else {
       try scanner.skipValue()
       return nil

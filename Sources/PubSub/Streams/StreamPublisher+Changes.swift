@@ -15,17 +15,7 @@ extension StreamPublisher {
       switch changes.items[index] {
       case .trades(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
-        for place in range { instrument.recentTrades.add(changes.trades[place]) }
-        for stream in instrument.trades {
-          if stream.isImmediate {
-            publishTrades(changes.trades[range], on: stream, instrument, now: now, into: &out)
-          } else {
-            stream.gathered.append(contentsOf: changes.trades[range])
-            wait(stream, now: now)
-            if stream.gathered.count >= TradesChannel.gatheredLimit { flush(stream, now: now, into: &out) }
-          }
-        }
-        changed(instrument.candles, now: now, into: &out)
+        publish(changes.trades[range], of: instrument, now: now, into: &out)
       case .tradeGap(let id, let range):
         guard let instrument = owner.instrument(id) else { continue }
         begin(instrument, with: changes.trades[range], now: now, into: &out)
@@ -54,12 +44,7 @@ extension StreamPublisher {
         changed(instrument.sparklines, now: now, into: &out)
       case .bookDelta(let id, let bids, let asks, _):
         guard let instrument = owner.instrument(id) else { continue }
-        for stream in instrument.books {
-          if stream.key.depth == 0, stream.isShown {
-            stream.view.note(bids: changes.bids[bids], asks: changes.asks[asks])
-          }
-          bookChanged(stream, now: now)
-        }
+        bookChanged(instrument, bids: changes.bids[bids], asks: changes.asks[asks], now: now)
       case .bookSnapshot(let id):
         guard let instrument = owner.instrument(id) else { continue }
         for stream in instrument.books {
@@ -68,13 +53,7 @@ extension StreamPublisher {
         }
       case .bookState(let id, let state):
         guard let instrument = owner.instrument(id) else { continue }
-        for stream in instrument.books {
-          if state != .live { loseSync(stream, instrument, now: now, into: &out) }
-          bookChanged(stream, now: now)
-        }
-        if state != .live, instrument.state.quote == nil {
-          for stream in instrument.quotes { loseSync(stream, instrument, now: now, into: &out) }
-        }
+        bookState(state, of: instrument, now: now, into: &out)
       case .channel(let id, let channel, let state):
         guard let instrument = owner.instrument(id) else { continue }
         publish(channel, state, of: instrument, now: now, into: &out)
@@ -86,9 +65,7 @@ extension StreamPublisher {
         }
       case .past(let id):
         guard let instrument = owner.instrument(id) else { continue }
-        changed(instrument.sparklines + instrument.tickers, now: now, into: &out)
-        for stream in instrument.candles where stream.isShown { republish(stream, now: now, into: &out) }
-        changed(instrument.candles.filter { !$0.isShown }, now: now, into: &out)
+        pastChanged(instrument, now: now, into: &out)
       case .instrument(let id):
         guard let instrument = owner.instrument(id), instrument.rescale() else { continue }
         rescaled(instrument, now: now)
@@ -99,6 +76,50 @@ extension StreamPublisher {
       flush(stream, now: now, into: &out)
     }
     touched.removeAll(keepingCapacity: true)
+  }
+
+  private func publish(
+    _ trades: ArraySlice<Trade>, of instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for trade in trades { instrument.recentTrades.add(trade) }
+    for stream in instrument.trades {
+      if stream.isImmediate {
+        publishTrades(trades, on: stream, instrument, now: now, into: &out)
+      } else {
+        stream.gathered.append(contentsOf: trades)
+        wait(stream, now: now)
+        if stream.gathered.count >= TradesChannel.gatheredLimit { flush(stream, now: now, into: &out) }
+      }
+    }
+    changed(instrument.candles, now: now, into: &out)
+  }
+
+  private func bookChanged(
+    _ instrument: PublishedInstrument, bids: ArraySlice<PriceLevel>, asks: ArraySlice<PriceLevel>, now: Timestamp
+  ) {
+    for stream in instrument.books {
+      if stream.key.depth == 0, stream.isShown { stream.view.note(bids: bids, asks: asks) }
+      bookChanged(stream, now: now)
+    }
+  }
+
+  /// The book is in sync with the exchange's, or not any more; then a quote that follows from it is unknown, too.
+  private func bookState(
+    _ state: BookState, of instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]
+  ) {
+    for stream in instrument.books {
+      if state != .live { loseSync(stream, instrument, now: now, into: &out) }
+      bookChanged(stream, now: now)
+    }
+    guard state != .live, instrument.state.quote == nil else { return }
+    for stream in instrument.quotes { loseSync(stream, instrument, now: now, into: &out) }
+  }
+
+  /// The past that charts and figures show is another one.
+  private func pastChanged(_ instrument: PublishedInstrument, now: Timestamp, into out: inout [Delivery]) {
+    changed(instrument.sparklines + instrument.tickers, now: now, into: &out)
+    for stream in instrument.candles where stream.isShown { republish(stream, now: now, into: &out) }
+    changed(instrument.candles.filter { !$0.isShown }, now: now, into: &out)
   }
 
   /// Trades may be missing from here on: every stream begins again with a snapshot, in which the trades from before
