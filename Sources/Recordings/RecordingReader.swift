@@ -85,66 +85,27 @@ package final class RecordingReader {
     RecordingError(path: path, line: lineNumber, field: field, reason, isOfOneLine: true)
   }
 
-  private func read(_ line: RawSpan) throws(RecordingError) -> Record {
+  /// The fields of a record, as far as they are read.
+  private struct Fields {
     var kind: RecordKind?
     var time: Int64?
     var record = Record(kind: .text, time: .distantPast, connection: 0, url: nil, status: 0)
     var hasPayload = false
     var hasStatus = false
-    payload.removeAll()
+    /// The one being read, for errors.
     var key = "record"
-    var json = JSONScanner(line)
-    do throws(JSONError) {
-      try json.objectStart()
-      while let name = try json.nextKey() {
-        if json.equals(name, "t") {
-          key = "t"
-          time = try json.int64()
-        } else if json.equals(name, "c") {
-          key = "c"
-          record.connection = Int(try json.int64())
-        } else if json.equals(name, "k") {
-          key = "k"
-          let slice = try json.string()
-          kind = RecordKind(rawValue: try json.decoded(slice))
-          guard kind != nil else { throw JSONError(reason: .badEscape, offset: -1) }
-        } else if json.equals(name, "m") {
-          key = "m"
-          let slice = try json.string()
-          let offset = json.offset - slice.count - 1
-          if let bad = Self.unescape(json.text(slice), isEscaped: slice.isEscaped, into: &payload) {
-            throw JSONError(reason: .badEscape, offset: offset + bad)
-          }
-          hasPayload = true
-        } else if json.equals(name, "url") {
-          key = "url"
-          let slice = try json.string()
-          record.url = try json.decoded(slice)
-        } else if json.equals(name, "status") {
-          key = "status"
-          record.status = Int(try json.int64())
-          hasStatus = true
-        } else if json.equals(name, "again") {
-          key = "again"
-          record.isRepeated = try json.int64() != 0
-        } else if json.equals(name, "lost") {
-          key = "lost"
-          // An impossibly large number is limited, so that sums stay within `Int`.
-          record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
-        } else {
-          try json.skipValue()
-        }
-      }
-      key = "record"
-      try json.end()
-    } catch {
+  }
+
+  private func read(_ line: RawSpan) throws(RecordingError) -> Record {
+    var fields = Fields()
+    do throws(JSONError) { try read(line, into: &fields) } catch {
       if error.offset < 0 {
         throw fail("k", "not a kind of record; the kinds are open, text, binary, sent, http, close and gap")
       }
-      throw fail(key, "malformed at byte \(error.offset)")
+      throw fail(fields.key, "malformed at byte \(error.offset)")
     }
-    guard let time else { throw fail("t", "missing") }
-    guard let kind else { throw fail("k", "missing") }
+    guard let time = fields.time else { throw fail("t", "missing") }
+    guard let kind = fields.kind else { throw fail("k", "missing") }
     // A replay steps through the time between two records.
     guard let moment = Timestamp(reading: time) else {
       throw fail("t", "\(time) is not a time in microseconds since 1970 before the year 10000")
@@ -156,15 +117,63 @@ package final class RecordingReader {
     }
     switch kind {
     case .text, .binary, .sent, .http:
-      guard hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
+      guard fields.hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
     case .open, .close, .gap: break
     }
-    if kind == .http, !hasStatus { throw fail("status", "missing in a record of kind http") }
-    if kind == .open, record.url == nil { throw fail("url", "missing in a record of kind open") }
+    if kind == .http, !fields.hasStatus { throw fail("status", "missing in a record of kind http") }
+    if kind == .open, fields.record.url == nil { throw fail("url", "missing in a record of kind open") }
+    var record = fields.record
     record.kind = kind
     record.time = moment
     lastTime = record.time
     return record
+  }
+
+  private func read(_ line: RawSpan, into fields: inout Fields) throws(JSONError) {
+    payload.removeAll()
+    var json = JSONScanner(line)
+    try json.objectStart()
+    while let name = try json.nextKey() {
+      if json.equals(name, "t") {
+        fields.key = "t"
+        fields.time = try json.int64()
+      } else if json.equals(name, "c") {
+        fields.key = "c"
+        fields.record.connection = Int(try json.int64())
+      } else if json.equals(name, "k") {
+        fields.key = "k"
+        let slice = try json.string()
+        fields.kind = RecordKind(rawValue: try json.decoded(slice))
+        guard fields.kind != nil else { throw JSONError(reason: .badEscape, offset: -1) }
+      } else if json.equals(name, "m") {
+        fields.key = "m"
+        let slice = try json.string()
+        let offset = json.offset - slice.count - 1
+        if let bad = Self.unescape(json.text(slice), isEscaped: slice.isEscaped, into: &payload) {
+          throw JSONError(reason: .badEscape, offset: offset + bad)
+        }
+        fields.hasPayload = true
+      } else if json.equals(name, "url") {
+        fields.key = "url"
+        let slice = try json.string()
+        fields.record.url = try json.decoded(slice)
+      } else if json.equals(name, "status") {
+        fields.key = "status"
+        fields.record.status = Int(try json.int64())
+        fields.hasStatus = true
+      } else if json.equals(name, "again") {
+        fields.key = "again"
+        fields.record.isRepeated = try json.int64() != 0
+      } else if json.equals(name, "lost") {
+        fields.key = "lost"
+        // An impossibly large number is limited, so that sums stay within `Int`.
+        fields.record.lost = Int(min(max(try json.int64(), 0), 1 << 40))
+      } else {
+        try json.skipValue()
+      }
+    }
+    fields.key = "record"
+    try json.end()
   }
 
   /// Appends the decoded content of a JSON string; returns the offset of a bad escape, or nil. Runs without a backslash
@@ -217,81 +226,94 @@ package final class RecordingReader {
     }
   }
 
-  private static func header(_ line: RawSpan, path: String) throws(RecordingError) -> RecordingHeader {
+  /// The fields of a header, as far as they are read.
+  private struct HeaderFields {
     var version: Int64?
     var header = RecordingHeader(venue: "", market: "", symbols: [], channels: [], started: .distantPast)
     var part = RecordingHeader.Part(set: "", run: 0, number: 0)
+    /// The one being read, for errors.
     var key = "recording"
-    var json = JSONScanner(line)
-    func list(_ json: inout JSONScanner) throws(JSONError) -> [String] {
-      var names: [String] = []
-      try json.arrayStart()
-      while try json.nextElement() {
-        let slice = try json.string()
-        names.append(try json.decoded(slice))
-      }
-      return names
+  }
+
+  private static func header(_ line: RawSpan, path: String) throws(RecordingError) -> RecordingHeader {
+    var fields = HeaderFields()
+    do throws(JSONError) { try read(line, into: &fields) } catch {
+      throw RecordingError(
+        path: path, line: 1, field: fields.key, "not the header of a recording at byte \(error.offset)")
     }
-    do throws(JSONError) {
-      try json.objectStart()
-      while let name = try json.nextKey() {
-        if json.equals(name, "recording") {
-          key = "recording"
-          version = try json.int64()
-        } else if json.equals(name, "venue") {
-          key = "venue"
-          let slice = try json.string()
-          header.venue = try json.decoded(slice)
-        } else if json.equals(name, "market") {
-          key = "market"
-          let slice = try json.string()
-          header.market = try json.decoded(slice)
-        } else if json.equals(name, "symbols") {
-          key = "symbols"
-          header.symbols = try list(&json)
-        } else if json.equals(name, "channels") {
-          key = "channels"
-          header.channels = try list(&json)
-        } else if json.equals(name, "started") {
-          key = "started"
-          let time = try json.int64()
-          guard let started = Timestamp(reading: time) else {
-            throw JSONError(reason: .badNumber, offset: json.offset)
-          }
-          header.started = started
-        } else if json.equals(name, "set") {
-          key = "set"
-          let slice = try json.string()
-          part.set = try json.decoded(slice)
-        } else if json.equals(name, "run") {
-          key = "run"
-          part.run = try json.int64()
-        } else if json.equals(name, "part") {
-          key = "part"
-          part.number = Int(try json.int64())
-        } else if json.equals(name, "follows") {
-          key = "follows"
-          let slice = try json.string()
-          part.follows = try json.decoded(slice)
-        } else if json.equals(name, "note") {
-          key = "note"
-          let slice = try json.string()
-          header.note = try json.decoded(slice)
-        } else {
-          try json.skipValue()
-        }
-      }
-      try json.end()
-    } catch {
-      throw RecordingError(path: path, line: 1, field: key, "not the header of a recording at byte \(error.offset)")
+    guard let version = fields.version else {
+      throw RecordingError(path: path, line: 1, field: "recording", "missing: not a recording")
     }
-    guard let version else { throw RecordingError(path: path, line: 1, field: "recording", "missing: not a recording") }
     guard version == 1 else {
       throw RecordingError(path: path, line: 1, field: "recording", "version \(version); this program reads version 1")
     }
+    var header = fields.header
     guard !header.venue.isEmpty else { throw RecordingError(path: path, line: 1, field: "venue", "missing") }
     guard !header.market.isEmpty else { throw RecordingError(path: path, line: 1, field: "market", "missing") }
-    if !part.set.isEmpty, part.number > 0 { header.part = part }
+    if !fields.part.set.isEmpty, fields.part.number > 0 { header.part = fields.part }
     return header
+  }
+
+  private static func read(_ line: RawSpan, into fields: inout HeaderFields) throws(JSONError) {
+    var json = JSONScanner(line)
+    try json.objectStart()
+    while let name = try json.nextKey() {
+      if json.equals(name, "recording") {
+        fields.key = "recording"
+        fields.version = try json.int64()
+      } else if json.equals(name, "venue") {
+        fields.key = "venue"
+        let slice = try json.string()
+        fields.header.venue = try json.decoded(slice)
+      } else if json.equals(name, "market") {
+        fields.key = "market"
+        let slice = try json.string()
+        fields.header.market = try json.decoded(slice)
+      } else if json.equals(name, "symbols") {
+        fields.key = "symbols"
+        fields.header.symbols = try names(&json)
+      } else if json.equals(name, "channels") {
+        fields.key = "channels"
+        fields.header.channels = try names(&json)
+      } else if json.equals(name, "started") {
+        fields.key = "started"
+        let time = try json.int64()
+        guard let started = Timestamp(reading: time) else {
+          throw JSONError(reason: .badNumber, offset: json.offset)
+        }
+        fields.header.started = started
+      } else if json.equals(name, "set") {
+        fields.key = "set"
+        let slice = try json.string()
+        fields.part.set = try json.decoded(slice)
+      } else if json.equals(name, "run") {
+        fields.key = "run"
+        fields.part.run = try json.int64()
+      } else if json.equals(name, "part") {
+        fields.key = "part"
+        fields.part.number = Int(try json.int64())
+      } else if json.equals(name, "follows") {
+        fields.key = "follows"
+        let slice = try json.string()
+        fields.part.follows = try json.decoded(slice)
+      } else if json.equals(name, "note") {
+        fields.key = "note"
+        let slice = try json.string()
+        fields.header.note = try json.decoded(slice)
+      } else {
+        try json.skipValue()
+      }
+    }
+    try json.end()
+  }
+
+  private static func names(_ json: inout JSONScanner) throws(JSONError) -> [String] {
+    var names: [String] = []
+    try json.arrayStart()
+    while try json.nextElement() {
+      let slice = try json.string()
+      names.append(try json.decoded(slice))
+    }
+    return names
   }
 }

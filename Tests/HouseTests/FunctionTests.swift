@@ -17,8 +17,6 @@ struct FunctionTests {
     "MetricsText.render": 97,
     "MetricsText.renderFeeds": 83,
     "PortfolioDesk.change": 79,
-    "RecordingReader.header": 77,
-    "RecordingReader.read": 81,
     "Route.parameters": 88,
     "SimulatedVenue.fire": 77,
     "serve": 90,
