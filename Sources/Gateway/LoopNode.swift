@@ -15,9 +15,9 @@ import WebSocket
 /// During a turn, feeds publish into `outgoing` as they read. At the end of the turn, the node delivers everything to
 /// the hub, writes to clients with queued bytes, and sends one batch to the mailbox of each other loop that needs it.
 ///
-///     FeedLine ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
+///     FeedSession ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
 ///                                                               └─ sendOutboxes ─▶ the other loops' hubs
-final class LoopNode: FeedOwner, @unchecked Sendable {
+final class LoopNode: @unchecked Sendable {
   // `@unchecked`: all state except constants is used only on `loop`, which `assertOnLoop` checks at each entry; other
   // threads use `loop.execute`.
 
@@ -152,7 +152,7 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
   private var isAdvancing = false
 
   /// Publishes a feed's changes to the streams that have subscribers.
-  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {
+  func publish(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp) {
     metrics.feedBatches += 1
     if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
     publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
@@ -167,10 +167,6 @@ final class LoopNode: FeedOwner, @unchecked Sendable {
     alerts.notePast(changes, slot)
     composites.note(slot, changes)
   }
-
-  func feed(_ feed: any Feed, leftOut symbols: [String]) { feeds.forgetEverywhere(symbols) }
-
-  func feedStatusChanged(_ feed: any Feed) { feeds.changed(feed) }
 
   // MARK: The end of a turn
 

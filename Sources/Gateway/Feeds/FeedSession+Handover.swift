@@ -6,9 +6,9 @@ import Transport
 import Venues
 
 /// A planned change of connection that is under way.
-struct LineHandover {
+struct ConnectionHandover {
   var core: FeedHandover
-  var line: FeedLine
+  var connection: FeedConnection
   /// The next connection's messages from before it takes over, if the feed is recorded.
   var recording: HeldRecording?
   let reason: String
@@ -20,7 +20,7 @@ struct LineHandover {
   var retryAt: Timestamp?
 
   mutating func timeJumped(by jump: Int64) {
-    line.timeJumped(by: jump)
+    connection.timeJumped(by: jump)
     deadline = deadline + jump
     retryAt = retryAt.map { $0 + jump }
   }
@@ -39,19 +39,19 @@ extension FeedSession {
 
   /// Plans the change that the venue's limit on the age of connections requires.
   func planRenewal() {
-    guard let age, let opened = line.openedAt else { return }
+    guard let age, let opened = connection.openedAt else { return }
     renewalDue = age.renewal(of: opened, random: loop.kernel.randomUInt32())
   }
 
   /// Follows other symbols, or uses another endpoint, from the next connection on, which it opens at once. Books of
   /// symbols that stay are live throughout.
-  func follow(_ configuration: FeedConfiguration) {
+  func follow(_ configuration: FeedConfiguration, _ now: Timestamp) {
     (configured, stopped) = (configuration, [])
-    followWanted()
+    followWanted(now)
   }
 
-  private func followWanted() {
-    if handover != nil { endHandover() }
+  private func followWanted(_ now: Timestamp) {
+    if handover != nil { endHandover(now) }
     wanted = configured.without(stopped)
   }
 
@@ -66,7 +66,7 @@ extension FeedSession {
 
   /// Stops one symbol, `BTC-USD`, until an operator starts it again or the feed's configuration changes. The books of
   /// the others are live throughout.
-  func stop(symbol: String) -> SymbolOutcome {
+  func stop(symbol: String, _ now: Timestamp) -> SymbolOutcome {
     let name = "\(pipeline.venue.name):\(symbol)"
     let carried = pipeline.market.instruments.map(\.instrument.symbol).filter { !leftOut.contains($0) }
     guard !stopped.contains(symbol), carried.contains(name) || configured.symbols.contains(symbol) else {
@@ -77,14 +77,14 @@ extension FeedSession {
       return .last
     }
     stopped.insert(symbol)
-    followWanted()
+    followWanted(now)
     return .done
   }
 
   /// Starts a stopped symbol again.
-  func start(symbol: String) -> SymbolOutcome {
+  func start(symbol: String, _ now: Timestamp) -> SymbolOutcome {
     guard stopped.remove(symbol) != nil else { return .unknown }
-    followWanted()
+    followWanted(now)
     return .done
   }
 
@@ -92,7 +92,6 @@ extension FeedSession {
   func resync(symbol: String, _ now: Timestamp) -> SymbolOutcome {
     let name = "\(pipeline.venue.name):\(symbol)"
     guard !leftOut.contains(name), pipeline.lostTrack(of: name, now: now) else { return .unknown }
-    settle(now)
     return .done
   }
 
@@ -105,63 +104,81 @@ extension FeedSession {
       handover?.deadline = min(present.deadline, deadline)
       return
     }
-    guard line.openedAt != nil else { return }
+    guard connection.openedAt != nil else { return }
     log.notice("the connection will end: the next one is opened first", metadata: ["reason": "\(reason)"])
     let (core, next, recording) = makeSuccessor()
-    handover = LineHandover(
-      core: core, line: next, recording: recording, reason: reason, began: now, deadline: deadline)
+    handover = ConnectionHandover(
+      core: core, connection: next, recording: recording, reason: reason, began: now, deadline: deadline)
     status.reason = "\(reason): the next connection opens before this one closes"
     statusChanged(now)
-    next.begin(now)
+    beginSuccessor(now)
   }
 
-  private func makeSuccessor() -> (FeedHandover, FeedLine, HeldRecording?) {
+  private func makeSuccessor() -> (FeedHandover, FeedConnection, HeldRecording?) {
     let core = FeedHandover(
       of: pipeline, configuration: wanted ?? pipeline.handler.configuration, changesSymbols: wanted != nil)
     let recording = parts.recorder == nil ? nil : HeldRecording()
-    return (core, makeLine(core.successor, recorder: recording), recording)
+    let next = FeedConnection(pipeline: core.successor, loop: loop, parts: parts, recorder: recording, log: log)
+    next.handler = handler
+    return (core, next, recording)
   }
 
   /// Cancels a change that is under way.
-  func endHandover() {
+  func endHandover(_ now: Timestamp) {
     guard let ended = handover else { return }
     handover = nil
     ended.core.cancel()
-    retire(ended.line)
+    retire(ended.connection, now)
     status.reason = nil
   }
 
   /// Ends a connection and adds its counts to the feed's.
-  private func retire(_ line: FeedLine) {
-    line.end()
-    retiredBytes += line.bytesReceived
-    retiredConnects += line.connects
+  private func retire(_ connection: FeedConnection, _ now: Timestamp) {
+    connection.end(now)
+    retiredBytes += connection.bytesReceived
+    retiredConnects += connection.connects
   }
 
   // MARK: The successor
 
-  func settleSuccessor(_ line: FeedLine, _ now: Timestamp) {
-    guard let core = handover?.core, handover?.line === line else { return }
+  private func beginSuccessor(_ now: Timestamp) {
+    handover?.connection.begin(now)
+    settleSuccessor(now)
+  }
+
+  /// Takes what happened on the next connection.
+  func takeOfSuccessor(_ event: FeedConnection.Event, _ now: Timestamp) {
+    switch event {
+    case .opened, .received, .answered: settleSuccessor(now)
+    case .lost(let reason): successorLost(reason, now)
+    }
+  }
+
+  /// Takes what the next connection's last call brought, and does what its pipeline asks for.
+  private func settleSuccessor(_ now: Timestamp) {
+    guard let core = handover?.core, let next = handover?.connection else { return }
     core.collect()
     for action in core.successor.takeActions() {
       switch action {
       case .send(let text):
         core.noteRequest(now: now)
-        line.send(text, now)
-      case .get(let request, let path, let bodyLimit): line.get(path, request: request, bodyLimit: bodyLimit, now)
+        next.send(text, now)
+      case .get(let request, let path, let bodyLimit):
+        if let reason = next.get(path, request: request, bodyLimit: bodyLimit) { successorLost(reason, now) }
       case .symbolFailed(let symbol, let reason): core.noteRefusal(symbol, reason)
       case .symbolAccepted: break
-      case .reconnect(let reason), .renew(let reason, _): successorLost(line, reason, now)
-      case .maintenance(let isOn): if isOn { successorLost(line, "the venue is under maintenance", now) }
+      case .reconnect(let reason), .renew(let reason, _): successorLost(reason, now)
+      case .maintenance(let isOn): if isOn { successorLost("the venue is under maintenance", now) }
       }
     }
+    if let reason = next.connectIfPrepared() { successorLost(reason, now) }
   }
 
   /// The next connection failed or was lost: tries another, if there is time.
-  func successorLost(_ line: FeedLine, _ reason: String, _ now: Timestamp) {
-    guard handover?.line === line, handover?.retryAt == nil else { return }
-    handover?.core.cancel()
-    line.end()
+  private func successorLost(_ reason: String, _ now: Timestamp) {
+    guard let current = handover, current.retryAt == nil else { return }
+    current.core.cancel()
+    current.connection.end(now)
     let wait = handover?.backoff.next(random: UInt64(loop.kernel.randomUInt32())) ?? 0
     handover?.retryAt = now + wait
     let milliseconds = wait / Microseconds.millisecond
@@ -169,40 +186,42 @@ extension FeedSession {
   }
 
   private func retrySuccessor(_ now: Timestamp) {
-    guard let old = handover?.line else { return }
-    retire(old)
+    guard let old = handover?.connection else { return }
+    retire(old, now)
     let (core, next, recording) = makeSuccessor()
     handover?.core = core
-    handover?.line = next
+    handover?.connection = next
     handover?.recording = recording
     handover?.retryAt = nil
-    next.begin(now)
+    beginSuccessor(now)
   }
 
   // MARK: Time
 
   /// Advances a change under way, and begins one that is due. Called about four times a second.
-  func tickHandover(_ now: Timestamp) {
-    if handover == nil, let renewalDue, now >= renewalDue, let age, let opened = line.openedAt {
+  func checkHandover(_ now: Timestamp) {
+    if handover == nil, let renewalDue, now >= renewalDue, let age, let opened = connection.openedAt {
       self.renewalDue = nil
       beginHandover(
         "the venue ends connections after \(Self.words(age.lifetime))",
         deadline: age.deadline(of: opened), now)
     }
-    if handover == nil, wanted != nil, line.openedAt != nil {
+    if handover == nil, wanted != nil, connection.openedAt != nil {
       beginHandover("other symbols are configured", deadline: now + Self.changeLimit, now)
     }
     guard let current = handover else { return }
     if let retryAt = current.retryAt {
       if now >= retryAt, retryAt < current.deadline { retrySuccessor(now) }
     } else {
-      _ = current.line.tick(now)
-      guard let open = handover, open.line === current.line, open.retryAt == nil else { return }
-      if open.core.successor.market.nextDeadline <= now {
-        open.core.successor.advance(now: now)
-        settleSuccessor(open.line, now)
+      current.connection.tick(now)
+      settleSuccessor(now)
+      if handover?.retryAt == nil, case .lost(let reason) = current.connection.check(now) { successorLost(reason, now) }
+      guard handover?.retryAt == nil else { return }
+      if current.core.successor.market.nextDeadline <= now {
+        current.core.successor.advance(now: now)
+        settleSuccessor(now)
       }
-      if handover?.line.openedAt != nil, handover?.core.standing(now: now) == .ready {
+      if current.connection.openedAt != nil, handover?.core.standing(now: now) == .ready {
         if takeOver(now) { return }
         return lost("\(current.reason); the next connection's data does not continue this one's", now)
       }
@@ -221,7 +240,8 @@ extension FeedSession {
 
   /// The next connection takes over with what it has. False if it has nothing.
   func takeOverEarly(_ reason: String, _ now: Timestamp) -> Bool {
-    guard let current = handover, current.retryAt == nil, current.line.openedAt != nil, current.core.booksInSync > 0
+    guard let current = handover, current.retryAt == nil, current.connection.openedAt != nil,
+      current.core.booksInSync > 0
     else { return false }
     log.notice("the next connection takes over early", metadata: ["reason": "\(reason)"])
     return takeOver(now, isEarly: true)
@@ -235,21 +255,20 @@ extension FeedSession {
       return false
     }
     handover = nil
-    let old: FeedLine = line
-    line = current.line
-    line.pipeline = pipeline
+    let old = connection
+    connection = current.connection
+    connection.pipeline = pipeline
     noteSource()
     linesReplaced += 1
     if wanted != nil { noteLeftOut(left) }
-    if !isEarly { old.leave() }
-    retire(old)
+    if !isEarly { old.leave(now) }
+    retire(old, now)
     current.recording?.release(into: parts.recorder)
-    line.recorder = parts.recorder
+    connection.recorder = parts.recorder
     for (symbol, reason) in current.core.refusals { refused(symbol, reason, now) }
     status.reason = nil
     status.attempt = nil
     planRenewal()
-    settle(now)
     let books = pipeline.market.instruments.count { $0.bookState == .live }
     log.notice(
       "the connection was replaced",
@@ -275,7 +294,7 @@ extension FeedSession {
       status.syncing[symbol] = nil
       status.silent[symbol] = nil
     }
-    owner.feed(self, leftOut: symbols)
+    news.leftOut += symbols
   }
 }
 

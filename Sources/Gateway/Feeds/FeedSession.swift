@@ -9,10 +9,10 @@ import Venues
 /// A feed of one venue for the life of the gateway: connects, subscribes, watches, and connects again after every loss.
 /// Owned by one loop.
 ///
-/// A `FeedLine` moves the bytes and a `FeedPipeline` knows what they mean. The session alone decides the feed's state
-/// and gives the reason for each change. It also decides when to give a connection up, and when to replace one by
+/// A `FeedConnection` moves the bytes and a `FeedPipeline` knows what they mean. The session alone decides the feed's
+/// state and gives the reason for each change. It also decides when to give a connection up, and when to replace one by
 /// another that is opened first.
-final class FeedSession: Feed, FeedLineOwner {
+final class FeedSession: Feed {
   /// After this long in `live` the back-off starts again from its first step, µs.
   private static let steadyAfter = 60 * Microseconds.second
   /// After this long the feed counts as live even if some books are still incomplete, µs.
@@ -23,8 +23,8 @@ final class FeedSession: Feed, FeedLineOwner {
   private(set) var slot: Int
   var status: FeedStatus
   /// Bytes received on all of the feed's connections so far.
-  var bytesReceived: UInt64 { retiredBytes + line.bytesReceived + (handover?.line.bytesReceived ?? 0) }
-  var connects: Int { retiredConnects + line.connects + (handover?.line.connects ?? 0) }
+  var bytesReceived: UInt64 { retiredBytes + connection.bytesReceived + (handover?.connection.bytesReceived ?? 0) }
+  var connects: Int { retiredConnects + connection.connects + (handover?.connection.connects ?? 0) }
   /// Connections that were replaced without a gap.
   var linesReplaced = 0
   /// Handovers that failed, so that the feed had to start again.
@@ -37,12 +37,19 @@ final class FeedSession: Feed, FeedLineOwner {
   /// not help count, too.
   private(set) var channelSilences: [MarketChannel: Int] = [:]
 
-  private(set) unowned var owner: any FeedOwner
+  weak var handler: (any FeedHandler)? {
+    didSet {
+      connection.handler = handler
+      handover?.connection.handler = handler
+    }
+  }
+  var news = FeedNews()
+  var hasNews: Bool { !news.isEmpty }
   let loop: EventLoop
   private(set) var parts: FeedParts
   let log: Logger
-  var line: FeedLine!
-  var handover: LineHandover?
+  var connection: FeedConnection
+  var handover: ConnectionHandover?
   /// When the venue's limit on the age of connections requires another one; nil if nothing is planned.
   var renewalDue: Timestamp?
   /// What the next connection must follow; nil: the same as this one.
@@ -56,6 +63,8 @@ final class FeedSession: Feed, FeedLineOwner {
   var retiredConnects = 0
   private var backoff: Backoff
   private var wait: LoopTimer?
+  /// Whether the wait before another attempt is over, and the attempt has not begun.
+  private var isDue = false
   private var liveSince: Timestamp?
   private var failedBooks = FailedBooks()
   private var isRunning = false
@@ -63,68 +72,57 @@ final class FeedSession: Feed, FeedLineOwner {
   /// Changed instruments that were not announced yet. Bounded by the number of instruments.
   private var changedInstruments: Set<InstrumentID> = []
 
-  init(pipeline: FeedPipeline, slot: Int, owner: any FeedOwner, loop: EventLoop, parts: FeedParts, now: Timestamp) {
+  init(pipeline: FeedPipeline, slot: Int, loop: EventLoop, parts: FeedParts, now: Timestamp) {
     self.backoff = Self.backoff(limit: parts.reconnectLimitSeconds)
     self.pipeline = pipeline
     self.configured = pipeline.handler.configuration
     self.slot = slot
-    self.owner = owner
     self.loop = loop
     self.parts = parts
     var log = parts.log
     log[metadataKey: "venue"] = "\(pipeline.venue.label)"
     self.log = log
     self.status = FeedStatus(venue: pipeline.venue.name, state: .connecting, since: now)
+    self.connection = FeedConnection(pipeline: pipeline, loop: loop, parts: parts, recorder: parts.recorder, log: log)
     status.source = parts.source
-    self.line = makeLine(pipeline, recorder: parts.recorder)
   }
 
   var nextDeadline: Timestamp { pipeline.market.nextDeadline }
-  private var now: Timestamp { owner.clock.now() }
-
-  func makeLine(_ pipeline: FeedPipeline, recorder: (any FeedRecorder)?) -> FeedLine {
-    FeedLine(
-      pipeline: pipeline, owner: self, clock: owner, loop: loop, tls: parts.tls, schedule: parts.schedule,
-      recorder: recorder, log: log)
-  }
 
   // MARK: Life
 
   /// Starts the feed; does nothing if it runs already.
-  func start() {
+  func start(_ now: Timestamp) {
     loop.assertOnLoop()
     guard !isRunning else { return }
     isRunning = true
-    line.begin(now)
+    connection.begin(now)
   }
 
   /// Continues with another owner, in its present state.
   /// - Parameter recorder: records from the next connection on, which is opened at once, since a recording begins with
   ///   a connection's first message. Nil: nothing is recorded.
-  func move(to owner: any FeedOwner, slot: Int, recorder: (any FeedRecorder)?) {
+  func move(to handler: any FeedHandler, slot: Int, recorder: (any FeedRecorder)?, _ now: Timestamp) {
     loop.assertOnLoop()
-    (self.owner, self.slot) = (owner, slot)
-    line.clock = owner
-    handover?.line.clock = owner
+    (self.handler, self.slot) = (handler, slot)
     guard let recorder else { return }
-    let now = now
-    endHandover()
+    endHandover(now)
     parts.recorder = recorder
     beginHandover("a recording begins", deadline: now + FeedSession.changeLimit, now)
   }
 
-  func stop() { stop(.disconnected, reason: "stopped") }
+  func stop(_ now: Timestamp) { stop(.disconnected, reason: "stopped", now) }
 
   /// Ends the feed for good.
   /// - Parameters:
   ///   - state: the state that clients see from then on.
   ///   - reason: the reason that clients see.
-  func stop(_ state: FeedState, reason: String) {
+  func stop(_ state: FeedState, reason: String, _ now: Timestamp) {
     guard isRunning else { return }
-    let now = now
     isRunning = false
     wait?.cancel()
     wait = nil
+    isDue = false
     tearDown(now, isRecorded: false)
     set(state, reason: reason, now)
   }
@@ -137,7 +135,7 @@ final class FeedSession: Feed, FeedLineOwner {
 
   /// The connection was lost or could not be made: reports it, waits, starts again.
   func lost(_ reason: String, _ now: Timestamp) {
-    guard isRunning, wait == nil else { return }
+    guard isRunning, wait == nil, !isDue else { return }
     if let liveSince, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
     tearDown(now)
     if status.gapFrom == nil || status.gapTo != nil, let last = status.lastMessage {
@@ -153,71 +151,117 @@ final class FeedSession: Feed, FeedLineOwner {
     wait = loop.schedule(after: .microseconds(delay)) { [weak self] in
       guard let self else { return }
       wait = nil
-      if isRunning { line.begin(self.now) }
+      isDue = true
+      handler?.feedArrived()
     }
   }
 
   private func tearDown(_ now: Timestamp, isRecorded: Bool = true) {
-    endHandover()
-    line.end(isRecorded: isRecorded)
+    endHandover(now)
+    connection.end(now, isRecorded: isRecorded)
     liveSince = nil
     renewalDue = nil
     pipeline.disconnected(now: now)
-    settle(now)
   }
 
-  // MARK: What the connections report
+  // MARK: What comes
 
-  func lineOpened(_ line: FeedLine, _ now: Timestamp) {
-    guard line === self.line else { return }
-    status.attempt = nil
-    noteSource()
-    planRenewal()
-    set(.syncing, reason: nil, now)
+  /// Takes the next message of `input`, which `transport` received. True if there was one, or the connection was lost:
+  /// call again when the feed has settled. False if nothing is left, or `transport` no longer serves the feed.
+  func receive(
+    _ input: inout UnsafeMutableRawBufferPointer, from transport: Connection, _ now: Timestamp
+  ) -> Bool {
+    if connection.uses(transport) {
+      guard let event = connection.next(&input, now) else { return false }
+      take(event, now)
+      return true
+    }
+    guard let successor = handover?.connection, successor.uses(transport),
+      let event = successor.next(&input, now)
+    else { return false }
+    takeOfSuccessor(event, now)
+    return true
+  }
+
+  /// Takes the end of a transport; false if `transport` no longer serves the feed, which has ended it itself.
+  func closed(_ transport: Connection, _ reason: CloseReason, _ now: Timestamp) -> Bool {
+    if connection.uses(transport) {
+      connectionLost(connection.closed(reason), now)
+      return true
+    }
+    guard let successor = handover?.connection, successor.uses(transport) else { return false }
+    takeOfSuccessor(.lost(successor.closed(reason)), now)
+    return true
+  }
+
+  func takeArrival(_ now: Timestamp) -> Bool {
+    if isDue {
+      isDue = false
+      connection.begin(now)
+    } else if let event = connection.takeArrival(now) {
+      take(event, now)
+    } else if let event = handover?.connection.takeArrival(now) {
+      takeOfSuccessor(event, now)
+    } else {
+      return false
+    }
+    return true
+  }
+
+  private func take(_ event: FeedConnection.Event, _ now: Timestamp) {
+    switch event {
+    case .opened:
+      status.attempt = nil
+      noteSource()
+      planRenewal()
+      set(.syncing, reason: nil, now)
+    case .received(let isMarket): if isMarket { heardMarket(now) }
+    case .answered: break
+    case .lost(let reason): connectionLost(reason, now)
+    }
+  }
+
+  private func connectionLost(_ reason: String, _ now: Timestamp) {
+    // A next connection that is under way has more by now than a new start would have for a while.
+    if !takeOverEarly(reason, now) { lost(reason, now) }
   }
 
   /// Marks the feed as simulated if the exchange at the other end says so.
   func noteSource() {
-    let source = line.isSimulated ? .simulated : parts.source
+    let source = connection.isSimulated ? .simulated : parts.source
     if source != .live, !isSourceLogged {
       isSourceLogged = true
       log.warning("the prices of this feed are not real", metadata: ["source": "\(source.rawValue)"])
     }
     guard status.source != source else { return }
     status.source = source
-    owner.feedStatusChanged(self)
+    news.isStatusChanged = true
   }
 
-  func lineHeardMarket(_ line: FeedLine, _ now: Timestamp) {
-    guard line === self.line else { return }
+  private func heardMarket(_ now: Timestamp) {
     status.lastMessage = now
     if status.gapFrom != nil, status.gapTo == nil { status.gapTo = now }
     if status.state == .stale { set(.syncing, reason: "data again", now) }
   }
 
-  func lineAdvanced(_ line: FeedLine, _ now: Timestamp) {
-    if line === self.line { settle(now) } else { settleSuccessor(line, now) }
-  }
-
-  func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp) {
-    guard line === self.line else { return successorLost(line, reason, now) }
-    // A next connection that is under way has more by now than a new start would have for a while.
-    if !takeOverEarly(reason, now) { lost(reason, now) }
-  }
-
   // MARK: What the pipeline asks for
 
-  /// Publishes the changes, then performs the handler's actions.
-  func settle(_ now: Timestamp) {
+  func settled(_ now: Timestamp) -> Bool {
     if !pipeline.changes.items.isEmpty {
       let touched = noteBookStates(now)
-      owner.feed(self, changed: pipeline.changes, at: now)
       pipeline.clear()
       if touched { statusChanged(now) }
     }
     if !pipeline.handler.actions.isEmpty {
       for action in pipeline.takeActions() { perform(action, now) }
     }
+    if let reason = connection.connectIfPrepared() { connectionLost(reason, now) }
+    return !pipeline.changes.items.isEmpty || !pipeline.handler.actions.isEmpty
+  }
+
+  func takeNews() -> FeedNews {
+    defer { news = FeedNews() }
+    return news
   }
 
   private func noteBookStates(_ now: Timestamp) -> Bool {
@@ -279,8 +323,9 @@ final class FeedSession: Feed, FeedLineOwner {
 
   private func perform(_ action: FeedAction, _ now: Timestamp) {
     switch action {
-    case .send(let text): line.send(text, now)
-    case .get(let request, let path, let bodyLimit): line.get(path, request: request, bodyLimit: bodyLimit, now)
+    case .send(let text): connection.send(text, now)
+    case .get(let request, let path, let bodyLimit):
+      if let reason = connection.get(path, request: request, bodyLimit: bodyLimit) { connectionLost(reason, now) }
     case .reconnect(let reason): lost(reason, now)
     case .renew(let reason, let within): beginHandover(reason, deadline: now + within, now)
     case .symbolFailed(let symbol, let reason):
@@ -314,21 +359,25 @@ final class FeedSession: Feed, FeedLineOwner {
 
   // MARK: Time and state
 
-  /// Checks for silence, resets the back-off and runs the handler's timers; call about four times a second.
-  func tick(_ now: Timestamp) {
-    let health = line.tick(now)
+  /// Runs the handler's timers; call about four times a second.
+  func tick(_ now: Timestamp) { connection.tick(now) }
+
+  /// Checks for silence, resets the back-off, and begins or completes a planned change of connection.
+  func check(_ now: Timestamp) {
+    let health = connection.check(now)
+    if case .lost(let reason) = health { connectionLost(reason, now) }
     if case .stale(let reason) = health {
       // A venue that announced its maintenance is silent because of that. The gateway connects anew all the same, in
       // time.
       if status.state != .maintenance { set(.stale, reason: reason, now) }
-    } else if let since = line.openedAt {
+    } else if let since = connection.openedAt {
       // The venue answered the ping after all.
       if status.state == .stale { set(.syncing, reason: "the venue answers again", now) }
       if failedBooks.update(pipeline, &status) { statusChanged(now) }
       updateLiveness(since, now)
       if let liveSince, backoff.attempts > 0, now - liveSince >= FeedSession.steadyAfter { backoff.reset() }
     }
-    tickHandover(now)
+    checkHandover(now)
     for renumbering in pipeline.market.takeRenumberings() { log(renumbering) }
   }
 
@@ -342,22 +391,19 @@ final class FeedSession: Feed, FeedLineOwner {
   }
 
   func timeJumped(by jump: Int64) {
-    line.timeJumped(by: jump)
+    connection.timeJumped(by: jump)
     liveSince = liveSince.map { $0 + jump }
     renewalDue = renewalDue.map { $0 + jump }
     handover?.timeJumped(by: jump)
   }
 
   /// Advances trailing pulses and windows; call when `nextDeadline` has come.
-  func advance(_ now: Timestamp) {
-    pipeline.advance(now: now)
-    settle(now)
-  }
+  func advance(_ now: Timestamp) { pipeline.advance(now: now) }
 
   private func updateLiveness(_ since: Timestamp, _ now: Timestamp) {
     guard status.state == .syncing || status.state == .live, !pipeline.market.instruments.isEmpty else { return }
     // A REST snapshot and an acknowledgement alone can make a book, so wait until the venue sends market data here.
-    guard line.hasHeardMarket else { return }
+    guard connection.hasHeardMarket else { return }
     let waiting = pipeline.market.instruments.contains {
       $0.bookState != .live && status.failed[$0.instrument.symbol] == nil && !leftOut.contains($0.instrument.symbol)
     }
@@ -380,12 +426,12 @@ final class FeedSession: Feed, FeedLineOwner {
       if let reason { fields["reason"] = "\(reason)" }
       log.info("feed \(state.rawValue)", metadata: fields)
     }
-    owner.feedStatusChanged(self)
+    news.isStatusChanged = true
   }
 
   func statusChanged(_ now: Timestamp) {
-    if let since = line.openedAt { updateLiveness(since, now) }
-    owner.feedStatusChanged(self)
+    if let since = connection.openedAt { updateLiveness(since, now) }
+    news.isStatusChanged = true
   }
 }
 

@@ -23,21 +23,27 @@ extension LoopFeeds {
 
   /// Makes a feed follow other symbols, or use another endpoint. On the loop.
   func change(_ connection: String, to configuration: FeedConfiguration) {
-    session(of: connection)?.follow(configuration)
+    guard let session = session(of: connection) else { return }
+    let now = node.clock.now()
+    session.follow(configuration, now)
+    settle(session, now)
   }
 
   /// Ends a feed's connection and opens another; false if the feed is not on this loop. On the loop.
   func reconnect(_ connection: String) -> Bool {
     guard let session = session(of: connection) else { return false }
-    session.lost("an operator requested a new connection", node.clock.now())
+    let now = node.clock.now()
+    session.lost("an operator requested a new connection", now)
+    settle(session, now)
     return true
   }
 
   /// Rebuilds every book of a feed; false if the feed is not on this loop. On the loop.
   func resync(_ connection: String) -> Bool {
     guard let session = session(of: connection) else { return false }
-    session.pipeline.lostTrack(now: node.clock.now())
-    session.settle(node.clock.now())
+    let now = node.clock.now()
+    session.pipeline.lostTrack(now: now)
+    settle(session, now)
     return true
   }
 
@@ -47,10 +53,12 @@ extension LoopFeeds {
   /// Performs an order about one symbol; nil if the feed is not on this loop. On the loop.
   func order(_ order: SymbolOrder, symbol: String, of connection: String) -> FeedSession.SymbolOutcome? {
     guard let session = session(of: connection) else { return nil }
+    let now = node.clock.now()
+    defer { settle(session, now) }
     switch order {
-    case .stop: return session.stop(symbol: symbol)
-    case .start: return session.start(symbol: symbol)
-    case .resync: return session.resync(symbol: symbol, node.clock.now())
+    case .stop: return session.stop(symbol: symbol, now)
+    case .start: return session.start(symbol: symbol, now)
+    case .resync: return session.resync(symbol: symbol, now)
     }
   }
 }

@@ -11,6 +11,8 @@ final class LoopFeeds: @unchecked Sendable {
   unowned let node: LoopNode
   /// By slot: a feed has the same index here as its market has in the publisher. Ended feeds keep theirs.
   private(set) var all: [any Feed] = []
+  /// By slot. A feed does not retain its port.
+  private var ports: [FeedPort] = []
   /// By slot: the feed's number among all feeds of the gateway.
   private var numbers: [Int] = []
   /// By slot: when the feed started.
@@ -44,7 +46,7 @@ final class LoopFeeds: @unchecked Sendable {
     let slot = node.publisher.add(market: pipeline.market, venue: venue.name)
     let settings = node.settings
     let session = FeedSession(
-      pipeline: pipeline, slot: slot, owner: node, loop: node.loop,
+      pipeline: pipeline, slot: slot, loop: node.loop,
       parts: FeedParts(
         tls: tls, schedule: schedule, recorder: recorder, reconnectLimitSeconds: settings.reconnectLimitSeconds,
         source: settings.source, log: settings.log.of(.feeds)), now: node.clock.now())
@@ -60,16 +62,17 @@ final class LoopFeeds: @unchecked Sendable {
   ) {
     let (market, configuration) = (session.pipeline.market, session.configured)
     let slot = node.publisher.add(market: market, venue: session.pipeline.venue.name)
-    session.move(to: node, slot: slot, recorder: recorder)
+    let port = FeedPort(session, of: node)
+    session.move(to: port, slot: slot, recorder: recorder, node.clock.now())
     market.bridgesTrades = node.history != nil
     follow(session, configuration: configuration, tls: tls, share: share)
-    begin(session, number: number)
+    begin(session, number: number, port: port)
     var changes = MarketChanges()
     market.appendPresent(to: &changes)
     if node.history == nil {
       for state in market.instruments { market.beginWithoutPast(of: state.instrument.id, into: &changes) }
     }
-    node.feed(session, changed: changes, at: node.clock.now())
+    node.publish(changes, of: session, at: node.clock.now())
   }
 
   /// Starts the history of a feed, and requests the names of its assets from its venue.
@@ -84,20 +87,42 @@ final class LoopFeeds: @unchecked Sendable {
     let slot = node.publisher.add(market: replayer.pipeline.market, venue: replayer.venue.name)
     begin(
       ReplaySession(
-        replayer: replayer, origin: origin, speed: speed, slot: slot, owner: node, loop: node.loop,
-        log: node.settings.log.of(.feeds),
-        now: node.clock.now()),
+        replayer: replayer, origin: origin, speed: speed, slot: slot, loop: node.loop,
+        log: node.settings.log.of(.feeds), now: node.clock.now()),
       number: number)
   }
 
-  private func begin(_ feed: any Feed, number: Int) {
+  private func begin(_ feed: any Feed, number: Int, port: FeedPort? = nil) {
     node.loop.assertOnLoop()
     precondition(feed.slot == all.count, "a feed's slot is its place")
+    let port = port ?? FeedPort(feed, of: node)
+    feed.handler = port
     all.append(feed)
+    ports.append(port)
     numbers.append(number)
     starts.append(node.clock.now())
     changed(feed)
-    feed.start()
+    let now = node.clock.now()
+    feed.start(now)
+    settle(feed, now)
+  }
+
+  // MARK: What a feed has changed
+
+  /// Publishes what the last call of a feed changed, and lets the feed act on that, until nothing is left; then takes
+  /// its news. After every call of a feed.
+  func settle<F: Feed>(_ feed: F, _ now: Timestamp) {
+    repeat {
+      if feed.hasNews { takeNews(of: feed) }
+      if !feed.pipeline.changes.items.isEmpty { node.publish(feed.pipeline.changes, of: feed, at: now) }
+    } while feed.settled(now)
+    if feed.hasNews { takeNews(of: feed) }
+  }
+
+  private func takeNews(of feed: any Feed) {
+    let news = feed.takeNews()
+    if news.isStatusChanged { changed(feed) }
+    if !news.leftOut.isEmpty { forgetEverywhere(news.leftOut) }
   }
 
   // MARK: Announcements to the loops
@@ -214,13 +239,25 @@ final class LoopFeeds: @unchecked Sendable {
   // MARK: Time
 
   /// About four times a second.
-  func tick(_ now: Timestamp) { for feed in all { feed.tick(now) } }
+  func tick(_ now: Timestamp) {
+    for feed in all {
+      feed.tick(now)
+      settle(feed, now)
+      feed.check(now)
+      settle(feed, now)
+    }
+  }
 
   /// The clock jumped forward by `jump` µs, but no venue was silent for that long: moves time-outs by as much.
   func timeJumped(by jump: Int64) { for feed in all { feed.timeJumped(by: jump) } }
 
   /// Advances the feeds whose deadline has come.
-  func advance(_ now: Timestamp) { for feed in all where feed.nextDeadline <= now { feed.advance(now) } }
+  func advance(_ now: Timestamp) {
+    for feed in all where feed.nextDeadline <= now {
+      feed.advance(now)
+      settle(feed, now)
+    }
+  }
 
   var nextDeadline: Timestamp {
     var next = Timestamp.distantFuture
@@ -231,12 +268,20 @@ final class LoopFeeds: @unchecked Sendable {
   // MARK: End
 
   /// Ends all feeds for good. On the loop.
-  func stop() { for feed in all { feed.stop() } }
+  func stop() {
+    let now = node.clock.now()
+    for feed in all {
+      feed.stop(now)
+      settle(feed, now)
+    }
+  }
 
   /// Ends all feeds because another process continues with them.
   func handOver() {
+    let now = node.clock.now()
     for case let session as FeedSession in all {
-      session.stop(.reconnecting, reason: "another gateway process has taken over")
+      session.stop(.reconnecting, reason: "another gateway process has taken over", now)
+      settle(session, now)
     }
   }
 
@@ -245,8 +290,9 @@ final class LoopFeeds: @unchecked Sendable {
   @discardableResult
   func end(_ connection: String) -> Bool {
     guard let slot = slot(of: connection) else { return false }
-    let feed = all[slot]
-    feed.stop()
+    let (feed, now) = (all[slot], node.clock.now())
+    feed.stop(now)
+    settle(feed, now)
     ended.insert(slot)
     forgetEverywhere(feed.pipeline.market.instruments.map(\.instrument.symbol), feed: numbers[slot])
     return true
@@ -259,8 +305,11 @@ final class LoopFeeds: @unchecked Sendable {
       let session = all[slot] as? FeedSession
     else { return false }
     ended.remove(slot)
-    session.start()
-    session.follow(configuration)
+    let now = node.clock.now()
+    session.start(now)
+    settle(session, now)
+    session.follow(configuration, now)
+    settle(session, now)
     announceAll(of: slot)
     return true
   }

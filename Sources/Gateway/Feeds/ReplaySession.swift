@@ -23,10 +23,16 @@ final class ReplaySession: Feed {
 
   private let replayer: Replayer
   private let speed: ReplaySpeed
-  private unowned let owner: any FeedOwner
+  weak var handler: (any FeedHandler)?
+  private var news = FeedNews()
+  var hasNews: Bool { !news.isEmpty }
   private let loop: EventLoop
   private let log: Logger
   private var timer: LoopTimer?
+  /// Records to play before the loop turns again; 0: the timer has not come yet.
+  private var left = 0
+  /// Why the recording cannot be read further; reported when what came before is published.
+  private var failure: String?
   private var changedInstruments: Set<InstrumentID> = []
   /// The record time that is played at `startedAt`.
   private let origin: Timestamp
@@ -34,9 +40,7 @@ final class ReplaySession: Feed {
 
   /// - Parameter origin: the record time to begin at; recordings with the same origin keep their distance in time.
   init(
-    replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, slot: Int, owner: any FeedOwner,
-    loop: EventLoop,
-    log: Logger,
+    replayer: Replayer, origin: Timestamp, speed: ReplaySpeed, slot: Int, loop: EventLoop, log: Logger,
     now: Timestamp
   ) {
     self.replayer = replayer
@@ -44,15 +48,13 @@ final class ReplaySession: Feed {
     self.origin = origin
     self.speed = speed
     self.slot = slot
-    self.owner = owner
     self.loop = loop
     self.log = log
     self.status = FeedStatus(venue: replayer.venue.name, state: .connecting, since: now)
     status.source = .replayed
   }
 
-  func start() {
-    let now = owner.clock.now()
+  func start(_ now: Timestamp) {
     guard replayer.nextTime != nil else { return end("the recording is empty", now) }
     startedAt = now
     connects = 1
@@ -61,49 +63,72 @@ final class ReplaySession: Feed {
     play()
   }
 
-  func stop() {
+  func stop(_ now: Timestamp) {
     timer?.cancel()
     timer = nil
-    set(.disconnected, reason: "stopped", owner.clock.now())
+    left = 0
+    set(.disconnected, reason: "stopped", now)
   }
 
   func tick(_ now: Timestamp) {}
+  func check(_ now: Timestamp) {}
 
   /// Keeps the records as far apart as they are.
   func timeJumped(by jump: Int64) { startedAt = startedAt + jump }
 
   func advance(_ now: Timestamp) {
     pipeline.advance(now: now)
-    settle(now)
+    note(now)
   }
 
   private func play() {
     timer = nil
-    for _ in 0..<Self.batch {
-      let now = owner.clock.now()
-      guard let next = replayer.nextTime else { return end("the recording has ended", now) }
-      if speed != .fastest {
-        let wait = startedAt + speed.wait(for: next - origin) - now
-        if wait > 0 {
-          timer = loop.schedule(after: .microseconds(wait)) { [unowned self] in play() }
-          return
-        }
-      }
-      do throws(RecordingError) {
-        try replayer.step(at: now)
-      } catch {
-        settle(now)
-        return end(error.description, now)
-      }
-      status.lastMessage = now
-      settle(now)
-    }
-    timer = loop.schedule(after: .zero) { [unowned self] in play() }
+    left = Self.batch
+    handler?.feedArrived()
   }
 
-  private func settle(_ now: Timestamp) {
-    guard !pipeline.changes.items.isEmpty else { return }
-    var isTouched = false
+  /// Plays one record, if its time has come.
+  func takeArrival(_ now: Timestamp) -> Bool {
+    if let failure {
+      self.failure = nil
+      end(failure, now)
+      return true
+    }
+    guard left > 0 else { return false }
+    guard let next = replayer.nextTime else {
+      left = 0
+      end("the recording has ended", now)
+      return true
+    }
+    if speed != .fastest {
+      let wait = startedAt + speed.wait(for: next - origin) - now
+      if wait > 0 {
+        playAgain(after: .microseconds(wait))
+        return false
+      }
+    }
+    do throws(RecordingError) {
+      try replayer.step(at: now)
+    } catch {
+      left = 0
+      failure = error.description
+      note(now)
+      return true
+    }
+    status.lastMessage = now
+    note(now)
+    left -= 1
+    if left == 0 { playAgain(after: .zero) }
+    return true
+  }
+
+  private func playAgain(after wait: Duration) {
+    left = 0
+    timer = loop.schedule(after: wait) { [weak self] in self?.play() }
+  }
+
+  /// Notes what the changes say of books and channels.
+  private func note(_ now: Timestamp) {
     for change in pipeline.changes.items {
       switch change {
       case .bookState(let id, let state):
@@ -114,7 +139,7 @@ final class ReplaySession: Feed {
           status.syncing[symbol] = nil
         }
         if state == .live, status.state == .syncing { set(.live, reason: "replaying a recording", now) }
-        isTouched = true
+        news.isStatusChanged = true
         changedInstruments.insert(id)
       case .channel(let id, let channel, let state):
         let symbol = pipeline.market[id].instrument.symbol
@@ -122,16 +147,23 @@ final class ReplaySession: Feed {
         if case .silent = state { silent.insert(MarketChannels(channel)) }
         if state == .live { silent.remove(MarketChannels(channel)) }
         status.silent[symbol] = silent.isEmpty ? nil : silent
-        isTouched = true
+        news.isStatusChanged = true
       case .instrument(let id):
-        isTouched = true
+        news.isStatusChanged = true
         changedInstruments.insert(id)
       default: break
       }
     }
-    owner.feed(self, changed: pipeline.changes, at: now)
+  }
+
+  func settled(_ now: Timestamp) -> Bool {
     pipeline.clear()
-    if isTouched { owner.feedStatusChanged(self) }
+    return false
+  }
+
+  func takeNews() -> FeedNews {
+    defer { news = FeedNews() }
+    return news
   }
 
   func takeChangedInstruments() -> Set<InstrumentID> {
@@ -148,6 +180,6 @@ final class ReplaySession: Feed {
     if status.state != state { status.since = now }
     status.state = state
     status.reason = reason
-    owner.feedStatusChanged(self)
+    news.isStatusChanged = true
   }
 }

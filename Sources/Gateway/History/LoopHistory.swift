@@ -158,7 +158,7 @@ final class LoopHistory {
         }
         node.settings.log.warning(
           "instruments served before their history is loaded", metadata: ["venue": "\(feed.pipeline.venue.label)"])
-        node.feedStatusChanged(feed)
+        node.feeds.changed(feed)
       }
       feeds[slot] = entry
       for index in entry.instruments.indices { takeLatest(InstrumentID(index), of: feed, now, isDue: false) }
@@ -234,7 +234,7 @@ final class LoopHistory {
       node.publish(changes, slot: slot, now: now)
     }
     if !entry.instruments[id.index].hasBegun { goOn(id, instrument, symbol, slot, after: past?.latest, now: now) }
-    if entry.waiting == 0 { node.feedStatusChanged(node.feeds[slot]) }
+    if entry.waiting == 0 { node.feeds.changed(node.feeds[slot]) }
   }
 
   // MARK: From the venue

@@ -39,11 +39,11 @@ package enum VenueListing {
 }
 
 /// A feed that runs until its list has arrived. Owned by one loop.
-private final class ListingSession: FeedOwner, FeedRecorder {
+private final class ListingSession: FeedHandler, FeedRecorder {
   /// The time between two checks of the feed.
   private static let interval: Duration = .milliseconds(100)
 
-  var clock: GatewayClock
+  private var clock: GatewayClock
   private let venue: Venue
   private let loop: EventLoop
   private let pipeline: FeedPipeline
@@ -72,11 +72,13 @@ private final class ListingSession: FeedOwner, FeedRecorder {
   }
 
   func start() {
+    let now = clock.now()
     let session = FeedSession(
-      pipeline: pipeline, slot: 0, owner: self, loop: loop, parts: FeedParts(tls: tls, recorder: self, log: log),
-      now: clock.now())
+      pipeline: pipeline, slot: 0, loop: loop, parts: FeedParts(tls: tls, recorder: self, log: log), now: now)
     self.session = session
-    session.start()
+    session.handler = self
+    session.start(now)
+    settle(session, now)
     look()
   }
 
@@ -89,7 +91,17 @@ private final class ListingSession: FeedOwner, FeedRecorder {
     if let lost { return fail(lost) }
     guard now < deadline else { return fail("its list did not arrive in \(VenueListing.patience) s") }
     session.tick(now)
+    settle(session, now)
+    session.check(now)
+    settle(session, now)
     loop.schedule(after: Self.interval) { [self] in look() }
+  }
+
+  /// Nobody sees the markets' changes.
+  private func settle(_ session: FeedSession, _ now: Timestamp) {
+    while session.settled(now) {}
+    guard session.takeNews().isStatusChanged, session.status.state == .reconnecting else { return }
+    lost = session.status.reason ?? "the connection was lost"
   }
 
   private func fail(_ reason: String) {
@@ -98,19 +110,38 @@ private final class ListingSession: FeedOwner, FeedRecorder {
   }
 
   private func finish(_ result: Result<[ListedMarket], VenueListingError>) {
-    session?.stop()
+    session?.stop(clock.now())
     session = nil
     completion(result)
   }
 
-  // MARK: Reports of the feed
+  // MARK: What comes
 
-  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
-
-  func feed(_ feed: any Feed, leftOut symbols: [String]) {}
-  func feedStatusChanged(_ feed: any Feed) {
-    if feed.status.state == .reconnecting { lost = feed.status.reason ?? "the connection was lost" }
+  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+    guard let session else { return }
+    let now = clock.now()
+    var input = bytes
+    while session.receive(&input, from: connection, now) { settle(session, now) }
   }
+
+  func connectionDidDrain(_ connection: Connection) {}
+
+  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+    guard let session else { return }
+    let now = clock.now()
+    if session.closed(connection, reason, now) { settle(session, now) }
+  }
+
+  func feedArrived() {
+    guard let session else { return }
+    repeat {
+      let now = clock.now()
+      guard session.takeArrival(now) else { return }
+      settle(session, now)
+    } while true
+  }
+
+  // MARK: What is recorded
 
   func answered(url: String, status: Int, body: [UInt8], at now: Timestamp) {
     guard status != 200 else { return }

@@ -71,12 +71,14 @@ package final class WarmFeeds: Sendable {
 }
 
 /// The warm feeds of one loop.
-private final class FeedNursery: FeedOwner, @unchecked Sendable {
+private final class FeedNursery: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `loop` only, which `assertOnLoop` checks at each entrance.
 
   let loop: EventLoop
-  var clock: GatewayClock
+  private var clock: GatewayClock
   private var sessions: [String: FeedSession] = [:]
+  /// By connection, as `sessions`. A session does not retain its port.
+  private var ports: [String: Port] = [:]
   private var timers: [LoopTimer] = []
   private var report: ((String, FeedStatus) -> Void)?
 
@@ -98,15 +100,20 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
     if timers.isEmpty { startTimers() }
     let pipeline = FeedPipeline(venue: venue, configuration: settings)
     pipeline.market.bridgesTrades = bridgesTrades
-    let session = FeedSession(
-      pipeline: pipeline, slot: sessions.count, owner: self, loop: loop, parts: parts, now: clock.now())
+    let now = clock.now()
+    let session = FeedSession(pipeline: pipeline, slot: sessions.count, loop: loop, parts: parts, now: now)
+    let port = Port(session, of: self)
+    session.handler = port
     sessions[venue.label] = session
-    session.start()
+    ports[venue.label] = port
+    session.start(now)
+    settle(session, now)
   }
 
   func take(_ label: String) -> FeedSession? {
     loop.assertOnLoop()
     let session = sessions.removeValue(forKey: label)
+    ports[label] = nil
     if sessions.isEmpty {
       for timer in timers { timer.cancel() }
       timers = []
@@ -118,7 +125,10 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
     timers.append(
       loop.scheduleRepeating(every: Self.advanceInterval) { [unowned self] in
         let now = clock.now()
-        for session in inOrder where session.nextDeadline <= now { session.advance(now) }
+        for session in inOrder where session.nextDeadline <= now {
+          session.advance(now)
+          settle(session, now)
+        }
       })
     timers.append(
       loop.scheduleRepeating(every: Self.tickInterval) { [unowned self] in
@@ -128,16 +138,53 @@ private final class FeedNursery: FeedOwner, @unchecked Sendable {
           for session in inOrder { session.timeJumped(by: jump) }
         }
         let now = clock.now()
-        for session in inOrder { session.tick(now) }
+        for session in inOrder {
+          session.tick(now)
+          settle(session, now)
+          session.check(now)
+          settle(session, now)
+        }
       })
   }
 
   private var inOrder: [FeedSession] { sessions.sorted { $0.key < $1.key }.map(\.value) }
 
-  // MARK: Reports of the feeds
+  /// Publishes nothing: the node that takes the feed over reads its market as it is then.
+  private func settle(_ session: FeedSession, _ now: Timestamp) {
+    while session.settled(now) {}
+    guard session.hasNews, session.takeNews().isStatusChanged else { return }
+    report?(session.pipeline.venue.label, session.status)
+  }
 
-  /// Does nothing: the node that takes the feed over reads its market as it is then.
-  func feed(_ feed: any Feed, changed changes: borrowing MarketChanges, at now: Timestamp) {}
-  func feed(_ feed: any Feed, leftOut symbols: [String]) {}
-  func feedStatusChanged(_ feed: any Feed) { report?(feed.pipeline.venue.label, feed.status) }
+  /// Where the loop calls for one feed.
+  private final class Port: FeedHandler {
+    private unowned let nursery: FeedNursery
+    private let session: FeedSession
+
+    init(_ session: FeedSession, of nursery: FeedNursery) {
+      self.session = session
+      self.nursery = nursery
+    }
+
+    func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
+      let now = nursery.clock.now()
+      var input = bytes
+      while session.receive(&input, from: connection, now) { nursery.settle(session, now) }
+    }
+
+    func connectionDidDrain(_ connection: Connection) {}
+
+    func connectionDidClose(_ connection: Connection, reason: CloseReason) {
+      let now = nursery.clock.now()
+      if session.closed(connection, reason, now) { nursery.settle(session, now) }
+    }
+
+    func feedArrived() {
+      repeat {
+        let now = nursery.clock.now()
+        guard session.takeArrival(now) else { return }
+        nursery.settle(session, now)
+      } while true
+    }
+  }
 }

@@ -8,21 +8,31 @@ import Transport
 import Venues
 import WebSocket
 
-/// What a connection reports to its feed. Inside each call the feed may end the connection or replace it.
-protocol FeedLineOwner: AnyObject {
-  /// The pipeline took input: there may be changes to publish and actions to perform.
-  func lineAdvanced(_ line: FeedLine, _ now: Timestamp)
-  /// The WebSocket is open; the pipeline's `connected` is called next.
-  func lineOpened(_ line: FeedLine, _ now: Timestamp)
-  /// Market data arrived, or a heartbeat that the venue sends by itself.
-  func lineHeardMarket(_ line: FeedLine, _ now: Timestamp)
-  /// The connection was lost or could not be made. It is not torn down yet.
-  func lineLost(_ line: FeedLine, _ reason: String, _ now: Timestamp)
-}
-
 /// One connection of a feed: fetches the instrument list, connects, shakes hands, and moves bytes and time between the
-/// transport and a `FeedPipeline`. The feed decides when to end or replace it. Owned by one loop.
-final class FeedLine: ConnectionHandler {
+/// transport and a `FeedPipeline`. Each call returns what happened; the feed decides when to end or replace the
+/// connection. Owned by one loop.
+final class FeedConnection {
+  /// What a call of a connection did.
+  enum Event: Equatable {
+    /// The WebSocket is open, and the pipeline has taken that.
+    case opened
+    /// The pipeline took a message.
+    /// - Parameter isMarket: whether it brought market data, or a heartbeat that the venue sends by itself.
+    case received(isMarket: Bool)
+    /// The pipeline took the answer to a request.
+    case answered
+    /// The connection was lost or could not be made. It is not torn down yet.
+    case lost(String)
+  }
+
+  private enum Arrival {
+    case failed(String)
+    case answered(RESTAnswer, readAhead: Result<ListPage, FeedError>?)
+    /// A request without a useful answer. It is logged when the pipeline and the feed have taken that: if it ended the
+    /// attempt, the feed has logged it.
+    case unanswered(path: String, reason: String)
+  }
+
   /// The longest time for preparation (instrument lists), µs.
   private static let prepareLimit = 30 * Microseconds.second
   /// The longest time for a WebSocket handshake: a connection may be dead before it is open.
@@ -39,14 +49,18 @@ final class FeedLine: ConnectionHandler {
   private(set) var bytesReceived: UInt64 = 0
   private(set) var connects = 0
 
-  private unowned let owner: any FeedLineOwner
-  unowned var clock: any FeedOwner
+  /// Gets the bytes of this connection, and learns of its arrivals.
+  weak var handler: (any FeedHandler)? {
+    didSet { transport?.handler = handler }
+  }
   private let loop: EventLoop
   private let tls: TLSClientContext?
   private let schedule: ConnectSchedule?
   private let log: Logger
   private var phase = Phase.idle
-  private var connection: Connection?
+  private var transport: Connection?
+  /// What has come beside bytes and was not taken yet. Bounded by the requests under way, and one for the attempt.
+  private var arrivals: [Arrival] = []
   private var attempt: ConnectAttempt?
   private var turn: LoopTimer?
   private var patience: LoopTimer?
@@ -65,19 +79,11 @@ final class FeedLine: ConnectionHandler {
   /// Tells a quiet connection from a dead one; it belongs to the open or last connection.
   private var watch: ConnectionWatch
 
-  /// - Parameters:
-  ///   - clock: the source of time; it must outlive the connection, or be replaced in time.
-  ///   - schedule: when the gateway may connect to the venue; nil: at once.
-  init(
-    pipeline: FeedPipeline, owner: any FeedLineOwner, clock: any FeedOwner, loop: EventLoop, tls: TLSClientContext?,
-    schedule: ConnectSchedule?, recorder: (any FeedRecorder)?, log: Logger
-  ) {
+  init(pipeline: FeedPipeline, loop: EventLoop, parts: FeedParts, recorder: (any FeedRecorder)?, log: Logger) {
     self.pipeline = pipeline
-    self.owner = owner
-    self.clock = clock
     self.loop = loop
-    self.tls = tls
-    self.schedule = schedule
+    self.tls = parts.tls
+    self.schedule = parts.schedule
     self.recorder = recorder
     self.log = log
     watch = ConnectionWatch(staleAfter: pipeline.venue.staleAfter, now: .distantPast)
@@ -87,29 +93,27 @@ final class FeedLine: ConnectionHandler {
   var openedAt: Timestamp? { if case .open(let since) = phase { since } else { nil } }
   /// Whether market data has arrived on the open connection.
   var hasHeardMarket: Bool { openedAt != nil && watch.hasHeardMarket }
-  /// Whether nothing is under way.
-  var isIdle: Bool { if case .idle = phase { true } else { false } }
 
   private var venue: Venue { pipeline.venue }
   /// The gateway offers compression for the venue's messages; its own requests are small and are sent uncompressed.
   private var offers: [PerMessageDeflate.Offer] { venue.offersCompression ? [PerMessageDeflate.Offer()] : [] }
-  private var now: Timestamp { clock.clock.now() }
+
+  /// Whether `transport` is the one that this connection uses now.
+  func uses(_ transport: Connection) -> Bool { transport === self.transport }
 
   // MARK: Life
 
-  /// Begins with the instrument list. Call it only if `isIdle`.
+  /// Begins with the instrument list. Call it only if nothing is under way.
   func begin(_ now: Timestamp) {
     phase = .preparing(since: now)
     pipeline.prepare(now: now)
-    owner.lineAdvanced(self, now)
-    connectIfPrepared(now)
   }
 
   /// Drops the connection and everything under way, without a call to the pipeline.
   ///
   /// - Parameter isRecorded: false if the recording ends, too: a `closed` record at its end would clear the books of a
   ///   replay.
-  func end(isRecorded: Bool = true) {
+  func end(_ now: Timestamp, isRecorded: Bool = true) {
     if isRecorded, case .open = phase { recorder?.closed(at: now) }
     phase = .idle
     turn?.cancel()
@@ -121,28 +125,34 @@ final class FeedLine: ConnectionHandler {
     for request in requests.values { request.cancel() }
     requests.removeAll()
     reading.removeAll()
-    if let connection {
-      self.connection = nil
-      connection.abort()
+    arrivals.removeAll()
+    if let transport {
+      self.transport = nil
+      transport.abort()
     }
   }
 
   /// Sends a close frame and ends: another connection serves the feed now.
-  func leave() {
+  func leave(_ now: Timestamp) {
     if case .open = phase {
       send(close: .normal, reason: "")
-      connection?.flush()
+      transport?.flush()
     }
-    end()
+    end(now)
   }
 
-  private func connectIfPrepared(_ now: Timestamp) {
-    guard case .preparing = phase, pipeline.handler.isPrepared else { return }
+  /// Connects as soon as the pipeline has what it needs before; call it when the feed has acted on an event. Returns
+  /// why that is impossible.
+  func connectIfPrepared() -> String? {
+    guard case .preparing = phase, pipeline.handler.isPrepared else { return nil }
     guard let endpoint = EndpointURL(pipeline.handler.url) else {
-      return owner.lineLost(self, "\(pipeline.handler.url) is not a WebSocket URL", now)
+      return "\(pipeline.handler.url) is not a WebSocket URL"
     }
     let wait = schedule?.reserve(at: loop.moment, random: loop.kernel.randomUInt32()) ?? 0
-    guard wait > 0 else { return connect(to: endpoint) }
+    guard wait > 0 else {
+      connect(to: endpoint)
+      return nil
+    }
     phase = .queued
     log.debug("waits for its turn to connect", metadata: ["wait_ms": "\(wait / 1000)"])
     turn = loop.schedule(after: .microseconds(wait)) { [weak self] in
@@ -150,23 +160,28 @@ final class FeedLine: ConnectionHandler {
       turn = nil
       connect(to: endpoint)
     }
+    return nil
   }
 
   private func connect(to endpoint: EndpointURL) {
+    // Without an owner nobody takes what comes.
+    guard let handler else { return }
     phase = .connecting
     attempt = Connector.connect(
-      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, handler: self
+      host: endpoint.host, port: endpoint.port, tls: endpoint.isSecure ? tls : nil, loop: loop, handler: handler
     ) { [self] result in
       attempt = nil
       switch result {
-      case .success(let connection): handshake(on: connection, endpoint)
-      case .failure(let error): owner.lineLost(self, error.description, now)
+      case .success(let transport): handshake(on: transport, endpoint)
+      case .failure(let error): arrived(.failed(error.description))
       }
     }
   }
 
-  private func handshake(on connection: Connection, _ endpoint: EndpointURL) {
-    self.connection = connection
+  private func handshake(on transport: Connection, _ endpoint: EndpointURL) {
+    // The owner may be another one than when the attempt began.
+    transport.handler = handler
+    self.transport = transport
     phase = .handshaking
     connects += 1
     handshakeKey = loop.kernel.randomBytes(16)
@@ -176,41 +191,60 @@ final class FeedLine: ConnectionHandler {
       fields: [HTTPField("User-Agent", "tidegate/\(TidegateVersion.current)")])
     scratch.removeAll()
     HTTPEncoder.append(head, bodyLength: 0, to: &scratch)
-    connection.write(scratch.unsafeBytes.bytes)
+    transport.write(scratch.unsafeBytes.bytes)
     patience = loop.schedule(after: Self.handshakeLimit) { [weak self] in
       guard let self, case .handshaking = phase else { return }
-      owner.lineLost(
-        self, "the WebSocket handshake was not answered in \(Self.handshakeLimit)", now)
+      arrived(.failed("the WebSocket handshake was not answered in \(Self.handshakeLimit)"))
     }
+  }
+
+  // MARK: Arrivals
+
+  private func arrived(_ arrival: Arrival) {
+    arrivals.append(arrival)
+    handler?.feedArrived()
+  }
+
+  /// Takes the next answer or failure; nil if there is none.
+  func takeArrival(_ now: Timestamp) -> Event? {
+    while !arrivals.isEmpty {
+      switch arrivals.removeFirst() {
+      case .failed(let reason): return .lost(reason)
+      case .answered(let answer, let readAhead):
+        take(answer, readAhead, now)
+        return .answered
+      case .unanswered(let path, let reason):
+        log.warning("REST request failed", metadata: ["path": "\(path)", "reason": "\(reason)"])
+      }
+    }
+    return nil
   }
 
   // MARK: Bytes
 
-  func connection(_ connection: Connection, didReceive bytes: UnsafeMutableRawBufferPointer) {
-    guard connection === self.connection else { return }
-    let now = now
-    bytesReceived += UInt64(bytes.count)
-    var input = bytes
-    if case .handshaking = phase {
-      guard finishHandshake(&input, now) else { return }
-    }
+  /// Takes the next handshake or message of `input`, and answers the pings before it; nil if `input` has no whole one.
+  func next(_ input: inout UnsafeMutableRawBufferPointer, _ now: Timestamp) -> Event? {
+    let count = input.count
+    defer { bytesReceived &+= UInt64(count - input.count) }
+    if case .handshaking = phase { return finishHandshake(&input, now) }
     do throws(WebSocketError) {
       while let event = try webSocket.next(&input) {
-        handle(event, now)
-        guard connection === self.connection else { return }
+        if let event = handle(event, now) { return event }
       }
+      return nil
     } catch {
       note(error, now)
       send(close: error.code, reason: error.reason)
-      connection.flush()
-      owner.lineLost(self, "the venue broke the WebSocket protocol: \(error.reason)", now)
+      transport?.flush()
+      return .lost("the venue broke the WebSocket protocol: \(error.reason)")
     }
   }
 
-  private func finishHandshake(_ input: inout UnsafeMutableRawBufferPointer, _ now: Timestamp) -> Bool {
+  private func finishHandshake(_ input: inout UnsafeMutableRawBufferPointer, _ now: Timestamp) -> Event? {
     var head = UnsafeRawBufferPointer(input)
+    defer { input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...]) }
     do throws(HTTPError) {
-      guard let (answer, _) = try response.next(&head) else { return false }
+      guard let (answer, _) = try response.next(&head) else { return nil }
       let accepted = try WebSocketHandshake.check(answer, key: handshakeKey, subprotocols: [], compression: offers)
       isSimulated = answer.fields["Tidegate-Simulated"] != nil
       webSocket = WebSocketConnection(
@@ -218,54 +252,51 @@ final class FeedLine: ConnectionHandler {
     } catch {
       // A TLS alert instead of an HTTP answer (RFC 8446 section 5.1: type 21, version 3.x).
       let isAlert = input.count >= 2 && input[0] == 21 && input[1] == 3
-      owner.lineLost(
-        self,
+      return .lost(
         isAlert
           ? "the venue speaks TLS on this port: its endpoint must be wss://"
-          : "the venue refused the WebSocket handshake: \(error.reason)", now)
-      return false
+          : "the venue refused the WebSocket handshake: \(error.reason)")
     }
-    input = UnsafeMutableRawBufferPointer(rebasing: input[(input.count - head.count)...])
     patience?.cancel()
     patience = nil
     phase = .open(since: now)
     watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
     probe(now)
     recorder?.opened(url: pipeline.handler.url, at: now)
-    owner.lineOpened(self, now)
     pipeline.connected(now: now)
-    owner.lineAdvanced(self, now)
-    return connection != nil
+    return .opened
   }
 
-  private func handle(_ event: WebSocketEvent, _ now: Timestamp) {
+  /// Nil for a ping or pong.
+  private func handle(_ event: WebSocketEvent, _ now: Timestamp) -> Event? {
     switch event {
-    case .text(let payload): received(payload, isBinary: false, now)
-    case .binary(let payload): received(payload, isBinary: true, now)
+    case .text(let payload): return received(payload, isBinary: false, now)
+    case .binary(let payload): return received(payload, isBinary: true, now)
     case .ping(let payload):
       watch.heard(now: now)
       send(.pong, payload.bytes)
-    case .pong: watch.heard(isPong: true, now: now)
+      return nil
+    case .pong:
+      watch.heard(isPong: true, now: now)
+      return nil
     case .close(let code, let reason, let mustReply):
-      if mustReply, let connection {
+      if mustReply, let transport {
         scratch.removeAll()
         WebSocketFrame.appendCloseReply(to: code, mask: loop.kernel.randomUInt32(), to: &scratch)
-        connection.write(scratch.unsafeBytes.bytes)
-        connection.flush()
+        transport.write(scratch.unsafeBytes.bytes)
+        transport.flush()
       }
-      owner.lineLost(self, "closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))", now)
+      return .lost("closed by the venue (\(code)\(reason.isEmpty ? "" : ": \(reason)"))")
     }
   }
 
-  private func received(_ payload: UnsafeRawBufferPointer, isBinary: Bool, _ now: Timestamp) {
+  private func received(_ payload: UnsafeRawBufferPointer, isBinary: Bool, _ now: Timestamp) -> Event {
     watch.heard(now: now)
     recorder?.received(payload, at: now)
     pipeline.receive(payload.bytes, isBinary: isBinary, now: now)
-    if pipeline.handler.marketHeard == now {
-      watch.heardMarket(now: now)
-      owner.lineHeardMarket(self, now)
-    }
-    owner.lineAdvanced(self, now)
+    let isMarket = pipeline.handler.marketHeard == now
+    if isMarket { watch.heardMarket(now: now) }
+    return .received(isMarket: isMarket)
   }
 
   /// Counts and reports a violation of the WebSocket protocol. There is no message to show.
@@ -279,30 +310,28 @@ final class FeedLine: ConnectionHandler {
     send(.ping, UnsafeRawBufferPointer(start: nil, count: 0).bytes)
   }
 
-  func connectionDidDrain(_ connection: Connection) {}
-
-  func connectionDidClose(_ connection: Connection, reason: CloseReason) {
-    guard connection === self.connection else { return }
-    self.connection = nil
-    switch reason {
-    case .closedByPeer: owner.lineLost(self, "closed by the venue without a close frame (1006)", now)
-    case .closedLocally: owner.lineLost(self, "closed", now)
-    case .failed(let error): owner.lineLost(self, error.description, now)
+  /// The transport has closed; returns how, for people.
+  func closed(_ reason: CloseReason) -> String {
+    transport = nil
+    return switch reason {
+    case .closedByPeer: "closed by the venue without a close frame (1006)"
+    case .closedLocally: "closed"
+    case .failed(let error): error.description
     }
   }
 
   private func send(_ opcode: WebSocketFrame.Opcode, _ payload: RawSpan) {
-    guard let connection else { return }
+    guard let transport else { return }
     scratch.removeAll()
     WebSocketFrame.append(opcode, payload: payload, mask: loop.kernel.randomUInt32(), to: &scratch)
-    connection.write(scratch.unsafeBytes.bytes)
+    transport.write(scratch.unsafeBytes.bytes)
   }
 
   private func send(close code: WebSocketCloseCode, reason: String) {
-    guard let connection else { return }
+    guard let transport else { return }
     scratch.removeAll()
     WebSocketFrame.appendClose(code, reason: reason, mask: loop.kernel.randomUInt32(), to: &scratch)
-    connection.write(scratch.unsafeBytes.bytes)
+    transport.write(scratch.unsafeBytes.bytes)
   }
 
   // MARK: What the handler asks for
@@ -313,11 +342,10 @@ final class FeedLine: ConnectionHandler {
     text.withUTF8 { send(.text, UnsafeRawBufferPointer($0).bytes) }
   }
 
-  func get(_ path: String, request id: Int, bodyLimit: Int, _ now: Timestamp) {
+  /// Sends a request, whose answer arrives; returns why that is impossible.
+  func get(_ path: String, request id: Int, bodyLimit: Int) -> String? {
     let base = pipeline.handler.configuration.restEndpoint ?? venue.restEndpoint
-    guard let endpoint = EndpointURL(base) else {
-      return owner.lineLost(self, "\(base) is not an HTTP URL", now)
-    }
+    guard let endpoint = EndpointURL(base) else { return "\(base) is not an HTTP URL" }
     requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
       [self] status, body, retryAfter in
       requests[id] = nil
@@ -325,40 +353,36 @@ final class FeedLine: ConnectionHandler {
       if status == 200, body.count >= ListReader.worthwhile, let reader = pipeline.handler.listReader(for: id) {
         readAhead(answer, reader)
       } else {
-        answered(answer)
+        arrived(.answered(answer, readAhead: nil))
       }
     }
+    return nil
   }
 
   /// Parses a large list off the loop and continues with it here, unless the attempt that it belongs to has ended.
   private func readAhead(_ answer: RESTAnswer, _ reader: ListReader) {
     reading.insert(answer.request)
-    let line = UncheckedTransfer(value: self)
+    let this = UncheckedTransfer(value: self)
     let loop = loop
     Self.lists.async {
       let list = reader.read(answer.body)
       loop.execute {
-        guard line.value.reading.remove(answer.request) != nil else { return }
-        line.value.answered(answer, readAhead: list)
+        guard this.value.reading.remove(answer.request) != nil else { return }
+        this.value.arrived(.answered(answer, readAhead: list))
       }
     }
   }
 
-  private func answered(_ answer: RESTAnswer, readAhead: Result<ListPage, FeedError>? = nil) {
-    let now = self.now
+  private func take(_ answer: RESTAnswer, _ readAhead: Result<ListPage, FeedError>?, _ now: Timestamp) {
     recorder?.answered(url: answer.base + answer.path, status: answer.status, body: answer.body, at: now)
     let wait = answer.retryAfter.flatMap { RetryAfter.seconds($0, now: now.microseconds / Microseconds.second) }
     pipeline.response(
       to: answer.request, status: answer.status, body: answer.body.span.bytes, now: now, path: answer.path,
       retryAfter: wait.map { $0 * Microseconds.second }, readAhead: readAhead)
-    owner.lineAdvanced(self, now)
-    // If the failure ended the attempt, the owner has logged it.
-    if answer.status != 200, !isIdle {
-      // Without an answer, the body is the reason.
-      let reason = answer.status == 0 ? String(decoding: answer.body, as: UTF8.self) : "status \(answer.status)"
-      log.warning("REST request failed", metadata: ["path": "\(answer.path)", "reason": "\(reason)"])
-    }
-    connectIfPrepared(now)
+    guard answer.status != 200 else { return }
+    // Without an answer, the body is the reason.
+    let reason = answer.status == 0 ? String(decoding: answer.body, as: UTF8.self) : "status \(answer.status)"
+    arrivals.insert(.unanswered(path: answer.path, reason: reason), at: 0)
   }
 
   // MARK: Time
@@ -368,35 +392,30 @@ final class FeedLine: ConnectionHandler {
     /// Not open, or open without a sign of failure.
     case fine
     case stale(String)
+    case lost(String)
   }
 
-  /// Checks for silence and runs the handler's timers; call about four times a second.
-  func tick(_ now: Timestamp) -> Health {
+  /// Runs the handler's timers; call about four times a second.
+  func tick(_ now: Timestamp) {
+    switch phase {
+    case .preparing, .open: pipeline.tick(now: now)
+    case .idle, .queued, .connecting, .handshaking: break
+    }
+  }
+
+  /// Checks for silence; call after each `tick`, when the feed has acted on that.
+  func check(_ now: Timestamp) -> Health {
     switch phase {
     case .idle, .queued, .connecting, .handshaking: return .fine
     case .preparing(let since):
-      pipeline.tick(now: now)
-      owner.lineAdvanced(self, now)
-      connectIfPrepared(now)
-      if now - since > FeedLine.prepareLimit, case .preparing = phase {
-        owner.lineLost(self, "the venue's instrument list did not arrive in 30 s", now)
-      }
+      return now - since > Self.prepareLimit ? .lost("the venue's instrument list did not arrive in 30 s") : .fine
     case .open:
-      pipeline.tick(now: now)
-      owner.lineAdvanced(self, now)
-      guard case .open = phase else { return .fine }
-      switch watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket) {
-      case .fine: break
-      case .stale(let reason):
-        if watch.isProbeDue(now: now) { probe(now) }
-        return .stale(reason)
-      case .dead(let reason):
-        owner.lineLost(self, reason, now)
-        return .fine
-      }
+      let health = watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket)
+      if case .dead(let reason) = health { return .lost(reason) }
       if watch.isProbeDue(now: now) { probe(now) }
+      if case .stale(let reason) = health { return .stale(reason) }
+      return .fine
     }
-    return .fine
   }
 
   func timeJumped(by jump: Int64) {
