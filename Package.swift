@@ -102,6 +102,7 @@ var package = Package(
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "CBuild", cSettings: buildDefines),
+    house("Build", ["CBuild"]),
     house("Bytes"),
     // The console's static files, embedded by a C file.
     .target(name: "Console", path: "Sources/Console", exclude: consoleFiles),
@@ -124,11 +125,17 @@ var package = Package(
     // Level 5
     house("VenueSimulator", ["Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", log, heap]),
     house(
+      "Feeds",
+      [
+        "History", "Recordings", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build",
+        log,
+      ],
+      settings: confinedSettings),
+    house(
       "Gateway",
       [
-        "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "WebSocket", "HTTP1", "Transport",
-        "Bytes", "CZlib", "Console", "CBuild", log, configuration,
+        "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
+        "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console", log, configuration,
       ],
       settings: confinedSettings),
     // The client library: a core without sockets, and a transport for each kind of platform.
@@ -140,8 +147,8 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings", "Access",
-        "PubSub", "Venues", "MarketData", "Transport", "Bytes", arguments, log,
+        "Gateway", "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings",
+        "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes", "Build", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
     // Tests
@@ -161,6 +168,7 @@ var package = Package(
       name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
       exclude: ["README.md"], swiftSettings: settings),
     tests("House", []),
+    tests("Build", ["Build"]),
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),
     tests("Transport", ["Transport", "Bytes"]),
@@ -182,9 +190,15 @@ var package = Package(
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
     tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),
     tests(
+      "Feeds",
+      [
+        "Feeds", "VenueSimulator", "History", "Recordings", "PubSub", "Venues", "MarketData", "Transport", "Bytes", log,
+      ]),
+    tests(
       "Gateway",
       [
-        "Gateway", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio", "History",
+        "Gateway", "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
+        "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
         "FuzzTargets", sqlite, log,
       ]),

@@ -5,8 +5,8 @@
 # depends on them.
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-version=$(sed -n 's/.*current = "\([0-9][^"]*\)".*/\1/p' Sources/Gateway/Configuration/Version.swift)
-[ -n "$version" ] || fail "Sources/Gateway/Configuration/Version.swift has no version"
+version=$(sed -n 's/.*current = "\([0-9][^"]*\)".*/\1/p' Sources/Build/TidegateVersion.swift)
+[ -n "$version" ] || fail "Sources/Build/TidegateVersion.swift has no version"
 folder=${1:-.build-package/dist}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)

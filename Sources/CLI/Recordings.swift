@@ -1,5 +1,6 @@
 import Bytes
 import Gateway
+import HTTP1
 import MarketData
 import Recordings
 import VenueSimulator

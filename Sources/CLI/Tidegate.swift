@@ -1,4 +1,5 @@
 import ArgumentParser
+import Build
 import Gateway
 
 @main

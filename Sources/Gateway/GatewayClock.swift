@@ -23,13 +23,3 @@ struct GatewayClock {
     time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }
 }
-
-extension Kernel {
-  /// Monotonic µs, for time-outs.
-  var monotonicMicroseconds: Int64 { Int64(uptime() / 1_000) }
-}
-
-extension EventLoop {
-  /// Monotonic µs, for time-outs.
-  var moment: Int64 { kernel.monotonicMicroseconds }
-}

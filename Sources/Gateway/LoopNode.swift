@@ -1,6 +1,9 @@
 import Access
+import Build
 import Bytes
+import Feeds
 import HTTP1
+import History
 import Logging
 import MarketData
 import PubSub
@@ -52,7 +55,7 @@ final class LoopNode: @unchecked Sendable {
   /// Nil if the gateway stores nothing.
   private(set) var history: LoopHistory?
   /// On the first loop only.
-  private(set) var names: LoopNames?
+  private(set) var names: AssetNameRequests?
   private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
   private(set) lazy var composites = LoopComposites(node: self)
   private(set) lazy var decks = LoopDecks(node: self)
@@ -81,7 +84,9 @@ final class LoopNode: @unchecked Sendable {
     self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
     restoreSessions()
     if loop.index == 0 {
-      names = LoopNames(node: self, keeper: settings.history, log: settings.log.of(.feeds))
+      names = AssetNameRequests(
+        loop: loop, store: settings.history.map { AssetNameStore(file: $0.store.file) }, log: settings.log.of(.feeds),
+        now: { [unowned self] in clock.now() }, deliver: { [unowned self] in take($0) })
     }
   }
 
@@ -89,6 +94,17 @@ final class LoopNode: @unchecked Sendable {
 
   /// Makes the nodes known to each other; before `start`.
   func connect(to nodes: [LoopNode]) { self.nodes = nodes }
+
+  /// Gives every loop the names of assets.
+  private func take(_ names: AssetNames) {
+    for node in nodes {
+      if node === self {
+        hub.directory.names = names
+      } else {
+        node.loop.execute { node.hub.directory.names = names }
+      }
+    }
+  }
 
   func start() {
     loop.execute { [self] in

@@ -22,6 +22,8 @@ struct HouseTests {
     "Access": ["Synchronization"],
     // A database is files; it has no clock, and no queue of its own.
     "History": ["GRDB", "Foundation", "Synchronization"],
+    // Recorders write on a queue of their own, and large answers are read on one.
+    "Feeds": ["Dispatch", "Foundation", "Synchronization"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization", "CZlib"],
     "VenueSimulator": ["Synchronization"],
     // `Date` and `Decimal`, which are what apps have.

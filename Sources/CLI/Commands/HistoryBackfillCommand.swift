@@ -1,7 +1,9 @@
 import ArgumentParser
 import Dispatch
+import Feeds
 import Foundation
 import Gateway
+import HTTP1
 import History
 import Logging
 import MarketData

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Feeds
 import Foundation
 import Gateway
+import HTTP1
 import MarketData
 import Transport
 import Venues

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Feeds
 import Gateway
+import HTTP1
 import Logging
 import MarketData
 import Transport

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import HTTP1
 import Transport
 
 struct PublishCommand: AsyncParsableCommand {

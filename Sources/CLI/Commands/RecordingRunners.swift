@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bytes
 import Dispatch
+import Feeds
 import Foundation
 import Gateway
 import Logging

@@ -1,5 +1,6 @@
 import Access
 import Dispatch
+import Feeds
 import Foundation
 import Gateway
 import History

@@ -1,4 +1,5 @@
 import Alerts
+import HTTP1
 import History
 import MarketData
 import PubSub

@@ -1,3 +1,4 @@
+import Build
 import Bytes
 import Decks
 import HTTP1

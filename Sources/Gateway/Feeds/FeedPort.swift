@@ -1,3 +1,4 @@
+import Feeds
 import Transport
 
 /// Where the loop calls for one feed: hands what comes to the feed, and publishes what that changed before it hands on

@@ -1,3 +1,4 @@
+import Feeds
 import MarketData
 import PubSub
 import Transport

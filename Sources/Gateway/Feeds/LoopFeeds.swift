@@ -1,3 +1,4 @@
+import Feeds
 import MarketData
 import PubSub
 import Recordings
@@ -78,8 +79,10 @@ final class LoopFeeds: @unchecked Sendable {
   /// Starts the history of a feed, and requests the names of its assets from its venue.
   private func follow(_ session: FeedSession, configuration: FeedConfiguration, tls: TLSClientContext?, share: Int) {
     node.history?.add(session, configuration: configuration, tls: tls, share: share)
-    let (first, venue) = (node.nodes[0], session.pipeline.venue)
-    first.loop.execute { first.names?.add(venue, configuration: configuration, tls: tls) }
+    let (first, venue, isSimulated) = (node.nodes[0], session.pipeline.venue, node.settings.source == .simulated)
+    first.loop.execute {
+      first.names?.add(venue, configuration: configuration, tls: tls, isSimulated: isSimulated)
+    }
   }
 
   /// Adds a recording as a feed of this loop; it plays the record time `origin` first. On the loop.

@@ -1,3 +1,4 @@
+import Build
 import Bytes
 import HTTP1
 import PubSub

@@ -1,3 +1,4 @@
+import Build
 import Bytes
 import History
 import MarketData

@@ -1,5 +1,6 @@
 import Access
 import Bytes
+import Feeds
 import HTTP1
 import MarketData
 import PubSub

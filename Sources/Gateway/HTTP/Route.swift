@@ -1,3 +1,4 @@
+import Build
 import Decks
 import MarketData
 import PubSub

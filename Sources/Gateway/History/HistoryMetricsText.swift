@@ -1,3 +1,5 @@
+import Feeds
+
 /// The figures of history in Prometheus' text format.
 enum HistoryMetricsText {
   static func render(_ figures: HistoryKeeper.Figures?, _ backfill: CandleBackfill.Figures) -> String {

@@ -1,4 +1,5 @@
 import Bytes
+import Feeds
 import History
 import MarketData
 import PubSub

@@ -1,4 +1,6 @@
 import Bytes
+import Feeds
+import HTTP1
 import History
 import Logging
 import MarketData

@@ -1,4 +1,5 @@
 import Bytes
+import Feeds
 import Foundation
 import Logging
 import Synchronization
@@ -129,7 +130,7 @@ package final class LogSink: Sendable {
 struct LogLineHandler: LogHandler {
   static let componentKey = "component"
   /// The key for an event that is not named after its message.
-  static let eventKey = "event"
+  static let eventKey = FeedSession.eventKey
   /// The key of a line that already stands for many: it is always written, without this field.
   static let foldedKey = "folded"
 

@@ -1,3 +1,4 @@
+import Feeds
 import MarketData
 import PubSub
 import Transport
@@ -44,7 +45,7 @@ extension FeedMetrics {
       instruments: pipeline.market.instruments.count - (session?.leftOut.count ?? 0),
       gaps: symbols.reduce(0) { $0 + $1.gaps }, trades: symbols.reduce(0) { $0 + $1.trades },
       startedAt: node.feeds.starts[feed.slot].microseconds, lastMessage: feed.status.lastMessage?.microseconds,
-      errors: pipeline.errors.counts, replaced: session?.linesReplaced ?? 0,
+      errors: pipeline.errors.counts, replaced: session?.connectionsReplaced ?? 0,
       handoversFailed: session?.handoversFailed ?? 0, silences: session?.silences ?? 0,
       isSimulated: feed.status.source != .live,
       refusedValues: pipeline.market.refusedValues)

@@ -1,4 +1,5 @@
 import Access
+import Build
 import Bytes
 import Logging
 import MarketData

@@ -1,3 +1,4 @@
+import Feeds
 import Recordings
 
 /// Recorders in Prometheus' text format.

@@ -1,4 +1,5 @@
 import Synchronization
+import TestTraits
 import TidegateClient
 
 /// Takes the events of a client and lets a test wait for what it expects. The subscription ends with it.

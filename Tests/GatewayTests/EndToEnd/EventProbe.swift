@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import HTTP1
 import Synchronization
+import TestTraits
 import Transport
 
 /// Reads server-sent events as a browser does (HTML standard, "Interpreting an event stream"), from a connection of its

@@ -1,8 +1,10 @@
 import Access
+import Feeds
 import Foundation
 import HTTP1
 import History
 import Logging
+import TestTraits
 import Transport
 import VenueSimulator
 import Venues

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import HTTP1
 import Synchronization
+import TestTraits
 import Transport
 import WebSocket
 
