@@ -91,28 +91,20 @@ package final class FeedPipeline {
     readAhead: Result<ListPage, FeedError>? = nil
   ) {
     batch.removeAll()
-    let rejected = handler.counts.rejected
-    handler.retryAfter = retryAfter
-    handler.readAhead = readAhead
-    defer {
-      handler.retryAfter = nil
-      handler.readAhead = nil
-    }
-    handler.response(to: request, status: status, body: body, now: now, into: &batch)
-    noteAnswer(status, body, wasRead: handler.counts.rejected == rejected, path, now)
+    let error = handler.response(
+      to: request, status: status, body: body, now: now, retryAfter: retryAfter, readAhead: readAhead, into: &batch)
+    noteAnswer(status, body, error, path, now)
     apply(now)
   }
 
-  private func noteAnswer(_ status: Int, _ body: RawSpan, wasRead: Bool, _ path: String?, _ now: Timestamp) {
-    let reason = handler.answerError
-    handler.answerError = nil
-    guard status != 200 || !wasRead else { return }
+  private func noteAnswer(_ status: Int, _ body: RawSpan, _ error: FeedError?, _ path: String?, _ now: Timestamp) {
+    guard status != 200 || error != nil else { return }
     let request = path.map { "GET \($0)" } ?? "request"
     switch status {
     case 0:
       let words = body.withUnsafeBytes { String(decoding: $0.prefix(FeedErrorRing.detailLimit), as: UTF8.self) }
       errors.note(FeedError(.answer, "\(request): no answer: \(words)"), body.extracting(first: 0), now: now)
-    case 200: errors.note(FeedError(.answer, "\(request): \(reason?.detail ?? "could not be read")"), body, now: now)
+    case 200: errors.note(FeedError(.answer, "\(request): \(error?.detail ?? "could not be read")"), body, now: now)
     default: errors.note(FeedError(.answer, "\(request): status \(status)"), body, now: now)
     }
   }

@@ -204,38 +204,37 @@ extension FeedEngine {
     }
   }
 
-  /// Takes an answer; false if it is none about missing trades.
+  /// Takes an answer about missing trades.
   func takeTrades(
-    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) -> Bool {
-    guard request > TradeDesk.firstRequest else { return false }
-    guard let place = trades.place(of: request), let pages = trades.pages else { return true }
-    guard status == 200, let rows = read(pages, body, place, now: now, into: &batch) else {
-      trades.failed(request, status: status, retryAfter: retryAfter, now: now)
-      return true
+    _ request: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard let place = trades.place(of: request), let pages = trades.pages else { return }
+    guard status.isOK else {
+      return trades.failed(request, status: status.code, retryAfter: status.retryAfter, now: now)
     }
-    trades.answered(request, rows, now: now)
+    do throws(FeedError) {
+      trades.answered(request, try read(pages, body, place, now: now, into: &batch), now: now)
+    } catch {
+      trades.failed(request, status: status.code, retryAfter: status.retryAfter, now: now)
+      throw error
+    }
     searchTrades(now: now, into: &batch)
-    return true
   }
 
-  /// Reads the rows of an answer, at scales that are widened as they want them. Nil if it has none: the reason is kept.
+  /// Reads the rows of an answer, at scales that are widened as they want them.
   private func read(
     _ pages: TradePages, _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
-  ) -> [Trade]? {
+  ) throws(FeedError) -> [Trade] {
     // Price and size may each widen several times.
     for _ in 0..<32 {
       do throws(FeedError) {
         known.begin()
         return try pages.read(body, place, &known, now: now)
       } catch {
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return nil
-        }
+        guard widenIfNeeded(into: &batch) else { throw error }
       }
     }
-    return nil
+    throw FeedError(.decimal, "missing trades: no scale fits their values")
   }
 }
 

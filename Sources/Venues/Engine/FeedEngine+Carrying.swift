@@ -214,7 +214,7 @@ extension FeedEngine {
     if let read = marketList.volumesRead, now - read < MarketList.volumeAge { return true }
     if marketList.request != nil, now >= marketList.due {
       marketList.request = nil
-      volumesFailed(now)
+      volumesFailed(now, .none)
       return hasVolumes(now: now)
     }
     guard marketList.request == nil, now >= marketList.due else { return false }
@@ -227,13 +227,12 @@ extension FeedEngine {
     return false
   }
 
-  /// Takes an answer that is one of the volumes'; false if it is none. The caller goes on with `prepare`.
-  func takeVolumes(_ request: Int, status: Int, body: RawSpan, now: Timestamp) -> Bool {
-    guard request < 0 else { return false }
-    guard request == marketList.request else { return true }
+  /// Takes an answer to a request for volumes. The caller goes on with `prepare`.
+  func takeVolumes(_ request: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp) throws(FeedError) {
+    guard request == marketList.request else { return }
     marketList.request = nil
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
+      try status.check()
       if marketList.next == 0 { marketList.volumes = MarketVolumes() }
       let wanted = wantedVolumes
       try wanted[marketList.next].read(body, &marketList.volumes)
@@ -245,16 +244,15 @@ extension FeedEngine {
         marketList.failures.reset()
       }
     } catch {
-      rejectAnswer(error)
-      volumesFailed(now, status: status)
+      volumesFailed(now, status)
+      throw error
     }
-    return true
   }
 
-  private func volumesFailed(_ now: Timestamp, status: Int = 0) {
+  private func volumesFailed(_ now: Timestamp, _ status: AnswerStatus) {
     marketList.next = 0
     let wait = marketList.failures.next()
-    marketList.due = now + ListRequest.wait(status: status, retryAfter: retryAfter, wait)
+    marketList.due = now + ListRequest.wait(status: status.code, retryAfter: status.retryAfter, wait)
     // What a rank came to before goes on; what is to be shown only is shown without.
     let isNeeded = marketList.isRanked && marketList.selected.isEmpty
     if !isNeeded, marketList.failures.attempts >= MarketList.attemptLimit || !marketList.selected.isEmpty {

@@ -36,38 +36,68 @@ extension FeedEngine {
       cursor: pages.cursor)
   }
 
-  /// The answer to a `.get`: its status and body; status 0 if it could not be had, then `body` is the reason as text.
+  /// The answer to a `.get`: its status and body; status 0 if there is none, then `body` is the reason as text.
+  /// - Parameters:
+  ///   - retryAfter: how long the venue asks to wait before the next request, µs.
+  ///   - readAhead: what a `ListReader` has made of the body.
+  /// - Returns: why the answer could not be read; nil if it was.
+  @discardableResult
   package func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
-    if takeVolumes(request, status: status, body: body, now: now) { return prepare(now: now, into: &batch) }
-    if takeFigures(request, status: status, body: body, now: now, into: &batch) { return }
-    if takeTrades(request, status: status, body: body, now: now, into: &batch) { return }
-    guard listRequest.isAnswered(by: request) else {
-      if takeMarket(request, status: status, body: body, now: now, into: &batch) { return }
-      guard let place = pacer.answered(request) else { return }
-      takeSnapshot(place, status: status, body: body, now: now, into: &batch)
-      return pump(now)
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, retryAfter: Int64? = nil,
+    readAhead: Result<ListPage, FeedError>? = nil, into batch: inout EventBatch
+  ) -> FeedError? {
+    let status = AnswerStatus(code: status, retryAfter: retryAfter)
+    do throws(FeedError) {
+      try takeAnswer(to: request, status, body, readAhead, now: now, into: &batch)
+      return nil
+    } catch {
+      counts.rejected += 1
+      return error
     }
-    takeList(status: status, body: body, now: now, into: &batch)
+  }
+
+  /// Takes an answer by whose request it is to, which the ranges of the requests' numbers tell.
+  private func takeAnswer(
+    to request: Int, _ status: AnswerStatus, _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?,
+    now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    if request < 0 {
+      defer { prepare(now: now, into: &batch) }
+      try takeVolumes(request, status, body, now: now)
+    } else if request >= Self.firstWitness {
+      try takeFigures(request, status, body, now: now, into: &batch)
+    } else if request > TradeDesk.firstRequest {
+      try takeTrades(request, status, body, now: now, into: &batch)
+    } else if listRequest.isAnswered(by: request) {
+      try takeList(status, body, readAhead, now: now, into: &batch)
+    } else if let subject = markets?.answered(request) {
+      defer { pumpMarkets(now) }
+      try takeMarket(subject, status, body, now: now, into: &batch)
+    } else if let place = pacer.answered(request) {
+      defer { pump(now) }
+      try takeSnapshot(place, status, body, now: now, into: &batch)
+    }
   }
 
   /// Takes the answer to the list's request: what cannot be read is asked for again later, what it says is
   /// not all is gone on with.
-  private func takeList(status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch) {
+  private func takeList(
+    _ status: AnswerStatus, _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "status \(status)") }
-      guard try readList(body, into: &batch) else {
+      try status.check()
+      guard try readList(body, readAhead, into: &batch) else {
         listRequest.goesOn()
         return prepare(now: now, into: &batch)
       }
       listRequest.finished()
       hasListed(now: now)
     } catch {
-      rejectAnswer(error)
-      listRequest.failed(status: status, retryAfter: retryAfter, now: now)
+      listRequest.failed(status: status.code, retryAfter: status.retryAfter, now: now)
       pages = ListPages()
-      if facts.list?.otherWayAfter.contains(status) ?? false { isOtherWay.toggle() }
+      if facts.list?.otherWayAfter.contains(status.code) ?? false { isOtherWay.toggle() }
+      throw error
     }
   }
 
@@ -77,15 +107,11 @@ extension FeedEngine {
   }
 
   /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all.
-  private func readList(_ body: RawSpan, into batch: inout EventBatch) throws(FeedError) -> Bool {
+  private func readList(
+    _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?, into batch: inout EventBatch
+  ) throws(FeedError) -> Bool {
     guard let list = facts.list else { preconditionFailure("an answer to a list that is not asked for") }
-    let page: ListPage
-    defer { readAhead = nil }
-    switch readAhead {
-    case .success(let read): page = read
-    case .failure(let error): throw error
-    case nil: page = try list.read(body)
-    }
+    let page = if let readAhead { try readAhead.get() } else { try list.read(body) }
     if let weight = page.weightPerMinute, let bridge = facts.bridge {
       pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
     }

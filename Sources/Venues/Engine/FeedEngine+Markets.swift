@@ -49,29 +49,27 @@ extension FeedEngine {
     }
   }
 
-  /// Takes an answer; false if it is none about a market.
+  /// Takes an answer about a market.
   func takeMarket(
-    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) -> Bool {
-    guard let subject = markets?.answered(request) else { return false }
+    _ subject: MarketDesk.Subject, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
     do throws(FeedError) {
-      guard status == 200 else { throw FeedError(.refused, "REST request: status \(status)") }
+      try status.check()
       switch subject {
       case .details(let index): try takeDetails(body, index, now: now, into: &batch)
       case .figures(let index, let kind): try takeFigures(body, index, kind, now: now, into: &batch)
       }
       markets?.succeeded(subject)
     } catch {
-      rejectAnswer(error)
-      if status != 400, status != 404 {
-        markets?.failed(subject, status: status, retryAfter: retryAfter, now: now)
+      if status.code != 400, status.code != 404 {
+        markets?.failed(subject, status: status.code, retryAfter: status.retryAfter, now: now)
       } else if case .details(let index) = subject, let market = markets?.entries[index], market.place == nil {
         // There is nothing to be had, now or soon. What need not wait does without.
         refuse(market.market.symbol.text, "\(venue.title) gives no details of \(market.market.venueSymbol)")
       }
+      throw error
     }
-    pumpMarkets(now)
-    return true
   }
 
   private func takeDetails(
@@ -179,29 +177,21 @@ extension FeedEngine {
       .get(request: Self.firstWitness + place, path: witness.path(known[place]), bodyLimit: Self.witnessLimit))
   }
 
-  /// Takes an answer that is one of those; false if it is none.
+  /// Takes an answer to one of those.
   func takeFigures(
-    _ request: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) -> Bool {
-    guard request >= Self.firstWitness else { return false }
+    _ request: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
     let place = request - Self.firstWitness
-    guard let witness = facts.witness, lines.indices.contains(place), lines[place].witnessAsked != nil else {
-      return true
-    }
+    guard let witness = facts.witness, lines.indices.contains(place), lines[place].witnessAsked != nil else { return }
     lines[place].witnessAsked = nil
-    do throws(FeedError) {
-      guard status == 200 else {
-        if status != 0 { witnessPause = now + ListRequest.wait(status: status, retryAfter: retryAfter, 0) }
-        throw FeedError(.refused, "status \(status)")
-      }
-      var figures = Ticker(instrument: InstrumentID(place), time: now)
-      var reader = FieldReader(body)
-      try witness.read(&reader, &known, &figures)
-      batch.events.append(.witness(figures))
-    } catch {
-      rejectAnswer(error)
+    if !status.isOK, status.code != 0 {
+      witnessPause = now + ListRequest.wait(status: status.code, retryAfter: status.retryAfter, 0)
     }
-    return true
+    try status.check()
+    var figures = Ticker(instrument: InstrumentID(place), time: now)
+    var reader = FieldReader(body)
+    try witness.read(&reader, &known, &figures)
+    batch.events.append(.witness(figures))
   }
 }
 

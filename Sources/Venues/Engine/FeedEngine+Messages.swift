@@ -12,6 +12,36 @@ extension FeedEngine {
     connectionHeard = now
     desk.heard()
     let ignored = counts.ignored
+    let mark: BatchMark
+    do throws(FeedError) {
+      mark = try read(message, now: now, into: &batch)
+    } catch {
+      if error.kind == .unknownSymbol, isCanary(message) {
+        marketHeard = now
+        return
+      }
+      counts.rejected += 1
+      notRead(message, now: now, into: &batch)
+      throw error
+    }
+    do throws(FeedError) {
+      try carryOut(hearing, from: mark.events, now: now, into: &batch)
+    } catch {
+      // What was read, and says that a request was refused, is no broken message.
+      mark.rewind(&batch)
+      counts.rejected += 1
+      throw error
+    }
+    counts.rejectedLevels += known.badLevels
+    if !hearing.isAnswer, counts.ignored == ignored { marketHeard = now }
+    try dropImpossibleTrades(from: mark.events, of: &batch)
+  }
+
+  /// Reads a message at scales that are widened as it wants them: its events go to the end of the batch, behind the
+  /// mark that is returned, everything else to `hearing`.
+  private func read(
+    _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) -> BatchMark {
     var mark = BatchMark(batch)
     // Price and size of every symbol in the message may each widen several times; beyond that it is not a message but
     // an attack.
@@ -19,49 +49,34 @@ extension FeedEngine {
     while true {
       do throws(FeedError) {
         known.begin()
-        try read(message, now: now, into: &batch)
+        hearing.begin(now: now)
+        try dialect.read(message, &known, &hearing, into: &batch)
+        if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+        return mark
       } catch {
         mark.rewind(&batch)
-        if passes < 32, widenIfNeeded(into: &batch) {
-          passes += 1
-          mark = BatchMark(batch)
-          continue
-        }
-        if error.kind == .unknownSymbol, isCanary(message) {
-          marketHeard = now
-          return
-        }
-        counts.rejected += 1
-        refused(message, now: now, into: &batch)
-        throw error
+        guard passes < 32, widenIfNeeded(into: &batch) else { throw error }
+        passes += 1
+        mark = BatchMark(batch)
       }
-      counts.rejectedLevels += known.badLevels
-      if !hearing.isAnswer, counts.ignored == ignored { marketHeard = now }
-      return try dropImpossibleTrades(from: mark.events, of: &batch)
     }
   }
 
-  private func read(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
-    let start = batch.events.count
-    isRead = false
-    hearing.begin(now: now)
-    try dialect.read(message, &known, &hearing, into: &batch)
-    if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
-    isRead = true
-    let reports = hearing.reports
+  /// Does what a message that could be read says: its events stand in the batch from `start` on.
+  private func carryOut(
+    _ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
     counts.ignored += hearing.ignored
     if let place = hearing.linked { seen[place].sequenceOK += 1 }
     let lost = hearing.lostBefore
     let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
-    take(from: first, now: now, into: &batch)
+    take(hearing, from: first, now: now, into: &batch)
     if lost != nil { tick(now: now, into: &batch) }
-    for report in reports { try act(report, now: now, into: &batch) }
+    for report in hearing.reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
-  private func refused(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    // What was read, and says that a request was refused, is no broken message.
-    guard !isRead else { return }
+  private func notRead(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     hearing.begin(now: now)
     dialect.missed(message, known, &hearing)
     for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
@@ -96,7 +111,7 @@ extension FeedEngine {
   // MARK: Market events
 
   /// Takes the market events of a message that could be read. O(events).
-  func take(from start: Int, now: Timestamp, into batch: inout EventBatch) {
+  func take(_ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch) {
     var index = start
     var book = 0
     var tradeCount = 0
@@ -137,7 +152,9 @@ extension FeedEngine {
       case .book(let event):
         let numbers = hearing.numbers(book)
         book += 1
-        guard take(event, numbers, at: index, now: now, &hasLost, into: &batch) else {
+        guard !isProbe(hearing, event, now: now, &batch),
+          take(event, numbers, at: index, now: now, &hasLost, into: &batch)
+        else {
           batch.events.remove(at: index)
           continue
         }
@@ -197,17 +214,22 @@ extension FeedEngine {
 
   // MARK: Books
 
+  /// Compares a book that was asked for apart from the stream with what that has said; false if it was not.
+  private func isProbe(
+    _ hearing: borrowing Hearing, _ event: BookEvent, now: Timestamp, _ batch: inout EventBatch
+  ) -> Bool {
+    guard hearing.isProbe else { return false }
+    lines[event.instrument.index].book.compare(event, batch, now: now)
+    Self.dropLevels(of: event, &batch)
+    return true
+  }
+
   /// Takes a book's message; false if its event is to be left out.
   func take(
     _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
     into batch: inout EventBatch
   ) -> Bool {
     let place = event.instrument.index
-    if hearing.isProbe {
-      lines[place].book.compare(event, batch, now: now)
-      Self.dropLevels(of: event, &batch)
-      return false
-    }
     // Levels of a refused symbol belong to another request. A book that they made live would have no retry to come back
     // by when it is lost. The retry of the refusal requests the symbol with all of its channels.
     guard !lines[place].isRefused else {

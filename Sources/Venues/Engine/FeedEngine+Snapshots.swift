@@ -29,25 +29,29 @@ extension FeedEngine {
   }
 
   func takeSnapshot(
-    _ place: Int, status: Int, body: RawSpan, now: Timestamp, into batch: inout EventBatch
-  ) {
+    _ place: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
     // The symbol may have been refused since.
     guard lines[place].isCarried else { return }
     let isRenewal = lines[place].book.isLive
     guard lines[place].book.isBridged, !isRenewal || renewal?.place == place else { return pacer.succeeded(place) }
-    if let missing = facts.bridge?.missing, status == missing, !isRenewal {
+    if let missing = facts.bridge?.missing, status.code == missing, !isRenewal {
       refuse(place, "\(venue.title) has no order book of it (\(missing))")
       return pacer.succeeded(place)
     }
-    guard status == 200 else { return snapshotFailed(place, status: status, now) }
+    guard status.isOK else { return snapshotFailed(place, status, now) }
     var mark = BatchMark(batch)
-    guard let id = snapshot(body, place, from: &mark, into: &batch) else {
-      return snapshotFailed(place, status: status, now)
+    let id: Int64
+    do throws(FeedError) {
+      id = try snapshot(body, place, from: &mark, into: &batch)
+    } catch {
+      snapshotFailed(place, status, now)
+      throw error
     }
     guard !isStale(id, place, isRenewal, now) else {
       // Older than the first update that was kept: another one, and what is kept stays.
       mark.rewind(&batch)
-      return snapshotFailed(place, status: status, now)
+      return snapshotFailed(place, status, now)
     }
     if isRenewal { return renew(place, at: id, from: mark, now, into: &batch) }
     let time = unnumbered == nil ? now : Timestamp(microseconds: id)
@@ -59,18 +63,17 @@ extension FeedEngine {
       if let unnumbered { lines[place].renewDue = now + unnumbered.firstRenewal }
       pacer.succeeded(place)
     } else {
-      pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
+      pacer.failed(place, status: status.code, retryAfter: status.retryAfter, now: now)
     }
   }
 
-  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them. Nil if it cannot be read: the
-  /// reason is kept.
+  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them.
   /// - Parameter mark: behind it the snapshot's levels stand.
   /// - Returns: the number or time that the snapshot stands at.
   func snapshot(
     _ body: RawSpan, _ place: Int, from mark: inout BatchMark, into batch: inout EventBatch
-  ) -> Int64? {
-    guard let bridge = facts.bridge else { return nil }
+  ) throws(FeedError) -> Int64 {
+    guard let bridge = facts.bridge else { preconditionFailure("a snapshot of a book that is not bridged") }
     // Price and size may each widen several times.
     for _ in 0..<32 {
       do throws(FeedError) {
@@ -79,15 +82,11 @@ extension FeedEngine {
         return try bridge.read(&reader, place, &known, &batch)
       } catch {
         mark.rewind(&batch)
-        guard widenIfNeeded(into: &batch) else {
-          rejectAnswer(error)
-          return nil
-        }
+        guard widenIfNeeded(into: &batch) else { throw error }
         mark = BatchMark(batch)
       }
     }
-    rejectAnswer(FeedError(.decimal, "snapshot of a book: no scale fits its values"))
-    return nil
+    throw FeedError(.decimal, "snapshot of a book: no scale fits its values")
   }
 
   /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from
@@ -141,14 +140,14 @@ extension FeedEngine {
   }
 
   /// Asks again, later; a renewal is given up until its next turn.
-  private func snapshotFailed(_ place: Int, status: Int, _ now: Timestamp) {
+  private func snapshotFailed(_ place: Int, _ status: AnswerStatus, _ now: Timestamp) {
     guard let renewed = renewal, renewed.place == place else {
-      return pacer.failed(place, status: status, retryAfter: retryAfter, now: now)
+      return pacer.failed(place, status: status.code, retryAfter: status.retryAfter, now: now)
     }
     renewal = nil
     if let unnumbered { lines[place].renewDue = now + unnumbered.firstRenewal }
     // The book is good as it is: nothing of this counts against it.
-    pacer.failed(place, status: status == 200 ? 0 : status, retryAfter: retryAfter, now: now)
+    pacer.failed(place, status: status.isOK ? 0 : status.code, retryAfter: status.retryAfter, now: now)
   }
 
   /// A bridged book has been lost: it wants another snapshot.

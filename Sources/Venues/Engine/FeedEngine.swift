@@ -62,12 +62,6 @@ package final class FeedEngine {
   /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings
   /// among them, are neither.
   package var marketHeard = Timestamp.distantPast
-  /// How long the venue asks to wait before the next request, µs: of the REST answer that is being taken.
-  package var retryAfter: Int64?
-  /// The list in the REST answer that is being taken, where that has been read already.
-  package var readAhead: Result<ListPage, FeedError>?
-  /// Why the last REST answer could not be read; the pipeline takes it.
-  package var answerError: FeedError?
   /// What else is to be told of, with a text of its own; the pipeline takes it. At most `noticeLimit`.
   package var notices: [(error: FeedError, text: String)] = []
   private static let noticeLimit = 16
@@ -124,9 +118,8 @@ package final class FeedEngine {
   var pingAfter: Int64
   private var lastPing = Timestamp.distantPast
   var lastSent = Timestamp.distantPast
+  /// The memory in which the dialect notes what a message says. Only the call that had it filled reads it.
   var hearing = Hearing()
-  /// Whether the message that is being taken could be read.
-  var isRead = false
 
   var known = InstrumentTable()
   var seen: [SymbolCounts] = []
@@ -184,12 +177,6 @@ package final class FeedEngine {
   /// Keeps something to be told of that is no message of the venue's.
   package func note(_ error: FeedError, text: String) {
     if notices.count < Self.noticeLimit { notices.append((error, text)) }
-  }
-
-  /// Counts a REST answer that could not be read, and keeps the reason.
-  func rejectAnswer(_ error: FeedError) {
-    counts.rejected += 1
-    answerError = error
   }
 
   /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).

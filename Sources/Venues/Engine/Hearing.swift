@@ -1,7 +1,8 @@
 import MarketData
 
-/// What a message said beside market events, for the engine to act on once all of it has been read.
-struct Hearing {
+/// What a message said beside market events, for the engine to act on once all of it has been read. Of each connection
+/// there is one, which is never copied: its memory serves message after message.
+struct Hearing: ~Copyable {
   /// The numbers of a book event.
   struct Numbers {
     var numbers: UpdateNumbers
