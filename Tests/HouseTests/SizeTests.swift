@@ -15,7 +15,7 @@ struct SizeTests {
     "PubSub.StreamPublisher": 6,
     "PubSub.SubscriberHub": 13,
     "Transport.Connection": 5,
-    "Venues.FeedEngine": 8,
+    "Venues.FeedEngine": 5,
     "Venues.InstrumentTable": 5,
     // Each venue's rule stands with its venue.
     "Venues.SequenceRule": 11,

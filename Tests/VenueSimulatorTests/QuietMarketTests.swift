@@ -15,7 +15,7 @@ struct QuietMarketTests {
 
   /// The markets of the venue's canary, if it needs one: something goes on there, followed for its own sake by nobody.
   private static func canaries(of venue: Venue) -> [String] {
-    guard case .canary(let markets) = venue.cadence.source else { return [] }
+    guard case .canary(let markets, _) = venue.cadence.source else { return [] }
     return SimulatedVenue.kinds.first { $0.name == venue.name }!.listing.filter { markets.contains($0.venueSymbol) }
       .map(\.symbol)
   }

@@ -80,7 +80,7 @@ package final class Bitfinex: Dialect {
     facts.greeting = .required
     facts.isSilentWithoutSymbols = true
     // Two minutes at most by the documentation.
-    facts.maintenanceLimit = 5 * Microseconds.minute
+    facts.maintenance = .endsSubscriptions(limit: 5 * Microseconds.minute)
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.unlisted = { wanted, markets in

@@ -24,7 +24,8 @@ package final class Bitstamp: Dialect {
     name: "bitstamp", title: "Bitstamp", separator: "/", endpoint: "wss://ws.bitstamp.net",
     restEndpoint: "https://www.bitstamp.net",
     // Heartbeats are asked for after 10 s of silence and are answered.
-    cadence: .canary("diff_order_book", of: ["btcusd"], every: Microseconds.second), messageLimit: 4 << 20,
+    cadence: .canary("diff_order_book", of: ["btcusd"], every: Microseconds.second, behind: "_"),
+    messageLimit: 4 << 20,
     // 1,024 channels a connection, two a symbol.
     symbolLimit: 500, connectionLifetime: 90 * Microseconds.day,
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: 20_000, checksum: nil, hasWitness: true),
@@ -63,7 +64,6 @@ package final class Bitstamp: Dialect {
     facts.ping = .init(after: Self.pingAfter, since: .heard)
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
-    facts.canaryPrefix = "_"
     facts.witness = .init(
       path: { "/api/v2/ticker/\($0.venueSymbol)/" }, requestsPerMinute: 60,
       read: { (reader, instruments, figures) throws(FeedError) in

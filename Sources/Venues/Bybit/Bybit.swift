@@ -73,7 +73,7 @@ package final class Bybit: Dialect {
     facts.list = Self.listing(part)
     facts.volumes = [Self.volumes(part)]
     // 403 is "access too frequent", for ten minutes.
-    facts.banPause = 10 * Microseconds.minute
+    facts.list?.banPause = 10 * Microseconds.minute
     // What is sent again is the symbols'.
     facts.isSilentWithoutSymbols = true
     self.facts = facts

@@ -61,7 +61,7 @@ package final class Coinbase: Dialect {
       salvage: [
         .init(mark: "\"l2update\"", key: "\"product_id\""), .init(mark: "\"snapshot\"", key: "\"product_id\""),
       ])
-    facts.isSpoiltByOne = true
+    facts.badName = .itsRequest
     // The heartbeats are the products'.
     facts.isSilentWithoutSymbols = true
     facts.kinds = ["\"type\""]

@@ -72,8 +72,6 @@ package final class CoinbaseAdvanced: Dialect {
     facts.greeting = .request
     facts.list = Self.listing
     facts.kinds = ["\"channel\"", "\"error\""]
-    // A book that has two names is listed once, under the name that its data has.
-    facts.isShown = { $0.venueSymbol == $0.symbol.text }
     self.facts = facts
   }
 

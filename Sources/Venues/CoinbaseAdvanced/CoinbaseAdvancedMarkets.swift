@@ -20,9 +20,12 @@ extension CoinbaseAdvanced {
       if row.flag(flag) ?? false { isTrading = false }
     }
     let (price, quote) = (row.step("price_increment"), row.step("quote_increment"))
-    return ListedMarket(
+    var market = ListedMarket(
       venueSymbol: row.text("alias") ?? id, symbol: symbol, priceScale: max(price?.scale ?? 0, quote?.scale ?? 0),
       priceIncrement: price ?? quote, sizeIncrement: row.step("base_increment"), state: .init(isTrading: isTrading),
       quoteVolume: row.number("approximate_quote_24h_volume"))
+    // A book that has two names is listed once, under the name that its data has.
+    market.isAlias = market.venueSymbol != symbol.text
+    return market
   }
 }

@@ -24,6 +24,9 @@ protocol Dialect: AnyObject {
   /// own goes on all the same, as a count of the connection's messages does.
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing)
 
+  /// When the first subscription may be sent on a connection to this address.
+  func opening(_ url: String) -> ConnectionOpening
+
   /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
   func silent(_ place: Int)
 
@@ -36,6 +39,7 @@ protocol Dialect: AnyObject {
 
 extension Dialect {
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+  func opening(_ url: String) -> ConnectionOpening { .atOnce }
   func silent(_ place: Int) {}
   func forget() {}
   func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
@@ -45,6 +49,17 @@ extension Dialect {
 struct Topic: Hashable {
   var place: Int
   var channel: Int
+}
+
+/// When the first subscription may be sent on a connection.
+enum ConnectionOpening {
+  case atOnce
+  /// When the venue has said that it is ready, or after so long, µs.
+  case afterWelcome(within: Int64)
+  /// On a connection to this address nothing can be carried, for this reason.
+  case never(String)
+
+  var isNever: Bool { if case .never = self { true } else { false } }
 }
 
 /// What the engine asks a dialect to spell.

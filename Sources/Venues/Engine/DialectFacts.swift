@@ -118,6 +118,17 @@ struct DialectFacts {
     var catchUp: Int64
   }
 
+  /// What a name that the venue does not know, or will not carry, costs.
+  enum BadName {
+    /// Itself: it is refused in words.
+    case itself
+    /// Its whole request is refused: one that was refused before, or came after the others, is asked for apart from
+    /// them.
+    case itsRequest
+    /// The venue ends the connection, without a word.
+    case itsConnection(FatalNames)
+  }
+
   /// What a connection costs that the venue ends, without a word, for a name that it does not know.
   struct FatalNames {
     /// The end of a connection is laid to a subscription no older than this, µs.
@@ -157,7 +168,7 @@ struct DialectFacts {
   }
 
   /// What is asked for of single markets by REST, where no list says it.
-  struct PerMarket {
+  struct PerMarket: Sendable {
     typealias Figures = @Sendable (inout FieldReader, inout InstrumentTable, inout Ticker) throws(FeedError) -> Void
 
     /// In front of a market's name: its details.
@@ -203,23 +214,12 @@ struct DialectFacts {
   /// Nil where the list comes by REST.
   var streamedList: StreamedList?
   var volumes: [VolumeListing] = []
-  /// How long an address that was shut out of REST leaves it alone, µs.
-  var banPause = 5 * Microseconds.minute
   /// How long the answer to a subscription may take, µs.
   var answerWithin = RequestDeadline.answer
-  /// In maintenance nothing is asked for and no book vouched for; it counts as over after this long without a word, µs,
-  /// and then everything is subscribed again. Nil where it is only told of.
-  var maintenanceLimit: Int64?
-  /// Where the list has names only.
-  var perMarket: PerMarket?
+  var maintenance = Maintenance.Effect.isTold
   /// Nil where a channel of tickers shows whether a market trades.
   var witness: Witness?
-  /// Nil where a name that is none is refused in words.
-  var fatalNames: FatalNames?
-  /// Why nothing can be carried on a connection to such an address, for people; nil if it can.
-  var refusesURL: (@Sendable (String) -> String?)?
-  /// Subscriptions wait so long for the venue's welcome, µs; 0 where there is none.
-  var welcomeWithin: Int64 = 0
+  var badName = BadName.itself
   /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
   /// where none is.
   var silenceLimit: Int64?
@@ -228,8 +228,6 @@ struct DialectFacts {
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
   /// nil where a subscription can be relied on to bring one.
   var silentAttempts: Int?
-  /// What stands before a market's name in the canary's messages.
-  var canaryPrefix = "\""
   /// Whether each topic of a request is answered by itself, and refused by itself: then what comes on one says nothing
   /// of the others. Otherwise a request is carried out as a whole or not at all.
   var answersEachTopic = false
@@ -243,15 +241,10 @@ struct DialectFacts {
   /// tells.
   var beginsWithOldTrades = false
   var salvage: [Salvaged]
-  /// Whether one bad symbol has its whole request refused: one that was refused before, or came after the others, is
-  /// asked for apart from them.
-  var isSpoiltByOne = false
   /// Where no number tells that a book's message was lost: of these every message has one, and it says what the message
   /// is. What has none of them, or is a book's and does not say whose, may have been any book's. Empty where numbers
   /// tell.
   var kinds: [StaticString] = []
-  /// Which markets of the list are shown as markets of their own; nil where all are.
-  var isShown: (@Sendable (ListedMarket) -> Bool)?
   /// Better words for a symbol that is not listed, for one who knows the venue's other names.
   var unlisted: (@Sendable (_ wanted: FeedSymbol, _ markets: [ListedMarket]) -> String?)?
 }

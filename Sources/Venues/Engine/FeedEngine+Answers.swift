@@ -1,189 +1,180 @@
 import Bytes
 import MarketData
 
-/// What the venue answers.
+/// What the venue answers by REST: lists, snapshots of books, missing trades, figures.
 extension FeedEngine {
-  func act(_ report: Hearing.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
-    switch report {
-    case .acknowledged(let id, let place, let channel):
-      if greetingDue != nil { ungreeted("the venue answered a subscription before the greeting") }
-      for topic in desk.acknowledged(id: id, place: place, channel: channel) {
-        if !watches.isEmpty { watches[desk.code(topic)]?.subscribed(now: now) }
-        if topic.channel == 0 { lines[topic.place].acknowledged = now }
-        proves(topic.place, now)
-      }
-      if facts.pacing.oneByOne != nil { flush(now) }
-    case .taken(let id, let topics, let reason): try take(topics, of: id, rest: reason, now: now)
-    case .refused(let refusal): try act(refusal, now: now)
-    case .passedTrade(let place, let id): trades.pass(place, id)
-    case .newestTrade(let place, let id): compareTrades(place, id, now: now, into: &batch)
-    case .welcome(let pingAfter): welcomed(pingAfter, now)
-    case .greeted: greetingDue = nil
-    case .ended(let topic) where topic.channel == 0:
-      take(topic.place, outOfSync: .venueReset, now: now, into: &batch)
-      tick(now: now, into: &batch)
-    case .ended(let topic): desk.ended(topic, now: now)
-    case .unfounded(let topic):
-      // One that is not in force has been asked for, or waits its time.
-      guard isConnected, desk.state(topic) == .acknowledged else { break }
-      desk.renew([topic.place], channel: topic.channel)
-      flush(now)
-    case .maintenance(let isOn): maintain(isOn, now, into: &batch)
-    case .leave(let reason, let within): leave(reason, within: within)
-    case .reconnect(let reason): actions.append(.reconnect(reason: reason))
-    case .listed(let markets, let part): listed(markets, part: part, now: now, into: &batch)
-    case .lost(let place, let reason):
-      let events = batch.events.count
-      for place in place.map({ [$0] }) ?? Array(lines.indices) {
-        take(place, outOfSync: reason, now: now, into: &batch)
-      }
-      if batch.events.count > events { tick(now: now, into: &batch) }
-    case .send(let text): send(text, now)
+  /// The answer to a `.get`: its status and body; status 0 if there is none, then `body` is the reason as text.
+  /// - Parameters:
+  ///   - retryAfter: how long the venue asks to wait before the next request, µs.
+  ///   - readAhead: what a `ListReader` has made of the body.
+  /// - Returns: why the answer could not be read; nil if it was.
+  @discardableResult
+  package func response(
+    to request: Int, status: Int, body: RawSpan, now: Timestamp, retryAfter: Int64? = nil,
+    readAhead: Result<ListPage, FeedError>? = nil, into batch: inout EventBatch
+  ) -> FeedError? {
+    let status = AnswerStatus(code: status, retryAfter: retryAfter)
+    do throws(FeedError) {
+      try takeAnswer(to: request, status, body, readAhead, now: now, into: &batch)
+      return nil
+    } catch {
+      tally.counts.rejected += 1
+      return error
     }
   }
 
-  /// The greeting that this connection needs never reached the venue, or its answer got lost: what is subscribed comes
-  /// in another form than was asked for.
-  func ungreeted(_ reason: String) {
-    greetingDue = nil
-    note(FeedError(.unanswered, reason), text: "")
-    actions.append(.reconnect(reason: reason))
-  }
-
-  private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
-    let request = desk.refused(refusal)
-    var refusal = refusal
-    switch refusal.effect {
-    case .final where desk.isDoubtful(refusal), .finalForAll where desk.isDoubtful(refusal):
-      refusal.effect = .again(after: RequestDeadline.answer)
-    default: break
-    }
-    if case .pause(let wait) = refusal.effect { desk.pause(wait, now: now) }
-    // What waits for the answer, or goes again without what spoilt it, waits for nothing else.
-    defer { if facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }
-    // The end of a subscription that is refused is no refusal of the one that follows it.
-    guard let request, !request.isEnd else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
-    let blamed = request.places.filter { refusal.blames(desk.topic($0)) }
-    guard !blamed.isEmpty, blamed.count < request.places.count else { return try act(refusal, request, now: now) }
-    var (bad, good, blame) = (request, request, refusal)
-    good.places.removeAll(where: blamed.contains)
-    bad.places = blamed
-    queueBooks(desk.topics(good).filter { $0.channel == 0 }, now)
-    desk.putBack(good)
-    if case .final = refusal.effect { blame.effect = .finalForAll }
-    try act(blame, bad, now: now)
-  }
-
-  /// Of a request these topics were carried out, and no others.
-  private func take(_ topics: [Topic], of id: Int, rest reason: String, now: Timestamp) throws(FeedError) {
-    guard let (taken, rest) = desk.acknowledged(id: id, only: topics), !rest.isEnd else { return }
-    for topic in taken where topic.channel == 0 { lines[topic.place].acknowledged = now }
-    guard !rest.places.isEmpty else { return }
-    try act(Hearing.Refusal(reason: reason, effect: .finalForAll), rest, now: now)
-  }
-
-  private func act(
-    _ refusal: Hearing.Refusal, _ request: SubscriptionDesk.Request, now: Timestamp
+  /// Takes an answer by whose request it is to, which the ranges of the requests' numbers tell.
+  private func takeAnswer(
+    to request: Int, _ status: AnswerStatus, _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?,
+    now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
-    let topics = desk.topics(request)
-    // Where the symbol itself was refused, its book has said so.
-    guard topics.contains(where: { !lines[$0.place].isRefused }) else { return }
-    let books = topics.filter { $0.channel == 0 }
-    switch refusal.effect {
-    case .pause(let wait):
-      queueBooks(books, now)
-      if wait == nil { desk.again(request) } else { desk.putBack(request) }
-      throw words
-    case .again(let wait):
-      queueBooks(books, now)
-      desk.again(request, due: now + wait)
-      throw words
-    case .already:
-      desk.isThere(request)
-      // A book's new snapshot is what it lacks then, which it asks for by itself.
-      if !books.isEmpty { throw words }
-    case .final where desk.symbols(of: request).count > 1:
-      queueBooks(books, now)
-      desk.putBack(request, inHalves: true)
-      throw words
-    case .final, .finalForAll:
-      let dead = books.filter { !lines[$0.place].book.isLive }
-      for topic in dead { refuse(topic.place, refusal.reason) }
-      // Where the symbol itself is refused, its book says so.
-      var rest = request
-      rest.places.removeAll { code in
-        code % facts.channels.count == 0 || dead.contains { $0.place == code / facts.channels.count }
+    if request < 0 {
+      defer { prepare(now: now, into: &batch) }
+      try lists.market.takeVolumes(request, status, body, wantedVolumes, now: now)
+    } else if request >= FigureRequests.first {
+      guard let ticker = try figures.answered(request, status, body, &known, now: now) else { return }
+      batch.events.append(.witness(ticker))
+    } else if request > TradeDesk.firstRequest {
+      try takeTrades(request, status, body, now: now, into: &batch)
+    } else if lists.request.isAnswered(by: request) {
+      try takeList(status, body, readAhead, now: now, into: &batch)
+    } else if let subject = lists.details?.answered(request) {
+      defer { pumpMarkets(now) }
+      try takeMarket(subject, status, body, now: now, into: &batch)
+    } else if let place = books.pacer.answered(request) {
+      defer { pump(now) }
+      try takeSnapshot(place, status, body, now: now, into: &batch)
+    }
+  }
+
+  // MARK: Snapshots of books
+
+  /// Asks for the snapshots that are wanted, as far as they may be asked for now.
+  func pump(_ now: Timestamp) {
+    guard life.isConnected, let bridge = facts.bridge else { return }
+    while let (place, request) = books.nextSnapshot(now: now) {
+      actions.append(
+        .get(
+          request: request, path: bridge.path(known[place], books.snapshotLevels), bodyLimit: bridge.bodyLimit))
+    }
+  }
+
+  private func takeSnapshot(
+    _ place: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    // The symbol may have been refused since.
+    guard books.lines[place].isCarried else { return }
+    let isRenewal = books.isLive(place)
+    guard books.lines[place].book.isBridged, !isRenewal || books.isRenewing(place) else {
+      return books.pacer.succeeded(place)
+    }
+    if let missing = facts.bridge?.missing, status.code == missing, !isRenewal {
+      refuse(place, "\(venue.title) has no order book of it (\(missing))")
+      return books.pacer.succeeded(place)
+    }
+    guard status.isOK else { return books.snapshotFailed(place, status, now: now) }
+    var mark = BatchMark(batch)
+    let id: Int64
+    do throws(FeedError) {
+      id = try snapshot(body, place, from: &mark, into: &batch)
+    } catch {
+      books.snapshotFailed(place, status, now: now)
+      throw error
+    }
+    guard !books.isStale(id, place, isRenewal: isRenewal, now: now) else {
+      // Older than the first update that was kept: another one, and what is kept stays.
+      mark.rewind(&batch)
+      return books.snapshotFailed(place, status, now: now)
+    }
+    if isRenewal { return renew(place, at: id, from: mark, now, into: &batch) }
+    let time = books.time(ofSnapshot: id, now: now)
+    if join(
+      &books.lines[place].book.bridge, place, at: id, from: mark, time: time, isLinked: books.provesLinks, into: &batch)
+    {
+      books.joined(place, now: now)
+    } else {
+      books.pacer.failed(place, status: status.code, retryAfter: status.retryAfter, now: now)
+    }
+  }
+
+  /// Reads the snapshot of a book by REST, at scales that are widened as it wants them.
+  /// - Parameter mark: behind it the snapshot's levels stand.
+  /// - Returns: the number or time that the snapshot stands at.
+  func snapshot(
+    _ body: RawSpan, _ place: Int, from mark: inout BatchMark, into batch: inout EventBatch
+  ) throws(FeedError) -> Int64 {
+    guard let bridge = facts.bridge else { preconditionFailure("a snapshot of a book that is not bridged") }
+    // Price and size may each widen several times.
+    for _ in 0..<32 {
+      do throws(FeedError) {
+        known.begin()
+        var reader = FieldReader(body)
+        return try bridge.read(&reader, place, &known, &batch)
+      } catch {
+        mark.rewind(&batch)
+        guard widenIfNeeded(into: &batch) else { throw error }
+        mark = BatchMark(batch)
       }
-      if !rest.places.isEmpty || rest.isGreeting { desk.rest(rest, now: now) }
-      if dead.isEmpty { throw words }
     }
+    throw FeedError(.decimal, "snapshot of a book: no scale fits its values")
   }
 
-  private func queueBooks(_ topics: [Topic], _ now: Timestamp) {
-    for topic in topics { lines[topic.place].book.queued(now: now) }
-  }
-
-  func refuse(_ place: Int, _ reason: String) {
-    lines[place].isRefused = true
-    lines[place].book.stop()
-    desk.forget(place)
-    refuse(configuredName(place), reason)
-  }
-
-  private func welcomed(_ interval: Int64?, _ now: Timestamp) {
-    if let interval, let ping = facts.ping { pingAfter = min(ping.after, interval) }
-    desk.outbox.resume()
-    flush(now)
-  }
-
-}
-
-/// Trades by their numbers, where the venue counts them without holes: the engine reports missing ones before the trade
-/// that follows them, and asks for them by REST.
-extension FeedEngine {
-  /// Takes the trade at `index` of the batch, which may be left out; tells what is missing before it. Returns the index
-  /// behind it.
-  func number(_ trade: Trade, fills: Int64, at index: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
-    var trade = trade
-    switch trades.take(trade, fills: fills, now: now) {
-    case .first, .old(isKnown: false): return index + 1
-    case .old(isKnown: true):
-      // A new subscription brings the newest trades again.
-      guard trade.isBacklog else { return index + 1 }
-      batch.events.remove(at: index)
-      return index
-    case .next:
-      // From the time without a connection.
-      guard trade.isBacklog else { return index + 1 }
-      batch.events[index] = .trade(trade.late)
-      return index + 1
-    case .after(let hole):
-      note(hole, of: trade.instrument.index)
-      if trade.isBacklog, hole.count != nil { trade = trade.late }
-      batch.events[index] = .trade(trade)
-      batch.events.insert(.tradesMissing(trade.instrument, hole), at: index)
-      return index + 2
-    case .late(let whole):
-      seen[trade.instrument.index].foundTrades += 1
-      batch.events[index] = .trade(trade.late)
-      guard let whole else { return index + 1 }
-      batch.events.insert(.tradesSearched(trade.instrument, whole), at: index + 1)
-      return index + 2
+  /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from
+  /// `mark` on. Appends and counts the snapshot and every kept update that follows it. False if there is a hole among
+  /// what was kept: the book has been reset, and another snapshot is wanted. O(kept).
+  ///
+  /// - Parameter isLinked: whether an update that follows vouches for the one before it, and is counted for that.
+  func join(
+    _ bridge: inout SnapshotBridge, _ place: Int, at id: Int64, from mark: BatchMark, time: Timestamp,
+    isLinked: Bool = true, into batch: inout EventBatch
+  ) -> Bool {
+    let instrument = InstrumentID(place)
+    known.note(place, batch.bids[mark.bids...])
+    known.note(place, batch.asks[mark.asks...])
+    batch.appendBook(.snapshot, place, since: mark, time: time)
+    var counts = tally.symbols[place]
+    counts.snapshots += 1
+    let whole = bridge.bridge(id) { verdict, update, updateBids, updateAsks in
+      switch verdict {
+      case .old:
+        counts.dropped += 1
+        return
+      case .joined: counts.bridged += 1
+      case .followed: counts.sequenceOK += isLinked ? 1 : 0
+      default: return
+      }
+      let bidStart = batch.bids.count
+      let askStart = batch.asks.count
+      batch.bids.append(contentsOf: updateBids)
+      batch.asks.append(contentsOf: updateAsks)
+      batch.events.append(
+        .book(
+          BookEvent(
+            instrument: instrument, kind: .delta, bidRange: bidStart..<batch.bids.count,
+            askRange: askStart..<batch.asks.count, time: update.time)))
     }
+    if !whole {
+      counts.gaps += 1
+      batch.events.append(.bookReset(instrument, .gap))
+    }
+    tally.symbols[place] = counts
+    return whole
   }
 
-  /// The venue says which trade of a symbol is its newest.
-  func compareTrades(_ place: Int, _ id: Int64, now: Timestamp, into batch: inout EventBatch) {
-    guard let hole = trades.tell(place, id, now: now) else { return }
-    note(hole, of: place)
-    batch.events.append(.tradesMissing(InstrumentID(place), hole))
+  /// Puts the snapshot that stands in the batch from `mark` on, and what came after it, in the place of a live book.
+  private func renew(
+    _ place: Int, at id: Int64, from mark: BatchMark, _ now: Timestamp, into batch: inout EventBatch
+  ) {
+    guard var renewed = books.takeRenewal(now: now) else { return }
+    // What goes on after it is told by the book's own bridge, which has seen the same updates, and counted them.
+    var counted = tally.symbols[place]
+    counted.snapshots += 1
+    _ = join(
+      &renewed.bridge, place, at: id, from: mark, time: Timestamp(microseconds: id), isLinked: false, into: &batch)
+    tally.symbols[place] = counted
   }
 
-  private func note(_ hole: TradeHole, of place: Int) {
-    seen[place].missedTrades &+= Int(hole.count ?? 0)
-    seen[place].tradeHoles += 1
-  }
+  // MARK: Missing trades
 
   /// Asks for what is missing, as far as it may be asked for now, and publishes what was found.
   func searchTrades(now: Timestamp, into batch: inout EventBatch) {
@@ -197,7 +188,7 @@ extension FeedEngine {
       case .trade(let trade):
         guard trade.price > 0, trade.size > 0 else { continue }
         known.note(trade.instrument.index, price: trade.price, size: trade.size)
-        seen[trade.instrument.index].foundTrades += 1
+        tally.symbols[trade.instrument.index].foundTrades += 1
         batch.events.append(.trade(trade))
       case .searched(let instrument, let hole): batch.events.append(.tradesSearched(instrument, hole))
       }
@@ -236,14 +227,15 @@ extension FeedEngine {
     }
     throw FeedError(.decimal, "missing trades: no scale fits their values")
   }
-}
 
-extension Trade {
-  /// The same as one that came late.
-  fileprivate var late: Trade {
-    var trade = self
-    trade.isBacklog = false
-    trade.isLate = true
-    return trade
+  // MARK: Figures
+
+  /// Asks for the venue's figures of a market, whose trades are in doubt.
+  func askForFigures(of instrument: InstrumentID, now: Timestamp) {
+    let place = instrument.index
+    guard life.isConnected, books.indices.contains(place), books.lines[place].isCarried,
+      let (path, request) = figures.ask(known[place], now: now)
+    else { return }
+    actions.append(.get(request: request, path: path, bodyLimit: FigureRequests.bodyLimit))
   }
 }

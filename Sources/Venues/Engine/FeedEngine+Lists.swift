@@ -1,136 +1,111 @@
 import Bytes
 import MarketData
 
-/// Lists of markets: asking for them, by REST or in the stream, and what becomes of what they say.
+/// Lists of markets: asking for them, by REST or in the stream, and which of their markets are carried: those that are
+/// configured by name, and what selections come to.
 extension FeedEngine {
   /// Whether `connected` may be called.
   package var isPrepared: Bool {
     facts.streamedList == nil
-      ? listRequest.hasList : hasAllVolumes || !marketList.wantsVolumes || facts.volumes.isEmpty
+      ? lists.request.hasList
+      : lists.hasAllVolumes || !lists.market.wantsVolumes || facts.volumes.isEmpty
+  }
+
+  /// All markets that the venue lists, in its order, where the configuration asks for them. Empty until the list has
+  /// come: with `prepare` from most venues, after `connected` where it is part of the stream.
+  package var listing: [ListedMarket] { lists.market.markets }
+
+  /// The kinds of market that are asked for: those of the named symbols and of the selections, and all where the list
+  /// is kept.
+  var wantedFamilies: Set<Instrument.Kind.Family> {
+    if lists.market.detail != .none { return venue.kinds }
+    return venue.kinds.filter { family in
+      lists.market.selections.contains { $0.mayHold(family) }
+        || lists.market.named.contains { FeedSymbol($0)?.kind.family == family }
+    }
+  }
+
+  /// What is asked for of `facts.volumes`.
+  var wantedVolumes: [VolumeListing] {
+    let families = wantedFamilies
+    return facts.volumes.filter { $0.family.map(families.contains) ?? true }
   }
 
   /// Asks for what is wanted before a connection: the volumes, and then the list.
   package func prepare(now: Timestamp, into batch: inout EventBatch) {
     if facts.streamedList != nil {
-      hasAllVolumes = hasVolumes(now: now)
+      lists.hasAllVolumes = hasVolumes(now: now)
     } else if wantedFamilies.isEmpty {
       // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
-      guard listRequest.isDue(now: now) else { return }
+      guard lists.request.isDue(now: now) else { return }
       take([], into: &batch)
-      listRequest.finished()
+      lists.request.finished()
     } else {
-      guard listRequest.isDue(now: now), hasVolumes(now: now), let list = facts.list, let path = list.path(listQuery)
+      guard lists.request.isDue(now: now), hasVolumes(now: now), let list = facts.list,
+        let path = list.path(lists.query(wantedFamilies))
       else { return }
-      requestID += 1
-      listRequest.sent(requestID, now: now)
-      actions.append(.get(request: requestID, path: path, bodyLimit: list.bodyLimit))
+      let number = requests.sending.number()
+      lists.request.sent(number, now: now)
+      actions.append(.get(request: number, path: path, bodyLimit: list.bodyLimit))
     }
   }
 
-  var listQuery: ListQuery {
-    // A rank needs volumes however long they take; what is to be shown only is shown without.
-    let wantsVolumes = marketList.isRanked || listAttempts < MarketList.attemptLimit
-    return ListQuery(
-      symbols: marketList.named.compactMap(FeedSymbol.init), isWhole: marketList.isWanted, families: wantedFamilies,
-      wantsVolumes: marketList.wantsVolumes && wantsVolumes, isOtherWay: isOtherWay, part: pages.count,
-      cursor: pages.cursor)
-  }
-
-  /// The answer to a `.get`: its status and body; status 0 if there is none, then `body` is the reason as text.
-  /// - Parameters:
-  ///   - retryAfter: how long the venue asks to wait before the next request, µs.
-  ///   - readAhead: what a `ListReader` has made of the body.
-  /// - Returns: why the answer could not be read; nil if it was.
-  @discardableResult
-  package func response(
-    to request: Int, status: Int, body: RawSpan, now: Timestamp, retryAfter: Int64? = nil,
-    readAhead: Result<ListPage, FeedError>? = nil, into batch: inout EventBatch
-  ) -> FeedError? {
-    let status = AnswerStatus(code: status, retryAfter: retryAfter)
-    do throws(FeedError) {
-      try takeAnswer(to: request, status, body, readAhead, now: now, into: &batch)
-      return nil
-    } catch {
-      counts.rejected += 1
-      return error
+  /// Whether `prepare` may go on to the list: the 24 h volumes are there, or nobody wants them. Asks for them if not.
+  private func hasVolumes(now: Timestamp) -> Bool {
+    switch lists.market.volumeStep(wantedVolumes, now: now) {
+    case .none: return true
+    case .waits: return false
+    case .asks(let path, let request):
+      actions.append(.get(request: request, path: path, bodyLimit: MarketList.volumesLimit))
+      return false
     }
   }
 
-  /// Takes an answer by whose request it is to, which the ranges of the requests' numbers tell.
-  private func takeAnswer(
-    to request: Int, _ status: AnswerStatus, _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?,
-    now: Timestamp, into batch: inout EventBatch
-  ) throws(FeedError) {
-    if request < 0 {
-      defer { prepare(now: now, into: &batch) }
-      try takeVolumes(request, status, body, now: now)
-    } else if request >= Self.firstWitness {
-      try takeFigures(request, status, body, now: now, into: &batch)
-    } else if request > TradeDesk.firstRequest {
-      try takeTrades(request, status, body, now: now, into: &batch)
-    } else if listRequest.isAnswered(by: request) {
-      try takeList(status, body, readAhead, now: now, into: &batch)
-    } else if let subject = markets?.answered(request) {
-      defer { pumpMarkets(now) }
-      try takeMarket(subject, status, body, now: now, into: &batch)
-    } else if let place = pacer.answered(request) {
-      defer { pump(now) }
-      try takeSnapshot(place, status, body, now: now, into: &batch)
-    }
+  /// What reads the answer to a request away from the loop; nil where the engine has to do that.
+  package func listReader(for request: Int) -> ListReader? {
+    lists.request.awaits(request) ? facts.list.map(ListReader.init) : nil
   }
 
   /// Takes the answer to the list's request: what cannot be read is asked for again later, what it says is
   /// not all is gone on with.
-  private func takeList(
+  func takeList(
     _ status: AnswerStatus, _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
     do throws(FeedError) {
       try status.check()
       guard try readList(body, readAhead, into: &batch) else {
-        listRequest.goesOn()
+        lists.request.goesOn()
         return prepare(now: now, into: &batch)
       }
-      listRequest.finished()
+      lists.request.finished()
       hasListed(now: now)
     } catch {
-      listRequest.failed(status: status.code, retryAfter: status.retryAfter, now: now)
-      pages = ListPages()
-      if facts.list?.otherWayAfter.contains(status.code) ?? false { isOtherWay.toggle() }
+      lists.failed(status, facts.list, now: now)
       throw error
     }
   }
 
-  /// What reads the answer to a request away from the loop; nil where the engine has to do that.
-  package func listReader(for request: Int) -> ListReader? {
-    listRequest.awaits(request) ? facts.list.map(ListReader.init) : nil
-  }
-
-  /// Reads an answer to `listRequest` and takes the markets that it lists; false if that is not all.
+  /// Reads an answer to the list's request and takes the markets that it lists; false if that is not all.
   private func readList(
     _ body: RawSpan, _ readAhead: Result<ListPage, FeedError>?, into batch: inout EventBatch
   ) throws(FeedError) -> Bool {
     guard let list = facts.list else { preconditionFailure("an answer to a list that is not asked for") }
     let page = if let readAhead { try readAhead.get() } else { try list.read(body) }
-    if let weight = page.weightPerMinute, let bridge = facts.bridge {
-      pacer.weightPerMinute = max(weight / configuration.connections, bridge.snapshots[0].weight)
-    }
-    pages.markets += page.markets
-    pages.names.formUnion(page.names)
-    pages.count += 1
-    // A cursor that stays where it is would be followed for ever.
-    let isSame = page.cursor != nil && page.cursor == pages.cursor
-    pages.cursor = page.cursor
-    guard !page.goesOn || isSame || pages.count >= list.partLimit || list.path(listQuery) == nil else { return false }
-    take(pages.markets, pages.names, into: &batch)
-    pages = ListPages()
+    if let weight = page.weightPerMinute { books.setWeight(weight, connections: configuration.connections) }
+    let isSame = lists.pages.append(page)
+    guard
+      !page.goesOn || isSame || lists.pages.count >= list.partLimit || list.path(lists.query(wantedFamilies)) == nil
+    else { return false }
+    take(lists.pages.markets, lists.pages.names, into: &batch)
+    lists.pages.restart()
     return true
   }
 
   /// The list is there: what it brought is subscribed, if there is a connection.
   private func hasListed(now: Timestamp) {
-    markets?.wantDetails(now: now)
-    if isConnected {
+    lists.details?.wantDetails(now: now)
+    if life.isConnected {
       subscribeMissing(now)
       subscribeSuspect(now)
       flush(now)
@@ -139,71 +114,53 @@ extension FeedEngine {
   }
 
   func take(_ listed: [ListedMarket], _ names: Set<String> = [], into batch: inout EventBatch) {
-    markets?.newList()
-    let others = configuredMarkets(among: listed, names)
+    lists.details?.newList()
+    let others = lists.details?.others(named: lists.market.named, among: listed, names) ?? []
     let symbols = Set(others.map(\.symbol))
-    let isShown = facts.isShown ?? { _ in true }
-    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && isShown($0) }, into: &batch)
+    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && !$0.isAlias }, into: &batch)
     makeLines()
-    for place in lines.indices {
-      lines[place].isListed = carried.contains(place)
-      guard lines[place].isCarried, !isLive(place), suspects?.isShunned(place) ?? false else { continue }
-      lines[place].isRefused = true
-      refuse(configuredName(place), reasonToShun(place))
+    for place in books.indices {
+      books.lines[place].isListed = carried.contains(place)
+      guard books.lines[place].isCarried, !books.isLive(place), requests.suspects.isShunned(place) else { continue }
+      books.lines[place].isRefused = true
+      refuse(configuredName(place), requests.suspects.reason(known[place].venueSymbol, venue: venue.title))
     }
-    placeMarkets()
+    lists.details?.placed(in: known)
   }
 
   /// Makes room for the instruments that are new.
   func makeLines() {
-    while lines.count < known.count { lines.append(Line(book: BookKeeper(facts), isSuspect: isConnected)) }
-    desk.grow(to: lines.count)
-    suspects?.grow(to: lines.count)
-    // A book that is whole in each message is looked after by itself (`WholeBook`).
-    let isWhole = if case .whole = facts.book { true } else { false }
-    let watched = facts.channels.indices.map { isWhole && $0 == 0 ? nil : facts.channels[$0].every }
-    if watched.contains(where: { $0 != nil }) {
-      while watches.count < desk.states.count {
-        watches.append(watched[desk.topic(watches.count).channel].map { SilenceWatch(every: $0) })
-      }
-    }
-    chooseDepth()
+    books.grow(to: known.count, Books.Line(book: BookKeeper(facts), isSuspect: life.isConnected))
+    requests.grow(to: books.count)
+    life.watches.grow(to: books.count)
   }
 
   // MARK: Lists in the stream
 
   /// Asks for what has not come of a list in the stream; of one that has, for all of it anew.
   func askForStreamList(_ now: Timestamp, into batch: inout EventBatch) {
-    guard let list = facts.streamedList else { return }
-    if streamedParts.isEmpty {
-      hasStreamList = false
-      streamedParts = Array(repeating: nil, count: list.parts)
-    }
-    listDue = now + list.within
-    var query = listQuery
-    for part in streamedParts.indices where streamedParts[part] == nil {
+    guard facts.streamedList != nil else { return }
+    var query = lists.query(wantedFamilies)
+    for part in lists.streamed.begin(now: now) {
       query.part = part
-      if let text = spell(.list(query, .subscribe), now) { send(text, now) } else { streamedParts[part] = [] }
+      if let text = spell(.list(query, .subscribe), now) {
+        send(text, now)
+      } else {
+        _ = lists.streamed.take([], part: part)
+      }
     }
     takeStreamList(now, into: &batch)
   }
 
   /// A part of the list has come in the stream.
   func listed(_ markets: [ListedMarket], part: Int, now: Timestamp, into batch: inout EventBatch) {
-    guard streamedParts.indices.contains(part) else { return }
-    streamedParts[part] = markets
-    takeStreamList(now, into: &batch)
+    if lists.streamed.take(markets, part: part) { takeStreamList(now, into: &batch) }
   }
 
   /// When all parts are there: what is configured and not subscribed is subscribed.
   private func takeStreamList(_ now: Timestamp, into batch: inout EventBatch) {
-    let parts = streamedParts.compactMap(\.self)
-    guard parts.count == streamedParts.count else { return }
-    streamedParts = []
-    hasStreamList = true
-    listDue = nil
-    listAttempts = 0
-    take(Array(parts.joined()), into: &batch)
+    guard let whole = lists.streamed.takeWhole() else { return }
+    take(whole, into: &batch)
     hasListed(now: now)
   }
 
@@ -212,33 +169,245 @@ extension FeedEngine {
   /// Whether `retry` asks the venue for a symbol that was refused: not for what cannot be a symbol of it, and not where
   /// nothing can be carried on a connection, however often it is asked for.
   package func isAskedAgain(_ symbol: String) -> Bool {
-    facts.refusesURL?(url) == nil && !hopelessSymbols.contains(symbol)
+    !life.opening.isNever && !lists.refused.isHopeless(symbol)
   }
 
   /// Asks again for symbols that the venue refused, while connected. At most once a minute.
   /// What stayed silent is subscribed again, too: a name that is none may be acknowledged, and whether one that has
   /// become one is heard of by itself is not known.
   package func retry(_ symbols: [String], now: Timestamp, into batch: inout EventBatch) {
-    guard facts.refusesURL?(url) == nil else { return }
-    for symbol in symbols { refusedSymbols.remove(symbol) }
+    guard !life.opening.isNever else { return }
+    lists.refused.forget(symbols)
     if facts.streamedList != nil {
-      guard isConnected, hasStreamList, !desk.outbox.isPaused(at: now) else { return }
+      guard life.isConnected, lists.streamed.isThere, !requests.desk.outbox.isPaused(at: now) else { return }
     }
     // What was closed may have been opened, which its details say.
-    markets?.forgetDetails(of: symbols)
-    for place in lines.indices where symbols.contains(configuredName(place)) && !lines[place].book.isLive {
-      suspects?.release(place, now: now)
-      guard lines[place].isRefused || lines[place].isToldSilent else { continue }
-      var book = lines[place].book
-      book.stop()
-      lines[place] = Line(book: book, isSuspect: true, isEnded: lines[place].isEnded)
-      desk.forget(place)
+    lists.details?.forgetDetails(of: symbols)
+    for place in books.indices where symbols.contains(configuredName(place)) && !books.isLive(place) {
+      requests.suspects.release(place, now: now)
+      guard books.lines[place].isRefused || books.lines[place].isToldSilent else { continue }
+      books.retry(place)
+      figures.forget(place)
+      requests.desk.forget(place)
     }
     guard facts.streamedList != nil else {
-      listRequest.again()
+      lists.request.again()
       return prepare(now: now, into: &batch)
     }
-    if let text = spell(.list(listQuery, .unsubscribe), now) { send(text, now) }
+    if let text = spell(.list(lists.query(wantedFamilies), .unsubscribe), now) { send(text, now) }
     askForStreamList(now, into: &batch)
+  }
+
+  /// Tells once that a configured symbol cannot be carried.
+  /// - Parameter isForGood: it is none that any list could have, and is not asked for again.
+  func refuse(_ symbol: String, _ reason: String, isForGood: Bool = false) {
+    guard lists.refused.note(symbol, isForGood: isForGood) else { return }
+    actions.append(.symbolFailed(symbol: symbol, reason: reason))
+  }
+
+  /// The symbol of an instrument as it was configured.
+  func configuredName(_ place: Int) -> String { FeedSymbol(instruments[place]).text }
+
+  // MARK: What is carried
+
+  /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
+  func wanted(_ symbol: String) -> FeedSymbol? {
+    guard let wanted = FeedSymbol(symbol) else {
+      refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)", isForGood: true)
+      return nil
+    }
+    guard venue.kinds.contains(wanted.kind.family) else {
+      let kinds = venue.kinds.map(\.rawValue).sorted().joined(separator: " and ")
+      refuse(
+        symbol,
+        "\(symbol) is a \(wanted.kind.family.rawValue) market; the gateway follows only \(kinds) markets of \(venue.title)",
+        isForGood: true)
+      return nil
+    }
+    return wanted
+  }
+
+  /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot
+  /// be carried.
+  ///
+  /// - Parameters:
+  ///   - markets: where two have one symbol, the one that was meant before is, else the first.
+  ///   - isListed: whether a market is to be chosen by a selection and shown.
+  /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets +
+  ///   symbols × instruments).
+  @discardableResult
+  func carry(
+    _ markets: [ListedMarket], listing isListed: (ListedMarket) -> Bool = { _ in true }, into batch: inout EventBatch
+  ) -> Set<Int> {
+    list(markets.filter(isListed))
+    let bySymbol = Dictionary(markets.lazy.map { ($0.symbol, $0) }, uniquingKeysWith: { first, _ in first })
+    let count = instruments.count
+    var places: Set<Int> = []
+    for symbol in lists.market.symbols {
+      guard let wanted = wanted(symbol) else { continue }
+      let present = known.place(of: wanted)
+      if let place = present, place < count, books.isLive(place) {
+        places.insert(place)
+        continue
+      }
+      guard var market = bySymbol[wanted] else {
+        refuse(symbol, facts.unlisted?(wanted, markets) ?? venue.unlisted(wanted, among: markets))
+        continue
+      }
+      if let name = present.map({ instruments[$0].venueSymbol }), name != market.venueSymbol {
+        // Two instruments of one symbol would be one book to everybody else.
+        guard let same = markets.first(where: { $0.symbol == wanted && $0.venueSymbol == name }) else {
+          refuse(
+            symbol,
+            "\(symbol) was \(name) at \(venue.title) and is \(market.venueSymbol) now: restart the gateway to follow it"
+          )
+          continue
+        }
+        market = same
+      }
+      guard market.contractSize != nil else {
+        refuse(symbol, market.inexact(among: markets))
+        continue
+      }
+      guard market.state == .trading || facts.carriesHalted else {
+        refuse(symbol, "\(symbol) is listed at \(venue.title) but not traded")
+        continue
+      }
+      if let reason = refusal(of: market, for: symbol) {
+        refuse(symbol, reason)
+        continue
+      }
+      guard let market = known(of: market) else { continue }
+      if let place = add(market, for: symbol, into: &batch) {
+        places.insert(place)
+      }
+    }
+    return places
+  }
+
+  /// Why a market that is listed is not carried under that symbol; nil if it is.
+  private func refusal(of market: ListedMarket, for symbol: String) -> String? {
+    if let carrier = carrier(of: market) {
+      return "\(venue.title)'s \(market.venueSymbol) is already followed as \(carrier.text): leave one of them out"
+    }
+    // A book may have two names, of which one is carried.
+    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(place)), which is already followed: leave one of them out"
+  }
+
+  /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and
+  /// then the configured `symbol` is refused.
+  func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
+    guard let (place, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
+      refuse(symbol, "too many symbols on one connection")
+      return nil
+    }
+    tally.grow(to: known.count)
+    if priceBy != 1 || sizeBy != 1 { widened(place, priceBy: priceBy, sizeBy: sizeBy) }
+    return place
+  }
+
+  /// Takes the venue's whole list, before `symbols` is looked at. `markets` is made only if it is wanted.
+  private func list(_ markets: @autoclosure () -> [ListedMarket]) {
+    for (text, reason) in lists.market.malformed {
+      refuse(text, "\(text) is not a selection: \(reason)", isForGood: true)
+    }
+    guard lists.market.isWanted else { return }
+    for result in lists.market.take(markets(), of: venue) {
+      switch result {
+      case .accepted(let text): actions.append(.symbolAccepted(symbol: text))
+      case .refused(let text, let reason): refuse(text, reason)
+      }
+    }
+  }
+
+  // MARK: Details of single markets
+
+  /// What is known of a market that the newest list has; nil while it is not to be carried.
+  private func known(of market: ListedMarket) -> ListedMarket? {
+    switch lists.details?.known(of: market) {
+    case nil: return market
+    case .market(let details): return details
+    case .waits: return nil
+    case .ended(let reason):
+      if let reason { refuse(market.symbol.text, reason) }
+      return nil
+    }
+  }
+
+  /// Whom a name is carried for already, where several configured symbols spell it.
+  private func carrier(of market: ListedMarket) -> FeedSymbol? {
+    guard lists.details != nil, let place = known.place(named: market.venueSymbol) else { return nil }
+    let symbol = FeedSymbol(known[place])
+    return symbol == market.symbol ? nil : symbol
+  }
+
+  /// Asks for what is wanted of single markets, as far as it may be asked for now.
+  func pumpMarkets(_ now: Timestamp) {
+    guard lists.details != nil else { return }
+    lists.details?.expire(now: now)
+    if life.isConnected {
+      lists.details?.wantFigures({ books.lines[$0].isCarried && books.lines[$0].isAsked }, now: now)
+    }
+    while let (path, request, bodyLimit) = lists.details?.next(now: now) {
+      actions.append(.get(request: request, path: path, bodyLimit: bodyLimit))
+    }
+  }
+
+  /// Takes an answer about a market.
+  func takeMarket(
+    _ subject: MarketDesk.Subject, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp,
+    into batch: inout EventBatch
+  ) throws(FeedError) {
+    do throws(FeedError) {
+      try status.check()
+      switch subject {
+      case .details(let index): try takeDetails(body, index, now: now, into: &batch)
+      case .figures(let index, let kind):
+        if let ticker = try lists.details?.takeFigures(body, index, kind, &known, now: now) {
+          batch.events.append(.ticker(ticker))
+        }
+      }
+      lists.details?.succeeded(subject)
+    } catch {
+      if status.code != 400, status.code != 404 {
+        lists.details?.failed(subject, status, now: now)
+      } else if case .details(let index) = subject, let market = lists.details?.entries[index], market.place == nil {
+        // There is nothing to be had, now or soon. What need not wait does without.
+        refuse(market.market.symbol.text, "\(venue.title) gives no details of \(market.market.venueSymbol)")
+      }
+      throw error
+    }
+  }
+
+  private func takeDetails(
+    _ body: RawSpan, _ index: Int, now: Timestamp, into batch: inout EventBatch
+  ) throws(FeedError) {
+    guard let entry = lists.details?.entries[index],
+      let details = try lists.details?.takeDetails(body, index, now: now)
+    else { return }
+    switch details {
+    case .refused(let reason):
+      if let place = entry.place { end(place, into: &batch) }
+      refuse(entry.market.symbol.text, reason)
+    case .market(let market):
+      guard carrier(of: market) == nil, let place = add(market, for: market.symbol.text, into: &batch) else { return }
+      if entry.isListed, entry.place == nil || entry.ended != nil {
+        makeLines()
+        books.begin(place)
+        lists.details?.entries[index].place = place
+      }
+      guard life.isConnected else { return }
+      subscribeMissing(now)
+      flush(now)
+    }
+  }
+
+  /// A market is not to be carried any more: its channels are ended, and nothing of it is told.
+  private func end(_ place: Int, into batch: inout EventBatch) {
+    guard !books.lines[place].isEnded else { return }
+    if books.isLive(place) { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }
+    books.end(place)
+    if life.isConnected { requests.desk.end(place) }
   }
 }

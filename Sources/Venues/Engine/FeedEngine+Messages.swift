@@ -8,19 +8,19 @@ extension FeedEngine {
   package func receive(
     _ message: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    counts.messages += 1
-    connectionHeard = now
-    desk.heard()
-    let ignored = counts.ignored
+    tally.counts.messages += 1
+    life.heard = now
+    requests.desk.heard()
+    let ignored = tally.counts.ignored
     let mark: BatchMark
     do throws(FeedError) {
       mark = try read(message, now: now, into: &batch)
     } catch {
-      if error.kind == .unknownSymbol, isCanary(message) {
-        marketHeard = now
+      if error.kind == .unknownSymbol, life.canary.isMeant(by: message, known) {
+        life.marketHeard = now
         return
       }
-      counts.rejected += 1
+      tally.counts.rejected += 1
       notRead(message, now: now, into: &batch)
       throw error
     }
@@ -29,11 +29,11 @@ extension FeedEngine {
     } catch {
       // What was read, and says that a request was refused, is no broken message.
       mark.rewind(&batch)
-      counts.rejected += 1
+      tally.counts.rejected += 1
       throw error
     }
-    counts.rejectedLevels += known.badLevels
-    if !hearing.isAnswer, counts.ignored == ignored { marketHeard = now }
+    tally.counts.rejectedLevels += known.badLevels
+    if !hearing.isAnswer, tally.counts.ignored == ignored { life.marketHeard = now }
     try dropImpossibleTrades(from: mark.events, of: &batch)
   }
 
@@ -51,7 +51,9 @@ extension FeedEngine {
         known.begin()
         hearing.begin(now: now)
         try dialect.read(message, &known, &hearing, into: &batch)
-        if hearing.mayBeCanary, isCanary(message) { throw FeedError(.unknownSymbol, "of the canary") }
+        if hearing.mayBeCanary, life.canary.isMeant(by: message, known) {
+          throw FeedError(.unknownSymbol, "of the canary")
+        }
         return mark
       } catch {
         mark.rewind(&batch)
@@ -66,8 +68,8 @@ extension FeedEngine {
   private func carryOut(
     _ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    counts.ignored += hearing.ignored
-    if let place = hearing.linked { seen[place].sequenceOK += 1 }
+    tally.counts.ignored += hearing.ignored
+    if let place = hearing.linked { tally.symbols[place].sequenceOK += 1 }
     let lost = hearing.lostBefore
     let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
     take(hearing, from: first, now: now, into: &batch)
@@ -79,17 +81,12 @@ extension FeedEngine {
   private func notRead(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
     hearing.begin(now: now)
     dialect.missed(message, known, &hearing)
-    for topic in hearing.heard where !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+    for topic in hearing.heard { life.watches.heard(requests.desk.code(topic), now: now) }
     for report in hearing.reports { try? act(report, now: now, into: &batch) }
-    if let places = booksOfBroken(message) {
-      for place in places {
-        take(place, outOfSync: .malformed, now: now, into: &batch)
-        if unnumbered != nil { beginAnew(place, now) }
-      }
-      if places.isEmpty, unnumbered != nil { renewAll(now) }
-      return tick(now: now, into: &batch)
-    }
-    if let unnumbered, !Salvage.contains(message, unnumbered.otherMark) { renewAll(now) }
+    guard let places = booksOfBroken(message) else { return books.passedUnread(message, now: now) }
+    for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
+    books.lostUnread(places, now: now)
+    tick(now: now, into: &batch)
   }
 
   /// Takes trades at a price or size of zero or less out of the batch, which the others of the message stay in.
@@ -101,60 +98,47 @@ extension FeedEngine {
       dropped += 1
       batch.events[index] = .heartbeat
       let place = trade.instrument.index
-      if trade.isBacklog { seen[place].backlogTrades -= 1 } else { seen[place].trades -= 1 }
+      if trade.isBacklog { tally.symbols[place].backlogTrades -= 1 } else { tally.symbols[place].trades -= 1 }
     }
     guard dropped > 0 else { return }
-    counts.rejected += 1
+    tally.counts.rejected += 1
     throw FeedError(.value, "\(dropped == 1 ? "a trade" : "\(dropped) trades") at a price or size of zero or less")
   }
 
   // MARK: Market events
 
-  /// Takes the market events of a message that could be read. O(events).
-  func take(_ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch) {
-    var index = start
-    var book = 0
-    var tradeCount = 0
+  /// How far the market events of a message have been taken.
+  private struct Progress {
+    var books = 0
+    var trades = 0
     /// Whose trades are the first of it.
     var newcomer = -1
     var hasLost = false
+  }
+
+  /// Takes the market events of a message that could be read, in their order. O(events).
+  ///
+  /// Its steps are inlined: each has one caller, and as calls they cost up to 5 % of a short message.
+  private func take(_ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch) {
     for topic in hearing.heard {
-      desk.flows(topic)
+      requests.desk.flows(topic)
       proves(topic.place, now)
-      if !watches.isEmpty { watches[desk.code(topic)]?.heard(now: now) }
+      life.watches.heard(requests.desk.code(topic), now: now)
     }
+    var progress = Progress()
+    var index = start
     while index < batch.events.count {
-      if hasEnded, let place = Self.place(of: batch.events[index]), lines[place].isEnded {
-        if case .book = batch.events[index] { book += 1 }
+      if books.hasEnded, isOfEnded(batch.events[index]) {
+        if case .book = batch.events[index] { progress.books += 1 }
         batch.events.remove(at: index)
         continue
       }
       switch batch.events[index] {
-      case .trade(var trade):
-        let place = trade.instrument.index
-        if facts.beginsWithOldTrades, !lines[place].hasTraded || newcomer == place {
-          newcomer = place
-          lines[place].hasTraded = true
-          let subscribed = lines[place].tradesSince ?? lines[place].subscribed
-          trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
-          batch.events[index] = .trade(trade)
-        }
-        count(trade)
-        if unnumbered != nil { traded(trade, now) }
-        if facts.countsTrades {
-          let fills = tradeCount < hearing.fills.count ? hearing.fills[tradeCount] : 1
-          tradeCount += 1
-          hear(place)
-          index = number(trade, fills: fills, at: index, now: now, into: &batch)
-          continue
-        }
-        hear(place)
+      case .trade(let trade):
+        index = take(trade, hearing, at: index, &progress, now: now, into: &batch)
+        continue
       case .book(let event):
-        let numbers = hearing.numbers(book)
-        book += 1
-        guard !isProbe(hearing, event, now: now, &batch),
-          take(event, numbers, at: index, now: now, &hasLost, into: &batch)
-        else {
+        guard take(event, hearing, at: index, &progress, now: now, into: &batch) else {
           batch.events.remove(at: index)
           continue
         }
@@ -164,21 +148,50 @@ extension FeedEngine {
       }
       index += 1
     }
-    if hasLost { tick(now: now, into: &batch) }
+    if progress.hasLost { tick(now: now, into: &batch) }
+  }
+
+  /// Whether an event is of a symbol that is not to be carried any more.
+  private func isOfEnded(_ event: MarketEvent) -> Bool {
+    Self.place(of: event).map { books.lines[$0].isEnded } ?? false
+  }
+
+  /// Takes the trade at `index` of the batch. Returns the index behind it.
+  @inline(__always)
+  private func take(
+    _ trade: Trade, _ hearing: borrowing Hearing, at index: Int, _ progress: inout Progress, now: Timestamp,
+    into batch: inout EventBatch
+  ) -> Int {
+    let place = trade.instrument.index
+    var trade = trade
+    if facts.beginsWithOldTrades, !books.lines[place].hasTraded || progress.newcomer == place {
+      progress.newcomer = place
+      books.lines[place].hasTraded = true
+      let subscribed = books.lines[place].tradesSince ?? books.lines[place].subscribed
+      trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
+      batch.events[index] = .trade(trade)
+    }
+    count(trade)
+    books.traded(trade, now: now)
+    hear(place)
+    guard facts.countsTrades else { return index + 1 }
+    let fills = progress.trades < hearing.fills.count ? hearing.fills[progress.trades] : 1
+    progress.trades += 1
+    return number(trade, fills: fills, at: index, now: now, into: &batch)
   }
 
   /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
-  func count(_ trade: Trade) {
+  private func count(_ trade: Trade) {
     let place = trade.instrument.index
     known.note(place, price: trade.price, size: trade.size)
-    if trade.isBacklog { seen[place].backlogTrades += 1 } else { seen[place].trades += 1 }
+    if trade.isBacklog { tally.symbols[place].backlogTrades += 1 } else { tally.symbols[place].trades += 1 }
   }
 
   /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
   /// for. A snapshot that shows it is good itself.
   func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
     var first = start
-    for place in lines.indices where lose(place, reason, now: now) {
+    for place in books.indices where lose(place, reason, now: now) {
       batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
       first += 1
     }
@@ -188,11 +201,11 @@ extension FeedEngine {
   /// The books that a message was of which could not be read; nil if it was of none.
   func booksOfBroken(_ message: RawSpan) -> [Int]? {
     if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
-      return Array(lines.indices)
+      return Array(books.indices)
     }
     guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
     let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(lines.indices) }
+    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(books.indices) }
     return places
   }
 
@@ -209,59 +222,89 @@ extension FeedEngine {
 
   /// Something came of a symbol beside its book.
   func hear(_ place: Int) {
-    if lines[place].book.isBridged { lines[place].isHeard = true }
+    if books.lines[place].book.isBridged { books.lines[place].isHeard = true }
   }
 
   // MARK: Books
 
-  /// Compares a book that was asked for apart from the stream with what that has said; false if it was not.
-  private func isProbe(
-    _ hearing: borrowing Hearing, _ event: BookEvent, now: Timestamp, _ batch: inout EventBatch
-  ) -> Bool {
-    guard hearing.isProbe else { return false }
-    lines[event.instrument.index].book.compare(event, batch, now: now)
-    Self.dropLevels(of: event, &batch)
-    return true
-  }
-
   /// Takes a book's message; false if its event is to be left out.
-  func take(
-    _ event: BookEvent, _ numbers: Hearing.Numbers?, at index: Int, now: Timestamp, _ hasLost: inout Bool,
+  @inline(__always)
+  private func take(
+    _ event: BookEvent, _ hearing: borrowing Hearing, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Bool {
     let place = event.instrument.index
+    let numbers = hearing.numbers(progress.books)
+    progress.books += 1
+    if hearing.isProbe {
+      books.lines[place].book.compare(event, batch, now: now)
+      Self.dropLevels(of: event, &batch)
+      return false
+    }
     // Levels of a refused symbol belong to another request. A book that they made live would have no retry to come back
     // by when it is lost. The retry of the refusal requests the symbol with all of its channels.
-    guard !lines[place].isRefused else {
-      counts.ignored += 1
+    guard !books.lines[place].isRefused else {
+      tally.counts.ignored += 1
       Self.dropLevels(of: event, &batch)
       return false
     }
-    let verdict = lines[place].book.take(event, numbers, batch, now: now)
-    if verdict == .shallower {
-      counts.ignored += 1
-      return false
-    }
-    if verdict == .late {
-      seen[place].dropped += 1
+    let verdict = books.lines[place].book.take(event, numbers, batch, now: now)
+    count(event, verdict)
+    switch verdict {
+    case .shallower: return false
+    case .late:
       Self.dropLevels(of: event, &batch)
       return false
+    default: break
     }
-    let isWhole = event.kind == .snapshot || verdict == .whole
-    if isWhole {
-      seen[place].snapshots += 1
+    spoke(place, isWhole: event.kind == .snapshot || verdict == .whole, now)
+    books.updated(event, numbers, batch, now: now)
+    return follow(verdict, event, at: index, &progress, now: now, into: &batch)
+  }
+
+  @inline(__always)
+  private func count(_ event: BookEvent, _ verdict: BookKeeper.Verdict) {
+    let place = event.instrument.index
+    switch verdict {
+    case .shallower:
+      tally.counts.ignored += 1
+      return
+    case .late:
+      tally.symbols[place].dropped += 1
+      return
+    case .followed: tally.symbols[place].sequenceOK += books.provesLinks ? 1 : 0
+    case .joined: tally.symbols[place].bridged += 1
+    case .old, .again: tally.symbols[place].dropped += 1
+    case .gap: tally.symbols[place].gaps += 1
+    case .whole, .same, .applied, .nothing, .kept: break
+    }
+    if event.kind == .snapshot || verdict == .whole {
+      tally.symbols[place].snapshots += 1
     } else if event.checksum == nil || !event.bidRange.isEmpty || !event.askRange.isEmpty {
       // A checksum alone is no update.
-      seen[place].deltas += 1
+      tally.symbols[place].deltas += 1
     }
-    let isBridged = lines[place].book.isBridged
-    if isWhole || isBridged { lines[place].isHeard = true }
-    if isBridged, lines[place].acknowledged == nil {
-      lines[place].acknowledged = now
-      desk.flows(Topic(place: place, channel: 0))
+  }
+
+  /// A book's channel has spoken.
+  @inline(__always)
+  private func spoke(_ place: Int, isWhole: Bool, _ now: Timestamp) {
+    let isBridged = books.lines[place].book.isBridged
+    if isWhole || isBridged { books.lines[place].isHeard = true }
+    if isBridged, books.lines[place].acknowledged == nil {
+      books.lines[place].acknowledged = now
+      requests.desk.flows(Topic(place: place, channel: 0))
     }
-    if unnumbered != nil, let numbers { updated(event, numbers.numbers, batch, now) }
-    if !watches.isEmpty { watches[place * facts.channels.count]?.heard(now: now) }
+    life.watches.heardBook(of: place, now: now)
+  }
+
+  /// Does what the verdict about a book's message comes to; false if its event is to be left out.
+  @inline(__always)
+  private func follow(
+    _ verdict: BookKeeper.Verdict, _ event: BookEvent, at index: Int, _ progress: inout Progress, now: Timestamp,
+    into batch: inout EventBatch
+  ) -> Bool {
+    let place = event.instrument.index
     switch verdict {
     case .whole:
       if event.kind != .snapshot {
@@ -270,8 +313,8 @@ extension FeedEngine {
         event.kind = .snapshot
         batch.events[index] = .book(event)
       }
-      lines[place].wasLive = true
-      desk.flows(Topic(place: place, channel: 0))
+      books.lines[place].wasLive = true
+      requests.desk.flows(Topic(place: place, channel: 0))
       proves(place, now)
     case .same:
       // The book is as old as that, and nothing has to be told to anyone.
@@ -281,32 +324,27 @@ extension FeedEngine {
       (event.bidRange, event.askRange) = (event.bidRange.prefix(0), event.askRange.prefix(0))
       batch.events[index] = .book(event)
       return true
-    case .applied: break
-    case .followed: seen[place].sequenceOK += unnumbered == nil ? 1 : 0
-    case .joined: seen[place].bridged += 1
-    case .old, .again: seen[place].dropped += 1
-    case .nothing, .shallower, .late: break
+    case .applied, .followed, .joined: break
     case .kept:
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
       let delay = facts.bridge?.delay ?? 0
-      pacer.want(place, notBefore: now + delay)
+      books.pacer.want(place, notBefore: now + delay)
       // One that is to wait goes with a tick.
       if delay == 0 { pump(now) }
+      return false
     case .gap:
-      note(event, batch)
-      seen[place].gaps += 1
-      if isBridged { lostBridged(place, now) } else { _ = lines[place].book.lose(now: now) }
+      if books.lines[place].book.isBridged {
+        books.lost(place, now: now)
+      } else {
+        _ = books.lines[place].book.lose(now: now)
+      }
       batch.events[index] = .bookReset(event.instrument, .gap)
-      hasLost = true
-      return true
+      progress.hasLost = true
+    case .old, .again, .nothing, .shallower, .late: return false
     }
-    switch verdict {
-    case .whole, .applied, .followed, .joined:
-      note(event, batch)
-      return true
-    default: return false
-    }
+    note(event, batch)
+    return true
   }
 
   /// Takes the levels out of the batch that an event is without; as a message's books are read one after the other,
@@ -331,9 +369,9 @@ extension FeedEngine {
 
   /// The same, for one who says so; false if it was not live.
   private func lose(_ place: Int, _ reason: ResyncReason, isDead: Bool = false, now: Timestamp) -> Bool {
-    guard lines[place].book.lose(now: now, isDead: isDead) else { return false }
-    if reason == .gap { seen[place].gaps += 1 }
-    if lines[place].book.isBridged { lostBridged(place, now) }
+    guard books.lines[place].book.lose(now: now, isDead: isDead) else { return false }
+    if reason == .gap { tally.symbols[place].gaps += 1 }
+    if books.lines[place].book.isBridged { books.lost(place, now: now) }
     return true
   }
 
@@ -342,19 +380,66 @@ extension FeedEngine {
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
   ) {
     let place = instrument.index
-    guard isConnected, lines.indices.contains(place), lines[place].book.lose(now: now) else { return }
-    if lines[place].book.isBridged { lostBridged(place, now) }
+    guard life.isConnected, books.indices.contains(place), books.lines[place].book.lose(now: now) else { return }
+    if books.lines[place].book.isBridged { books.lost(place, now: now) }
     tick(now: now, into: &batch)
+  }
+
+  // MARK: Numbers of trades
+
+  // Where the venue counts trades without holes, missing ones are reported before the trade that follows them, and
+  // asked for by REST.
+
+  /// Takes the trade at `index` of the batch, which may be left out; tells what is missing before it. Returns the index
+  /// behind it.
+  func number(_ trade: Trade, fills: Int64, at index: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
+    var trade = trade
+    switch trades.take(trade, fills: fills, now: now) {
+    case .first, .old(isKnown: false): return index + 1
+    case .old(isKnown: true):
+      // A new subscription brings the newest trades again.
+      guard trade.isBacklog else { return index + 1 }
+      batch.events.remove(at: index)
+      return index
+    case .next:
+      // From the time without a connection.
+      guard trade.isBacklog else { return index + 1 }
+      batch.events[index] = .trade(trade.late)
+      return index + 1
+    case .after(let hole):
+      note(hole, of: trade.instrument.index)
+      if trade.isBacklog, hole.count != nil { trade = trade.late }
+      batch.events[index] = .trade(trade)
+      batch.events.insert(.tradesMissing(trade.instrument, hole), at: index)
+      return index + 2
+    case .late(let whole):
+      tally.symbols[trade.instrument.index].foundTrades += 1
+      batch.events[index] = .trade(trade.late)
+      guard let whole else { return index + 1 }
+      batch.events.insert(.tradesSearched(trade.instrument, whole), at: index + 1)
+      return index + 2
+    }
+  }
+
+  /// The venue says which trade of a symbol is its newest.
+  func compareTrades(_ place: Int, _ id: Int64, now: Timestamp, into batch: inout EventBatch) {
+    guard let hole = trades.tell(place, id, now: now) else { return }
+    note(hole, of: place)
+    batch.events.append(.tradesMissing(InstrumentID(place), hole))
+  }
+
+  private func note(_ hole: TradeHole, of place: Int) {
+    tally.symbols[place].missedTrades &+= Int(hole.count ?? 0)
+    tally.symbols[place].tradeHoles += 1
   }
 
   // MARK: Scales
 
   /// The scales of an instrument have been widened: levels kept aside follow.
   func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
-    guard lines.indices.contains(place) else { return }
-    lines[place].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    guard books.indices.contains(place) else { return }
+    books.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
     trades.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
-    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 
   /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.
@@ -377,5 +462,15 @@ extension FeedEngine {
       widened(place, priceBy: 1, sizeBy: factor)
     }
     return known[place].priceScale >= priceScale && known[place].sizeScale >= sizeScale
+  }
+}
+
+extension Trade {
+  /// The same as one that came late.
+  fileprivate var late: Trade {
+    var trade = self
+    trade.isBacklog = false
+    trade.isLate = true
+    return trade
   }
 }

@@ -15,6 +15,19 @@ import MarketData
 /// 4. A book that leaves `live` says so by a reset.
 /// 5. One pacing for a connection, and one budget for an address.
 ///
+/// The engine consists of values with one task each, and passes their results to the others:
+///
+/// | value | what it knows |
+/// |---|---|
+/// | `InstrumentTable` | the symbols by place, and their scales |
+/// | `FeedRequests` | what is asked for on the connection, and what may be |
+/// | `MarketLists` | the venue's lists, and which symbols they do not have |
+/// | `Books` | the books, and the snapshots that they wait for |
+/// | `TradeDesk` | the numbers of trades, where the venue counts them |
+/// | `FigureRequests` | the figures of markets whose trades are in doubt |
+/// | `ConnectionLife` | signs of life: what was heard when, pings, maintenance |
+/// | `FeedTally` | what was seen, and what people are to read of it |
+///
 /// Its life, driven by its session: 1. `prepare` before every connect; while `isPrepared` is false, carry out its
 /// actions (usually an instrument list) and hand the answers to `response`.
 /// 2. `connected` when the WebSocket is open: it appends the subscriptions.
@@ -22,168 +35,59 @@ import MarketData
 /// 4. `disconnected` when the connection is gone; then 1 again.
 /// After each call the session carries out and empties `actions`.
 package final class FeedEngine {
-  /// A symbol's state on this connection.
-  struct Line {
-    var book: BookKeeper
-    /// When its book was first subscribed on this connection.
-    var subscribed = Timestamp.distantFuture
-    /// When its book was acknowledged, or first spoke.
-    var acknowledged: Timestamp?
-    var isHeard = false
-    var isToldSilent = false
-    /// Whether its book has been live on this connection.
-    var wasLive = false
-    /// Whether the newest list has it, and it can be carried.
-    var isListed = true
-    var isRefused = false
-    /// Whether it was refused before, or came after the others.
-    var isSuspect = false
-    /// Whether its channels have been asked for on this connection.
-    var isAsked = false
-    /// When a live book whose updates are not numbered is renewed.
-    var renewDue = Timestamp.distantFuture
-    /// A trade that is newer than the newest update: its time, and when it came.
-    var unfollowed: (time: Timestamp, since: Timestamp)?
-    var hasTraded = false
-    /// When its trades were asked for again, because their channel had died alone.
-    var tradesSince: Timestamp?
-    /// When its figures were asked for that have not come yet.
-    var witnessAsked: Timestamp?
-    /// Whether its details say that it is not to be carried, on whatever connection.
-    var isEnded = false
-    var isCarried: Bool { isListed && !isRefused && !isEnded }
-  }
-
   package let venue: Venue
   package let configuration: FeedConfiguration
   /// What the session shall do next, in order.
   package var actions: [FeedAction] = []
-  package var counts = FeedCounts()
-  /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings
-  /// among them, are neither.
-  package var marketHeard = Timestamp.distantPast
-  /// What else is to be told of, with a text of its own; the pipeline takes it. At most `noticeLimit`.
-  package var notices: [(error: FeedError, text: String)] = []
-  private static let noticeLimit = 16
 
   let dialect: any Dialect
   let facts: DialectFacts
-  /// Whether the venue counts a market's trades without holes.
-  package var countsTrades: Bool { facts.countsTrades }
-  var lines: [Line] = []
-  var desk: SubscriptionDesk
-  var pacer: RequestPacer
-  /// Where trades are counted, their numbers.
+  var known = InstrumentTable()
+  var requests: FeedRequests
+  var lists: MarketLists
+  var books: Books
   var trades: TradeDesk
-  /// Where the list has names only.
-  var markets: MarketDesk?
-  /// Whether the details of a market have ever said that it is not to be carried.
-  var hasEnded = false
-  /// Levels of the snapshots that are asked for.
-  var snapshotLevels = 0
-  let unnumbered: DialectFacts.Unnumbered?
-  /// Where a name that is none costs the connection.
-  var suspects: Suspects?
-  /// Messages of a minute, where those are counted.
-  var budget: MinuteBudget?
-  /// Requests for figures of markets whose trades are in doubt.
-  var witnessBudget: MinuteBudget
-  /// When the next of them may be sent: the venue has asked to wait.
-  var witnessPause = Timestamp.distantPast
-  /// Books that are to be asked for apart from the stream.
-  var probes: [Int] = []
-  /// The book that is being renewed while it goes on.
-  var renewal: BookRenewal?
-  /// By topic, for the channels that promise something.
-  var watches: [SilenceWatch?] = []
-  private(set) var isConnected = false
-  var isLeaving = false
-  var inMaintenance = false
-  var maintenanceSince = Timestamp.distantPast
-  /// When the answer to the greeting is overdue; nil if none is awaited.
-  var greetingDue: Timestamp?
-  /// When a list that comes in the stream is overdue; nil if none is awaited.
-  var listDue: Timestamp?
-  var listAttempts = 0
-  /// The parts of a list that comes in the stream; nil what is awaited.
-  var streamedParts: [[ListedMarket]?] = []
-  var hasStreamList = false
-  var hasAllVolumes = false
-  var pages = ListPages()
-  /// Whether the list is asked for in its other way.
-  var isOtherWay = false
-  /// Topics that were begun and ended since `hour`.
-  var topicsOfHour = 0
-  var hour = Timestamp.distantPast
-  var pingAfter: Int64
-  private var lastPing = Timestamp.distantPast
-  var lastSent = Timestamp.distantPast
+  var figures: FigureRequests
+  var life: ConnectionLife
+  var tally = FeedTally()
   /// The memory in which the dialect notes what a message says. Only the call that had it filled reads it.
   var hearing = Hearing()
-
-  var known = InstrumentTable()
-  var seen: [SymbolCounts] = []
-  /// When anything last came on the connection.
-  var connectionHeard = Timestamp.distantPast
-  lazy var canaryMarks = makeCanaryMarks()
-  /// Whether the canary has been seen to on this connection.
-  var hasAskedCanary = false
-  /// Configured symbols that were refused: told once a connection, and once each time they have been asked for again.
-  var refusedSymbols: Set<String> = []
-  /// Those that no venue's list can change: no symbols, or of a kind that is not carried here.
-  var hopelessSymbols: Set<String> = []
-  /// When another connection may be asked for next because of requests that nobody answers: one that never is does
-  /// not cost one after the other.
-  var nextRenewal = Timestamp.distantPast
-  var renewals = Backoff(first: 5 * Microseconds.minute, limit: Microseconds.hour)
-
-  /// The number of the last request, by REST or on the connection: those for snapshots and details have numbers of
-  /// their own.
-  var requestID = 0
-  /// The request for the venue's list, where it is by REST and one at a time.
-  var listRequest: ListRequest
-  /// Selections and the venue's whole list.
-  lazy var marketList = MarketList(configuration, limit: venue.symbolLimit)
 
   init(_ dialect: any Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
     self.venue = venue
     self.configuration = configuration
     facts = dialect.facts
-    desk = SubscriptionDesk(facts, connections: configuration.connections)
-    let bridge = facts.bridge
-    pacer = RequestPacer(
-      weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / configuration.connections),
-      requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
-    trades = TradeDesk(
-      configuration.findsTrades ? facts.tradePages : nil, connections: configuration.connections)
-    snapshotLevels = bridge?.snapshots[0].levels ?? 0
-    listRequest = ListRequest(banPause: facts.banPause)
-    unnumbered = bridge?.unnumbered
-    suspects = facts.fatalNames.map { Suspects($0) }
-    budget = facts.pacing.perMinute.map { MinuteBudget(limit: max(1, $0 / configuration.connections)) }
-    witnessBudget = MinuteBudget(limit: max(1, (facts.witness?.requestsPerMinute ?? 1) / configuration.connections))
-    precondition(bridge == nil || facts.perMarket == nil, "answers to both would have the same numbers")
-    markets = facts.perMarket.map { MarketDesk($0, connections: configuration.connections) }
-    pingAfter = facts.ping?.after ?? .max
+    let connections = configuration.connections
+    requests = FeedRequests(facts, connections: connections)
+    lists = MarketLists(facts, configuration, limit: venue.symbolLimit)
+    books = Books(facts.bridge, connections: connections)
+    trades = TradeDesk(configuration.findsTrades ? facts.tradePages : nil, connections: connections)
+    figures = FigureRequests(facts.witness, connections: connections)
+    life = ConnectionLife(facts, venue.cadence, dialect.opening(configuration.endpoint ?? venue.endpoint))
+    precondition(facts.bridge == nil || facts.list?.perMarket == nil, "answers to both would have the same numbers")
   }
 
-  package var symbolCounts: [SymbolCounts] { seen }
+  package var counts: FeedCounts { tally.counts }
+  package var symbolCounts: [SymbolCounts] { tally.symbols }
+  /// What else is to be told of, with a text of its own; the pipeline takes it.
+  package var notices: [(error: FeedError, text: String)] {
+    get { tally.notices }
+    set { tally.notices = newValue }
+  }
+  /// When something of a market last came, or a heartbeat that the venue sends by itself. Answers, those to pings
+  /// among them, are neither.
+  package var marketHeard: Timestamp { life.marketHeard }
+  /// Whether the venue counts a market's trades without holes.
+  package var countsTrades: Bool { facts.countsTrades }
   var instruments: [Instrument] { known.instruments }
 
   /// The URL of the next connection.
   package var url: String { configuration.endpoint ?? venue.endpoint }
 
-  /// Keeps something to be told of that is no message of the venue's.
-  package func note(_ error: FeedError, text: String) {
-    if notices.count < Self.noticeLimit { notices.append((error, text)) }
-  }
-
   /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
   package func trouble(of instrument: InstrumentID) -> BookTrouble? {
-    guard lines.indices.contains(instrument.index) else { return nil }
-    let book = lines[instrument.index].book
-    return book.isBridged ? pacer.trouble(of: instrument.index) : book.trouble
+    books.indices.contains(instrument.index) ? books.trouble(of: instrument.index) : nil
   }
 
   // MARK: Connection
@@ -191,25 +95,24 @@ package final class FeedEngine {
   /// Whether the venue has anything to send on this connection: false while nothing is subscribed.
   package var expectsMarket: Bool {
     // A list in the stream is the venue's to send.
-    !facts.isSilentWithoutSymbols || (facts.streamedList != nil && !hasStreamList)
-      || lines.contains { $0.isAsked && $0.isCarried }
+    !facts.isSilentWithoutSymbols || (facts.streamedList != nil && !lists.streamed.isThere)
+      || books.lines.contains { $0.isAsked && $0.isCarried }
   }
 
   package func connected(now: Timestamp, into batch: inout EventBatch) {
-    isConnected = true
-    isLeaving = false
-    lastPing = now
-    topicsOfHour = 0
-    hour = now
-    if let reason = facts.refusesURL?(url) {
-      for place in lines.indices { lines[place].isRefused = true }
-      for symbol in symbols { refuse(symbol, reason) }
+    life.connected(now: now)
+    requests.sending.connected(now: now)
+    switch life.opening {
+    case .never(let reason):
+      for place in books.indices { books.lines[place].isRefused = true }
+      for symbol in lists.market.symbols { refuse(symbol, reason) }
       return
+    case .atOnce, .afterWelcome: break
     }
-    if facts.greeting == .request { desk.greet() } else { greet(now) }
-    if facts.welcomeWithin > 0 { desk.outbox.pause(until: now + facts.welcomeWithin) }
+    if facts.greeting == .request { requests.desk.greet() } else { greet(now) }
+    if case .afterWelcome(let within) = life.opening { requests.desk.outbox.pause(until: now + within) }
     if facts.streamedList != nil {
-      listAttempts = 0
+      lists.streamed.connected()
       askForStreamList(now, into: &batch)
     } else {
       subscribeMissing(now)
@@ -221,73 +124,56 @@ package final class FeedEngine {
   func greet(_ now: Timestamp) {
     guard let greeting = spell(.greeting, now) else { return }
     send(greeting, now)
-    if facts.greeting == .required { greetingDue = now + RequestDeadline.answer }
+    if facts.greeting == .required { requests.sending.greetingDue = now + RequestDeadline.answer }
   }
 
   package func disconnected(now: Timestamp, into batch: inout EventBatch) {
-    if isConnected { layBlame(now) }
-    isConnected = false
-    // Else the first acknowledgement says that it is over.
-    if facts.maintenanceLimit != nil { inMaintenance = false }
-    greetingDue = nil
-    listDue = nil
-    hasStreamList = false
-    streamedParts = []
-    probes = []
-    hasAllVolumes = false
-    listRequest.restart()
-    pages = ListPages()
-    desk.removeAll()
-    pacer.removeAll()
+    if life.isConnected { layBlame(now) }
+    life.disconnected()
+    lists.disconnected()
+    requests.disconnected()
+    books.disconnected()
     trades.disconnected()
-    renewal = nil
-    markets?.disconnected()
+    figures.disconnected()
     dialect.forget()
-    pingAfter = facts.ping?.after ?? .max
-    for place in lines.indices {
-      var book = lines[place].book
-      book.disconnected()
-      lines[place] = Line(
-        book: book, isSuspect: lines[place].isSuspect || lines[place].isRefused, isEnded: lines[place].isEnded)
-    }
-    for topic in watches.indices { watches[topic]?.disconnected() }
   }
 
   /// The connection is gone: what the next one refuses is told again, and what is followed once for each connection is
   /// followed anew.
   package func forgetConnection() {
-    refusedSymbols.removeAll()
-    hasAskedCanary = false
+    lists.refused.disconnected()
+    life.canary.disconnected()
   }
 
   // MARK: Time
 
   /// Moves time on: pings, time-outs of subscriptions and snapshots, paced requests. About four times a second.
   package func tick(now: Timestamp, into batch: inout EventBatch) {
-    if facts.streamedList == nil ? !listRequest.isDone : !isConnected && !isPrepared { prepare(now: now, into: &batch) }
+    if facts.streamedList == nil ? !lists.request.isDone : !life.isConnected && !isPrepared {
+      prepare(now: now, into: &batch)
+    }
     pumpMarkets(now)
-    guard isConnected else { return }
-    if let due = greetingDue, now >= due { return ungreeted("the greeting was not answered") }
-    if inMaintenance, let limit = facts.maintenanceLimit {
+    guard life.isConnected else { return }
+    if let due = requests.sending.greetingDue, now >= due { return ungreeted("the greeting was not answered") }
+    if life.maintenance.holdsRequests {
       ping(now)
-      guard now - maintenanceSince >= limit else { return }
+      guard life.maintenance.isOverdue(now: now) else { return }
       maintain(false, now, into: &batch)
     }
-    if let due = listDue, now >= due {
-      listAttempts += 1
-      unanswered(listAttempts, "the list of markets", now: now)
+    if lists.streamed.takeOverdue(now: now) {
+      unanswered(lists.streamed.attempts, "the list of markets", now: now)
       askForStreamList(now, into: &batch)
     }
     watch(now, into: &batch)
     probeBooks(now, into: &batch)
     renewBooks(now)
-    for place in lines.indices where lines[place].isCarried { watchSilence(of: place, now) }
-    if let unnumbered { tendUnnumbered(unnumbered, now, into: &batch) }
+    for place in books.indices where books.lines[place].isCarried { watchSilence(of: place, now) }
+    tendBooks(now, into: &batch)
     repeatUnanswered(now)
     subscribeSuspect(now)
     flush(now)
     ping(now)
-    pacer.expire(now: now)
+    books.pacer.expire(now: now)
     pump(now)
     searchTrades(now: now, into: &batch)
   }
@@ -299,35 +185,47 @@ package final class FeedEngine {
     noticed.begin(now: now)
     dialect.tick(known, &noticed)
     for report in noticed.reports { try? act(report, now: now, into: &batch) }
-    guard !watches.isEmpty else { return }
+    let silent = life.watches.takeDead(connectionHeard: life.marketHeard, now: now) {
+      books.lines[requests.desk.topic($0).place].isCarried
+    }
     var dead: [Int] = []
-    for code in watches.indices {
-      let topic = desk.topic(code)
-      guard lines[topic.place].isCarried,
-        watches[code]?.isDead(now: now, connectionHeard: marketHeard) ?? false
-      else { continue }
+    for topic in silent.map(requests.desk.topic) {
       if topic.channel == 0 {
         take(topic.place, outOfSync: .stale, now: now, into: &batch)
       } else if facts.channels[topic.channel].isOfAll {
         take(topic.place, outOfSync: .stale, now: now, into: &batch)
         dead.append(topic.place)
       } else {
-        desk.renew([topic.place], channel: topic.channel)
+        requests.desk.renew([topic.place], channel: topic.channel)
       }
     }
-    desk.renew(dead, channels: 1..<facts.channels.count)
+    requests.desk.renew(dead, channels: 1..<facts.channels.count)
   }
 
   private func ping(_ now: Timestamp) {
-    guard let ping = facts.ping else { return }
-    let since =
-      switch ping.since {
-      case .ping: lastPing
-      case .sent: lastSent
-      case .heard: max(connectionHeard, lastPing)
-      }
-    guard now - since >= pingAfter else { return }
-    lastPing = now
+    guard life.ping.takeDue(sent: requests.sending.lastSent, heard: life.heard, now: now) else { return }
     if let text = spell(.ping, now) { send(text, now) }
+  }
+
+  /// Looks for books whose stream has died while the connection lives, where each message is the whole book.
+  private func probeBooks(_ now: Timestamp, into batch: inout EventBatch) {
+    guard case .whole(let limits) = facts.book, now - life.heard < limits.probeWithin / 2 else { return }
+    for place in books.indices where books.isLive(place) {
+      switch books.lines[place].book.doubt(now: now) {
+      case .none: break
+      case .asks: books.probes.append(place)
+      case .isDead: take(place, outOfSync: .stale, isDead: true, now: now, into: &batch)
+      }
+    }
+  }
+
+  /// Looks after the books that are live and contradicted by what else came.
+  private func tendBooks(_ now: Timestamp, into batch: inout EventBatch) {
+    for place in books.indices {
+      guard case .isContradicted = books.care(of: place, now: now) else { continue }
+      take(place, outOfSync: .stale, now: now, into: &batch)
+      books.resubscribes(place, now: now)
+      requests.desk.renew([place], channel: 0)
+    }
   }
 }

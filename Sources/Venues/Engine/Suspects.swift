@@ -1,8 +1,11 @@
 import MarketData
 
-/// Who is to blame where a venue ends the connection, without a word, for a name that it does not know
-/// (`DialectFacts.FatalNames`): after an end that came right behind subscriptions, those of names that it has not
-/// acknowledged are asked for one by one, and the one that it ends behind again and again is left alone for a while.
+/// Which names are asked for apart from others, by what a bad one costs at a venue (`DialectFacts.BadName`).
+///
+/// Where it costs its request, those that were refused before, or came after the others, are asked for by themselves.
+/// Where the venue ends the connection, without a word: after an end that came right behind subscriptions, those of
+/// names that it has not acknowledged are asked for one by one, and the one that it ends behind again and again is left
+/// alone for a while.
 ///
 /// By place; it outlives the connection. A value; time is a parameter.
 struct Suspects {
@@ -17,20 +20,34 @@ struct Suspects {
     var shunnedUntil: Timestamp?
   }
 
-  let limits: DialectFacts.FatalNames
+  /// Whether a bad name has the whole request refused that it is in.
+  let spoilRequests: Bool
+  /// Where a bad name costs the connection.
+  let limits: DialectFacts.FatalNames?
+  /// Empty elsewhere.
   private var entries: [Entry] = []
 
-  init(_ limits: DialectFacts.FatalNames) { self.limits = limits }
+  init(_ badName: DialectFacts.BadName) {
+    switch badName {
+    case .itself: (spoilRequests, limits) = (false, nil)
+    case .itsRequest: (spoilRequests, limits) = (true, nil)
+    case .itsConnection(let names): (spoilRequests, limits) = (false, names)
+    }
+  }
 
   /// Makes room for so many symbols.
-  mutating func grow(to symbols: Int) { while entries.count < symbols { entries.append(Entry()) } }
+  mutating func grow(to symbols: Int) {
+    guard limits != nil else { return }
+    while entries.count < symbols { entries.append(Entry()) }
+  }
 
-  func isSuspect(_ place: Int) -> Bool { entries[place].isSuspect }
-  func isShunned(_ place: Int) -> Bool { entries[place].shunnedUntil != nil }
+  func isSuspect(_ place: Int) -> Bool { limits != nil && entries[place].isSuspect }
+  func isShunned(_ place: Int) -> Bool { limits != nil && entries[place].shunnedUntil != nil }
 
   /// The venue knows the name. True if it was a suspect until now.
+  @inline(__always)
   mutating func prove(_ place: Int) -> Bool {
-    guard !entries[place].isKnown else { return false }
+    guard limits != nil, !entries[place].isKnown else { return false }
     entries[place].isKnown = true
     entries[place].strikes = 0
     defer { entries[place].isSuspect = false }
@@ -40,6 +57,7 @@ struct Suspects {
   /// The connection is gone, right behind subscriptions of these symbols that were not answered. Returns the one that
   /// is to be left alone from now on.
   mutating func disconnected(behind places: [Int], now: Timestamp) -> Int? {
+    guard let limits else { return nil }
     let blamed = places.filter { !entries[$0].isKnown }
     for place in blamed { entries[place].isSuspect = true }
     for place in entries.indices { entries[place].isKnown = false }
@@ -52,12 +70,19 @@ struct Suspects {
 
   /// Who of these is asked for next: the one that has ended the fewest connections.
   func next(among places: [Int]) -> Int? {
-    places.filter { entries[$0].isSuspect }.min { entries[$0].strikes < entries[$1].strikes }
+    places.filter(isSuspect).min { entries[$0].strikes < entries[$1].strikes }
   }
 
   /// Somebody asks for it again: after its rest it is, alone, and one end is enough.
   mutating func release(_ place: Int, now: Timestamp) {
-    guard let until = entries[place].shunnedUntil, now >= until else { return }
+    guard let limits, let until = entries[place].shunnedUntil, now >= until else { return }
     entries[place] = Entry(strikes: limits.strikes - 1, isSuspect: true)
+  }
+
+  /// Why a name is left alone, for people.
+  func reason(_ name: String, venue: String) -> String {
+    guard let limits else { return "" }
+    return
+      "\(venue) closed the connection \(limits.strikes) times right after the subscription to \(name), which is not subscribed again for \(limits.rest / Microseconds.hour) h"
   }
 }

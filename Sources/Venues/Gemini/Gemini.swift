@@ -53,23 +53,25 @@ package final class Gemini: Dialect {
       salvage: [.init(mark: "\"depthUpdate\"", key: "\"s\"")])
     facts.ping = .init(after: Self.pingAfter, since: .heard)
     facts.list = Self.listing
-    facts.perMarket = .init(
+    facts.list?.perMarket = .init(
       details: "/v1/symbols/details/", read: Self.readDetails,
       figures: [("/v2/ticker/", Self.readDay), ("/v1/pubticker/", Self.readVolume)],
       // With the list itself half of the 120 that an address may send.
       requestsPerMinute: 59, concurrency: 2, bodyLimit: 64 << 10, detailsAge: 6 * Microseconds.hour,
       figuresEvery: 30 * Microseconds.second, name: GeminiName.text(of:), waits: { $0.kind != .spot })
-    // Without it the first message of a book would be taken for the whole of it.
-    facts.refusesURL = { url in
-      url.contains("snapshot=-1")
-        ? nil
-        : "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(Gemini.venue.endpoint)"
-    }
     facts.unlisted = { wanted, markets in
       let name = GeminiName.text(of: wanted)
       return "Gemini has no market \(name)\(NearNames.question(name, among: markets.lazy.map(\.venueSymbol)))"
     }
     self.facts = facts
+  }
+
+  func opening(_ url: String) -> ConnectionOpening {
+    // Without it the first message of a book would be taken for the whole of it.
+    url.contains("snapshot=-1")
+      ? .atOnce
+      : .never(
+        "\(url) does not ask for whole books: leave the path out of the endpoint, or write \(Gemini.venue.endpoint)")
   }
 
   func spell(

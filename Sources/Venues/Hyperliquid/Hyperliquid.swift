@@ -83,7 +83,7 @@ package final class Hyperliquid: Dialect {
     facts.streamedList = .init(parts: 2, within: 15 * Microseconds.second)
     facts.answerWithin = 15 * Microseconds.second
     // The end has been seen to follow within 0.1 s. Another attempt may cost everybody the connection.
-    facts.fatalNames = .init(within: 3 * Microseconds.second, strikes: 3, rest: 6 * Microseconds.hour)
+    facts.badName = .itsConnection(.init(within: 3 * Microseconds.second, strikes: 3, rest: 6 * Microseconds.hour))
     facts.carriesHalted = false
     facts.isSilentWithoutSymbols = true
     self.facts = facts

@@ -58,7 +58,6 @@ package final class KuCoin: Dialect {
     // Weight 15 of 2,000 in 30 s.
     facts.witness = .init(
       path: { "/api/v1/market/stats?symbol=\($0.venueSymbol)" }, requestsPerMinute: 60, read: Self.readStatistics)
-    facts.welcomeWithin = 3 * Microseconds.second
     // Any name is acknowledged.
     facts.silenceLimit = Microseconds.minute
     facts.carriesHalted = false
@@ -66,6 +65,8 @@ package final class KuCoin: Dialect {
     facts.silentAttempts = 2
     self.facts = facts
   }
+
+  func opening(_ url: String) -> ConnectionOpening { .afterWelcome(within: 3 * Microseconds.second) }
 
   /// `{"code":"200000","data":{"symbol":…,"last":"…","vol":"…",…}}`
   private static let readStatistics: DialectFacts.PerMarket.Figures = {

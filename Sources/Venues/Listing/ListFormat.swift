@@ -107,6 +107,11 @@ struct MarketListing: Sendable {
   var partLimit = 20
   /// With which statuses an answer has the other way of asking tried (`ListQuery.isOtherWay`).
   var otherWayAfter: Set<Int> = []
+  /// How long an address that was shut out of REST leaves it alone, µs; nil as long as elsewhere
+  /// (`ListRequest.banPause`).
+  var banPause: Int64?
+  /// What is asked for of single markets, where the list has names only.
+  var perMarket: DialectFacts.PerMarket?
 }
 
 extension MarketListing {

@@ -31,6 +31,8 @@ package struct ListedMarket: Sendable, Hashable {
   /// What was traded in the last 24 h, in the quote currency, rounded down at most; nil if it was not asked for or
   /// the venue does not say.
   package var quoteVolume: Decimal64?
+  /// Whether it is another name of a market that is listed by its own: it is not shown.
+  var isAlias = false
 
   /// - Parameters:
   ///   - priceScale: nil if the increment says it.

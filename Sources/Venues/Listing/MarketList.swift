@@ -23,20 +23,20 @@ struct MarketList {
   let limit: Int
 
   /// The whole list, where `detail` asks for it.
-  var markets: [ListedMarket] = []
+  private(set) var markets: [ListedMarket] = []
   /// What the selections came to, in the order in which it was chosen. It only grows: who follows a market keeps it.
-  var selected: [String] = []
-  var chosen: Set<String>
+  private(set) var selected: [String] = []
+  private var chosen: Set<String>
   /// Selections that were refused, or of which something was left out.
-  var wanting: Set<String> = []
-  var volumes = MarketVolumes()
-  var volumesRead: Timestamp?
+  private var wanting: Set<String> = []
+  private var volumes = MarketVolumes()
+  private var volumesRead: Timestamp?
   /// Which of the requests for volumes is next.
-  var next = 0
-  var request: Int?
-  var requests = 0
-  var due = Timestamp.distantPast
-  var failures = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
+  private var next = 0
+  private var request: Int?
+  private var requests = 0
+  private var due = Timestamp.distantPast
+  private var failures = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
 
   init(_ configuration: FeedConfiguration, limit: Int) {
     var selections: [MarketSelection] = []
@@ -65,12 +65,124 @@ struct MarketList {
   var isRanked: Bool { selections.contains { $0.rank != nil } }
   var isWanted: Bool { detail != .none || !selections.isEmpty }
   var wantsVolumes: Bool { detail == .volumes || isRanked }
-}
 
-/// The parts of a list that have come by REST.
-struct ListPages {
-  var markets: [ListedMarket] = []
-  var names: Set<String> = []
-  var count = 0
-  var cursor: String?
+  /// The symbols to carry: those that were named, and behind them what the selections came to. Complete once `take`
+  /// was called.
+  var symbols: [String] { named + selected }
+
+  // MARK: Selections
+
+  /// What became of a selection.
+  enum SelectionResult {
+    case accepted(String)
+    case refused(String, reason: String)
+  }
+
+  /// Takes the venue's whole list, once it is there and before `symbols` is looked at: what the selections come to.
+  mutating func take(_ listed: [ListedMarket], of venue: Venue) -> [SelectionResult] {
+    var markets = listed
+    let volumes = volumes.byName
+    if !volumes.isEmpty {
+      for index in markets.indices { markets[index].quoteVolume = volumes[markets[index].venueSymbol] }
+    }
+    let results = selections.compactMap { select($0, among: markets, of: venue) }
+    self.markets = detail == .none ? [] : markets
+    self.volumes = MarketVolumes()
+    return results
+  }
+
+  private mutating func select(
+    _ selection: MarketSelection, among markets: [ListedMarket], of venue: Venue
+  ) -> SelectionResult? {
+    let text = selection.text
+    guard selection.rank == nil || markets.isEmpty || markets.contains(where: { $0.quoteVolume != nil }) else {
+      return .refused(
+        text,
+        reason:
+          "\(venue.title) publishes no 24 h volumes, so its markets cannot be ranked: leave :top out, or name the markets"
+      )
+    }
+    let found = selection.choose(from: markets)
+    guard !found.isEmpty else {
+      guard !selected.contains(where: { FeedSymbol($0).map(selection.matches) ?? false }) else { return nil }
+      wanting.insert(text)
+      return .refused(text, reason: "\(venue.title) has no market for \(text)")
+    }
+    let new = found.map(\.symbol.text).filter { !chosen.contains($0) }
+    let room = max(0, limit - named.count - selected.count)
+    let taken = Array(new.prefix(room))
+    let left = new.count - taken.count
+    selected += taken
+    chosen.formUnion(taken)
+    guard left > 0 else { return wanting.remove(text) != nil ? .accepted(text) : nil }
+    wanting.insert(text)
+    return .refused(
+      text,
+      reason:
+        "\(text) selects \(found.count) markets, and a connection to \(venue.title) holds \(limit): \(left) are left out; write \(selection.narrowed(to: limit))"
+    )
+  }
+
+  // MARK: Volumes
+
+  /// What the 24 h volumes hold up.
+  enum VolumeStep {
+    /// They are there, or nobody wants them.
+    case none
+    /// An answer is awaited, or the time of the next request.
+    case waits
+    case asks(path: String, request: Int)
+  }
+
+  /// What is to be done for the volumes before the list is asked for.
+  /// - Parameter listings: all that is to be asked for.
+  mutating func volumeStep(_ listings: [VolumeListing], now: Timestamp) -> VolumeStep {
+    guard wantsVolumes, !listings.isEmpty else { return .none }
+    if let read = volumesRead, now - read < Self.volumeAge { return .none }
+    if request != nil, now >= due {
+      request = nil
+      volumesFailed(.none, now: now)
+      return volumeStep(listings, now: now)
+    }
+    guard request == nil, now >= due else { return .waits }
+    requests += 1
+    // Below zero, where no other requests are.
+    request = -requests
+    due = now + RequestPacer.answerTimeout
+    return .asks(path: listings[min(next, listings.count - 1)].path, request: -requests)
+  }
+
+  /// Takes an answer to one of those requests.
+  mutating func takeVolumes(
+    _ request: Int, _ status: AnswerStatus, _ body: RawSpan, _ listings: [VolumeListing], now: Timestamp
+  ) throws(FeedError) {
+    guard request == self.request else { return }
+    self.request = nil
+    do throws(FeedError) {
+      try status.check()
+      if next == 0 { volumes = MarketVolumes() }
+      try listings[next].read(body, &volumes)
+      next += 1
+      due = now
+      if next >= listings.count {
+        next = 0
+        volumesRead = now
+        failures.reset()
+      }
+    } catch {
+      volumesFailed(status, now: now)
+      throw error
+    }
+  }
+
+  private mutating func volumesFailed(_ status: AnswerStatus, now: Timestamp) {
+    next = 0
+    due = now + ListRequest.wait(status: status.code, retryAfter: status.retryAfter, failures.next())
+    // What a rank came to before goes on; what is to be shown only is shown without.
+    let isNeeded = isRanked && selected.isEmpty
+    if !isNeeded, failures.attempts >= Self.attemptLimit || !selected.isEmpty {
+      volumesRead = now
+      failures.reset()
+    }
+  }
 }

@@ -8,7 +8,10 @@ package struct Cadence: Sendable {
     case promised
     /// The venue promises nothing. The cheapest channel of its busiest markets is followed for this alone, on a
     /// connection that follows none of them for its own sake. It is not published.
-    case canary(markets: [String])
+    /// - Parameters:
+    ///   - markets: by the venue's own names.
+    ///   - prefix: what stands before a market's name in their messages.
+    case canary(markets: [String], prefix: String)
   }
 
   /// However often a venue speaks, silence is no sign before this, µs: networks stall.
@@ -35,9 +38,12 @@ package struct Cadence: Sendable {
   /// - Parameters:
   ///   - markets: by the venue's own names. All of them are followed; what comes of any shows that the venue speaks.
   ///   - every: how often the busiest of them is heard of at the quietest hour, µs.
-  static func canary(_ channel: String, of markets: [String], every: Int64) -> Cadence {
+  ///   - prefix: what stands before a market's name in their messages.
+  static func canary(
+    _ channel: String, of markets: [String], every: Int64, behind prefix: String = "\""
+  ) -> Cadence {
     precondition(!markets.isEmpty)
-    return Cadence(channel, every: every, .canary(markets: markets))
+    return Cadence(channel, every: every, .canary(markets: markets, prefix: prefix))
   }
 
   /// Silence of the market after which a connection counts as stale, µs; after the same again it is replaced.
@@ -49,7 +55,7 @@ package struct Cadence: Sendable {
       every >= Microseconds.second ? "\(every / Microseconds.second) s" : "\(every / Microseconds.millisecond) ms"
     switch source {
     case .promised: return "\(channel) each \(time)"
-    case .canary(let markets): return "canary: \(channel) of \(markets.joined(separator: " and "))"
+    case .canary(let markets, _): return "canary: \(channel) of \(markets.joined(separator: " and "))"
     }
   }
 }

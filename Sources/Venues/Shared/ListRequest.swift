@@ -13,8 +13,11 @@ struct ListRequest {
   private var backoff = Backoff(first: Microseconds.second, limit: 30 * Microseconds.second)
   private let banPause: Int64
 
-  /// - Parameter banPause: how long an address that was shut out leaves the venue alone, µs.
-  init(banPause: Int64 = 5 * Microseconds.minute) { self.banPause = banPause }
+  /// How long an address that was shut out leaves a venue alone that does not say otherwise, µs.
+  static let banPause = 5 * Microseconds.minute
+
+  /// - Parameter banPause: the same of this venue, µs.
+  init(banPause: Int64? = nil) { self.banPause = banPause ?? Self.banPause }
 
   /// Whether it is to be sent now. One that no answer came to within `RequestPacer.answerTimeout` is sent again.
   mutating func isDue(now: Timestamp) -> Bool {
@@ -58,7 +61,7 @@ struct ListRequest {
 
   /// The time without REST requests after an unusable answer, µs.
   static func wait(
-    status: Int, retryAfter: Int64?, _ otherwise: Int64, banPause: Int64 = 5 * Microseconds.minute
+    status: Int, retryAfter: Int64?, _ otherwise: Int64, banPause: Int64 = banPause
   ) -> Int64 {
     if let retryAfter, status != 200 { return retryAfter }
     switch status {

@@ -29,7 +29,7 @@ struct DeadBackendTests {
     // The last of the setup's markets; beside it those that a canary may be of.
     let quiet = [setup.symbols.last!]
     var others: [String] = []
-    if case .canary(let markets) = setup.venue.cadence.source {
+    if case .canary(let markets, _) = setup.venue.cadence.source {
       let listing = SimulatedVenue.kinds.first { $0.name == setup.name }!.listing
       others = listing.filter { markets.contains($0.venueSymbol) && $0.symbol != quiet[0] }.map(\.symbol)
       #expect(!others.isEmpty, "\(setup.venue.label) has a canary that is not listed")

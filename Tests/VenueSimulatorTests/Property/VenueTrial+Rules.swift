@@ -31,7 +31,7 @@ extension VenueTrial {
       } else if !isHeard(index), !struck.contains(index) || !isRefusedInSilence {
         // Where a name that is refused is acknowledged all the same, nothing tells it from a quiet market.
         report("\(name(index)) calls itself live, and the venue has not heard of its subscription")
-      } else if !pipeline.handler.isLive(id.index) {
+      } else if !pipeline.handler.books.isLive(id.index) {
         report("\(name(index)) calls itself live, and its feed has given it up without a reset")
       }
     }

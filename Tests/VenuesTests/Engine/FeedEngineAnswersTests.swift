@@ -45,7 +45,9 @@ struct FeedEngineAnswersTests {
     func retry(_ symbol: String) {
       call { engine.retry([symbol], now: now, into: &$0) }
       let list = [UInt8]("list".utf8)
-      call { engine.response(to: engine.requestID, status: 200, body: list.span.bytes, now: now, into: &$0) }
+      call {
+        engine.response(to: engine.requests.sending.lastID, status: 200, body: list.span.bytes, now: now, into: &$0)
+      }
     }
 
     func wait(_ seconds: Int) {
@@ -74,7 +76,7 @@ struct FeedEngineAnswersTests {
     talk.receive("ack \(number)")
     for (place, symbol) in ["A", "B", "C"].enumerated() {
       talk.receive("whole \(symbol) 1")
-      #expect(talk.engine.lines[place].book.isLive)
+      #expect(talk.engine.books.lines[place].book.isLive)
     }
     talk.wait(55)
     #expect(talk.take().topics.isEmpty)
@@ -96,14 +98,14 @@ struct FeedEngineAnswersTests {
     talk.receive("refuse \(talk.take().id) final B.0")
     talk.receive("whole B 1")
     talk.receive("next B 2")
-    #expect(!talk.engine.lines[1].book.isLive)
+    #expect(!talk.engine.books.lines[1].book.isLive)
     talk.wait(60)
     _ = talk.take()
     talk.retry("B-USD")
     talk.wait(1)
     #expect(talk.take().topics == ["1.0", "1.1"])
     talk.receive("whole B 3")
-    #expect(talk.engine.lines[1].book.isLive)
+    #expect(talk.engine.books.lines[1].book.isLive)
   }
 
   @Test("what is there already goes on, and the rest of its request is asked for again")
@@ -113,7 +115,7 @@ struct FeedEngineAnswersTests {
     talk.receive("refuse \(id) already C.1")
     talk.wait(1)
     #expect(talk.take().topics == ["2.0"] && talk.failed.isEmpty)
-    #expect(talk.engine.desk.state(Topic(place: 2, channel: 1)) == .acknowledged)
+    #expect(talk.engine.requests.desk.state(Topic(place: 2, channel: 1)) == .acknowledged)
   }
 
   @Test("a refusal that names what its request has not is of all of it")

@@ -63,7 +63,7 @@ struct FeedEngineFactsTests {
       receive("whole B 1")
     }
 
-    var live: [Bool] { engine.lines.map(\.book.isLive) }
+    var live: [Bool] { engine.books.lines.map(\.book.isLive) }
     var reconnects: Int { actions.count { if case .reconnect = $0 { true } else { false } } }
     var resets: [Int] { events.compactMap { if case .bookReset(let id, _) = $0 { id.index } else { nil } } }
   }
@@ -132,7 +132,7 @@ struct FeedEngineFactsTests {
 
   @Test("in maintenance nothing is asked for and no book vouched for; then all of it is begun anew")
   func maintenance() {
-    let feed = Feed { $0.maintenanceLimit = 5 * Microseconds.minute }
+    let feed = Feed { $0.maintenance = .endsSubscriptions(limit: 5 * Microseconds.minute) }
     feed.begin()
     feed.receive("maintenance on")
     #expect(feed.resets == [0, 1] && feed.live == [false, false, false] && feed.sent.isEmpty)

@@ -52,14 +52,14 @@ private final class Trial {
   // MARK: What the engine does
 
   func call(_ body: (inout EventBatch) -> Void) {
-    let before = Set(engine.lines.indices.filter { engine.lines[$0].book.isLive })
+    let before = Set(engine.books.lines.indices.filter { engine.books.lines[$0].book.isLive })
     var batch = EventBatch()
     body(&batch)
     var resets: Set<Int> = []
     for event in batch.events {
       if case .bookReset(let instrument, _) = event { resets.insert(instrument.index) }
     }
-    let after = Set(engine.lines.indices.filter { engine.lines[$0].book.isLive })
+    let after = Set(engine.books.lines.indices.filter { engine.books.lines[$0].book.isLive })
     // Rule 4.
     for place in before.subtracting(after) where isConnected && !resets.contains(place) {
       fail("book \(place) left live without a reset")
@@ -155,7 +155,7 @@ private final class Trial {
   // MARK: What must hold
 
   private func check() {
-    let isLive = Set(engine.lines.indices.filter { engine.lines[$0].book.isLive })
+    let isLive = Set(engine.books.lines.indices.filter { engine.books.lines[$0].book.isLive })
     if isLive != live { fail("books \(isLive.sorted()) are live, and \(live.sorted()) by what came") }
     // Rule 2: nothing stays unanswered without being asked for again, or another connection being asked for.
     for request in open {
@@ -234,7 +234,7 @@ private final class Trial {
     let index = Int.random(in: 0..<open.count, using: &random)
     let topics = open[index].topics
     let id = open[index].id
-    let live = engine.lines.map(\.book.isLive)
+    let live = engine.books.lines.map(\.book.isLive)
     switch Int.random(in: 0..<12, using: &random) {
     case 0..<6:
       open.remove(at: index)
@@ -252,7 +252,7 @@ private final class Trial {
       }
       receive("refuse \(id) final")
       // Rule 3: no other book is touched.
-      for place in live.indices where live[place] && !engine.lines[place].book.isLive {
+      for place in live.indices where live[place] && !engine.books.lines[place].book.isLive {
         fail("a refusal of \(topics) took book \(place)")
       }
     case 7:

@@ -33,7 +33,7 @@ struct FeedEngineSequenceTests {
     #expect(talk.take().topics == ["0.1", "1.1", "2.1"])
     talk.receive("ack")
     #expect(talk.sent == ["hello 5"], "what was not answered, again")
-    #expect(talk.engine.desk.states.allSatisfy { $0 == .acknowledged })
+    #expect(talk.engine.requests.desk.states.allSatisfy { $0 == .acknowledged })
   }
 
   @Test("a refusal that may be the late answer to an earlier request costs nobody a symbol; the next one does")
@@ -94,7 +94,7 @@ struct FeedEngineSequenceTests {
     #expect(talk.take().topics.isEmpty)
     talk.wait(4)
     #expect(talk.take().topics == ["1.1"])
-    #expect(talk.engine.lines.map(\.book.isLive) == [true, true, false])
+    #expect(talk.engine.books.lines.map(\.book.isLive) == [true, true, false])
   }
 
   @Test("a message of the connection that is missing costs all books, before what the next one says")
@@ -104,10 +104,10 @@ struct FeedEngineSequenceTests {
     talk.receive("whole A 1")
     talk.receive("whole B 1")
     talk.receive("hole whole A 5")
-    #expect(talk.engine.lines.map(\.book.isLive) == [true, false, false])
+    #expect(talk.engine.books.lines.map(\.book.isLive) == [true, false, false])
     #expect(talk.engine.symbolCounts.map(\.gaps) == [1, 1, 0])
     talk.receive("hole next A 6")
-    #expect(talk.engine.lines.map(\.book.isLive) == [false, false, false])
+    #expect(talk.engine.books.lines.map(\.book.isLive) == [false, false, false])
   }
 
   @Test("a snapshot between the end of a subscription and the new one is of the one that has ended")
@@ -120,11 +120,11 @@ struct FeedEngineSequenceTests {
     talk.wait(1)
     #expect(talk.sent.map { $0.prefix(3) } == ["end"])
     talk.receive("whole A 10")
-    #expect(!talk.engine.lines[0].book.isLive)
+    #expect(!talk.engine.books.lines[0].book.isLive)
     talk.receive("ack")
     #expect(talk.take().topics == ["0.0"])
     talk.receive("whole A 11")
-    #expect(talk.engine.lines[0].book.isLive)
+    #expect(talk.engine.books.lines[0].book.isLive)
   }
 
   @Test("a heartbeat that dies takes all channels of its symbol; a trade that two of them knew of is missing")
@@ -151,7 +151,7 @@ struct FeedEngineSequenceTests {
       talk.receive("beat C 1")
       talk.wait(1)
     }
-    #expect(talk.engine.lines.map(\.book.isLive) == [false, true, true])
+    #expect(talk.engine.books.lines.map(\.book.isLive) == [false, true, true])
     #expect(talk.take().topics == ["0.0", "0.1"])
   }
 }

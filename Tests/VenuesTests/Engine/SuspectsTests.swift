@@ -11,7 +11,7 @@ struct SuspectsTests {
 
   /// Of three symbols.
   private final class Script {
-    private var suspects = Suspects(SuspectsTests.limits)
+    private var suspects = Suspects(.itsConnection(SuspectsTests.limits))
     private let now: Timestamp
 
     init(_ now: Timestamp) {

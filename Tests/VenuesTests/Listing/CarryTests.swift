@@ -35,7 +35,7 @@ struct CarryTests {
   private func goLive(_ engine: FeedEngine) {
     let event = BookEvent(
       instrument: InstrumentID(0), kind: .snapshot, bidRange: 0..<0, askRange: 0..<0, time: .distantPast)
-    #expect(engine.lines[0].book.take(event, nil, EventBatch(), now: .distantPast) == .whole)
+    #expect(engine.books.lines[0].book.take(event, nil, EventBatch(), now: .distantPast) == .whole)
   }
 
   private func market(
@@ -134,6 +134,6 @@ struct CarryTests {
     var batch = EventBatch()
     let list = [try market("A", "A-C"), try market("A", "A2-C"), try market("B", "B-C")]
     #expect(carry(engine, list, listing: { $0.symbol.base != "A2" }, into: &batch) == [0, 1])
-    #expect(engine.symbols == ["A-C", "B-C"] && engine.listing.map(\.venueSymbol) == ["A", "B"])
+    #expect(engine.lists.market.symbols == ["A-C", "B-C"] && engine.listing.map(\.venueSymbol) == ["A", "B"])
   }
 }

@@ -46,10 +46,10 @@ struct AnswerTests {
       let request = try #require(sent.first { $0.lowercased().contains("subscribe") })
       let start = try #require(request.firstRange(of: key)).upperBound
       let id = String(request[start...].prefix(while: \.isNumber))
-      #expect(!feed.handler.desk.states.contains(.acknowledged))
+      #expect(!feed.handler.requests.desk.states.contains(.acknowledged))
       feed.receive((isOdd ? odd : good).replacing("ID", with: id))
       #expect((feed.error != nil || !feed.failures.isEmpty) == isOdd)
-      #expect(feed.handler.desk.states.contains(.acknowledged) == !isOdd)
+      #expect(feed.handler.requests.desk.states.contains(.acknowledged) == !isOdd)
     }
   }
 }

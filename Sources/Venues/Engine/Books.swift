@@ -1,0 +1,254 @@
+import MarketData
+
+/// The books of a connection, by place, and the snapshots by REST that the bridged ones of them wait for. It decides
+/// nothing about subscriptions, and says nothing to anyone: what a book's loss comes to is the engine's.
+///
+/// | value | what it knows |
+/// |---|---|
+/// | `BookKeeper` | how one book comes into sync and stays there |
+/// | `RequestPacer` | which snapshots are wanted, and when one may be asked for |
+/// | `UnnumberedBooks` | what contradicts a book whose updates have no numbers, and when it is renewed |
+struct Books {
+  /// A symbol's state on this connection.
+  struct Line {
+    var book: BookKeeper
+    /// When its book was first subscribed on this connection.
+    var subscribed = Timestamp.distantFuture
+    /// When its book was acknowledged, or first spoke.
+    var acknowledged: Timestamp?
+    var isHeard = false
+    var isToldSilent = false
+    /// Whether its book has been live on this connection.
+    var wasLive = false
+    /// Whether the newest list has it, and it can be carried.
+    var isListed = true
+    var isRefused = false
+    /// Whether it was refused before, or came after the others.
+    var isSuspect = false
+    /// Whether its channels have been asked for on this connection.
+    var isAsked = false
+    var hasTraded = false
+    /// When its trades were asked for again, because their channel had died alone.
+    var tradesSince: Timestamp?
+    /// Whether its details say that it is not to be carried, on whatever connection.
+    var isEnded = false
+    var isCarried: Bool { isListed && !isRefused && !isEnded }
+  }
+
+  var lines: [Line] = []
+  var pacer: RequestPacer
+  /// Books that are to be asked for apart from the stream.
+  var probes: [Int] = []
+  /// Whether the details of a market have ever said that it is not to be carried.
+  private(set) var hasEnded = false
+  /// Levels of the snapshots that are asked for.
+  private(set) var snapshotLevels: Int
+  /// Whether an update that follows vouches for the one before it.
+  let provesLinks: Bool
+  private let bridge: DialectFacts.Bridge?
+  /// Nil where updates have numbers, and so prove their links.
+  private var unnumbered: UnnumberedBooks?
+
+  init(_ bridge: DialectFacts.Bridge?, connections: Int) {
+    self.bridge = bridge
+    pacer = RequestPacer(
+      weightPerMinute: max(1, (bridge?.weightPerMinute ?? 60) / connections),
+      requestWeight: bridge?.snapshots[0].weight ?? 1, concurrency: bridge?.concurrency ?? 1)
+    snapshotLevels = bridge?.snapshots[0].levels ?? 0
+    unnumbered = (bridge?.unnumbered).map { UnnumberedBooks($0) }
+    provesLinks = unnumbered == nil
+  }
+
+  var count: Int { lines.count }
+  var indices: Range<Int> { lines.indices }
+
+  /// Whether the book at `place` is in sync: then no list that is asked for meanwhile changes anything about it.
+  func isLive(_ place: Int) -> Bool { lines[place].book.isLive }
+
+  /// Why a book is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
+  func trouble(of place: Int) -> BookTrouble? {
+    lines[place].book.isBridged ? pacer.trouble(of: place) : lines[place].book.trouble
+  }
+
+  // MARK: Symbols
+
+  /// Makes room for so many symbols, and chooses how deep the snapshots of so many are.
+  mutating func grow(to symbols: Int, _ line: @autoclosure () -> Line) {
+    while lines.count < symbols { lines.append(line()) }
+    unnumbered?.grow(to: symbols)
+    guard let bridge else { return }
+    let snapshot = bridge.snapshots.first { $0.weight * lines.count <= bridge.startMinutes * pacer.weightPerMinute }
+    guard let chosen = snapshot ?? bridge.snapshots.last else { return }
+    snapshotLevels = chosen.levels
+    pacer.requestWeight = chosen.weight
+  }
+
+  /// The weight that an address may spend in a minute, as its venue says it.
+  mutating func setWeight(_ perMinute: Int, connections: Int) {
+    guard let bridge else { return }
+    pacer.weightPerMinute = max(perMinute / connections, bridge.snapshots[0].weight)
+  }
+
+  /// A symbol is asked for anew. What failed before is remembered.
+  mutating func retry(_ place: Int) {
+    lines[place].book.stop()
+    lines[place] = Line(book: lines[place].book, isSuspect: true, isEnded: lines[place].isEnded)
+    unnumbered?.forget(place)
+  }
+
+  /// A symbol is to be carried from now on.
+  mutating func begin(_ place: Int) {
+    lines[place].isListed = true
+    lines[place].isEnded = false
+    lines[place].isAsked = false
+  }
+
+  /// A symbol is not to be carried any more.
+  mutating func end(_ place: Int) {
+    lines[place].isEnded = true
+    lines[place].book.stop()
+    hasEnded = true
+  }
+
+  /// The connection is gone.
+  mutating func disconnected() {
+    probes = []
+    pacer.removeAll()
+    unnumbered?.disconnected()
+    for place in lines.indices {
+      lines[place].book.disconnected()
+      lines[place] = Line(
+        book: lines[place].book, isSuspect: lines[place].isSuspect || lines[place].isRefused,
+        isEnded: lines[place].isEnded)
+    }
+  }
+
+  // MARK: What comes
+
+  /// A trade of a symbol.
+  @inline(__always)
+  mutating func traded(_ trade: Trade, now: Timestamp) {
+    guard !provesLinks, lines[trade.instrument.index].book.isLive else { return }
+    unnumbered?.traded(trade, newest: lines[trade.instrument.index].book.bridge.newest, now: now)
+  }
+
+  /// An update, which its book has taken already.
+  @inline(__always)
+  mutating func updated(
+    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
+  ) {
+    guard !provesLinks, let numbers else { return }
+    unnumbered?.updated(event, numbers.numbers, batch, now: now)
+  }
+
+  /// A message of these books could not be read, and those of them that were live have been lost.
+  mutating func lostUnread(_ places: [Int], now: Timestamp) {
+    guard !provesLinks else { return }
+    for place in places { beginAnew(place, now: now) }
+    if places.isEmpty { doubtAll(now: now) }
+  }
+
+  /// A message could not be read that is of no book, as far as can be told.
+  mutating func passedUnread(_ message: RawSpan, now: Timestamp) {
+    if unnumbered?.mayConcernAny(message) ?? false { doubtAll(now: now) }
+  }
+
+  private mutating func doubtAll(now: Timestamp) {
+    for place in lines.indices where lines[place].book.isLive { unnumbered?.doubt(place, now: now) }
+  }
+
+  /// What was lost is of a time that is not known: the book is as if it had just been subscribed.
+  private mutating func beginAnew(_ place: Int, now: Timestamp) {
+    lines[place].book.beginAnew()
+    lines[place].acknowledged = now
+  }
+
+  /// Levels kept aside follow the scales of an instrument, which have been widened.
+  mutating func rescale(_ place: Int, priceBy: Int64, sizeBy: Int64) {
+    lines[place].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    unnumbered?.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
+  }
+
+  // MARK: Snapshots by REST
+
+  /// The next book whose snapshot may be asked for now, and the number of the request. One whose subscription is being
+  /// renewed is wanted when that is acknowledged.
+  mutating func nextSnapshot(now: Timestamp) -> (place: Int, request: Int)? {
+    guard bridge != nil else { return nil }
+    while let (place, request) = pacer.next(now: now) {
+      let line = lines[place]
+      let isWanted = !line.book.isLive && line.acknowledged != nil || isRenewing(place)
+      if line.book.isBridged, line.isCarried, isWanted { return (place, request) }
+      _ = pacer.answered(request)
+    }
+    return nil
+  }
+
+  /// Whether the snapshot that is asked for is to renew a live book.
+  func isRenewing(_ place: Int) -> Bool { unnumbered?.isRenewing(place) ?? false }
+
+  /// Whether a snapshot at `id` is older than the first update that it must be joined to.
+  mutating func isStale(_ id: Int64, _ place: Int, isRenewal: Bool, now: Timestamp) -> Bool {
+    if isRenewal { return id < unnumbered?.renewal?.floor ?? 0 }
+    let limits = unnumbered?.limits
+    guard lines[place].book.isStale(id, begun: lines[place].acknowledged, limits) else { return false }
+    // The times of what came are not believed any more.
+    if let limits, lines[place].book.staleSnapshots >= limits.staleAttempts { beginAnew(place, now: now) }
+    return true
+  }
+
+  /// When a snapshot at `id` is of: numbers are times where there are no others.
+  func time(ofSnapshot id: Int64, now: Timestamp) -> Timestamp {
+    provesLinks ? now : Timestamp(microseconds: id)
+  }
+
+  /// A snapshot came that its book was joined to.
+  mutating func joined(_ place: Int, now: Timestamp) {
+    lines[place].wasLive = true
+    lines[place].isHeard = true
+    unnumbered?.joined(place, now: now)
+    pacer.succeeded(place)
+  }
+
+  /// The renewal that a snapshot has come for.
+  mutating func takeRenewal(now: Timestamp) -> BookRenewal? {
+    guard let renewed = unnumbered?.takeRenewal(now: now) else { return nil }
+    pacer.succeeded(renewed.place)
+    return renewed
+  }
+
+  /// A snapshot could not be used: another one is asked for, later. A renewal is given up until its next turn.
+  mutating func snapshotFailed(_ place: Int, _ status: AnswerStatus, now: Timestamp) {
+    var code = status.code
+    if isRenewing(place) {
+      unnumbered?.gaveUp(place, now: now)
+      // The book is good as it is: nothing of this counts against it.
+      if status.isOK { code = 0 }
+    }
+    pacer.failed(place, status: code, retryAfter: status.retryAfter, now: now)
+  }
+
+  /// A bridged book has been lost: it wants another snapshot.
+  mutating func lost(_ place: Int, now: Timestamp) {
+    unnumbered?.lost(place)
+    pacer.lost(place, notBefore: now + (bridge?.delay ?? 0), now: now)
+  }
+
+  /// What a book wants beyond its updates: a channel that is contradicted is to be subscribed anew, a book that is due
+  /// is renewed. Called a few times a second.
+  mutating func care(of place: Int, now: Timestamp) -> UnnumberedBooks.Care {
+    guard !provesLinks, lines[place].isCarried, lines[place].book.isLive else { return .none }
+    let care = unnumbered?.care(of: place, now: now) ?? .none
+    if case .isDue = care {
+      unnumbered?.begin(place, lines[place].book.bridge)
+      pacer.want(place)
+    }
+    return care
+  }
+
+  /// The channel of a book that was contradicted is subscribed anew. A snapshot helps only after it has spoken again.
+  mutating func resubscribes(_ place: Int, now: Timestamp) {
+    beginAnew(place, now: now)
+    lines[place].acknowledged = nil
+  }
+}
