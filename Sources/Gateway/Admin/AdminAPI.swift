@@ -97,7 +97,7 @@ final class AdminAPI: @unchecked Sendable {
     case .client: try onClient(name, reply) { id, node in ClientReport.one(id.client, of: node).map { [$0] } ?? [] }
     case .subscriptions: try subscriptions(name, query, reply)
     case .hold:
-      let interval = try query.number("interval_ms", 0...0, default: 0, words: Self.rateClasses)
+      let interval = try query.word("interval_ms", default: 0) { Self.rateClasses[$0] }
       guard query.text("interval_ms") != nil else {
         throw RequestQuery.problem("interval_ms is missing", hint: "interval_ms may be 0, 100, 250, 1000 or 5000")
       }
@@ -139,7 +139,7 @@ final class AdminAPI: @unchecked Sendable {
   // MARK: Clients
 
   private func clients(_ query: RequestQuery, _ reply: @escaping Reply) throws(RequestProblem) {
-    let limit = try query.number("limit", 1...1_000, default: 100)
+    let limit = try query.number("limit", default: 100)
     var start = (loop: 0, slot: 0)
     if let text = query.text("after") {
       guard let id = ClientReport.ID(text[...]), id.loop < node.loopCount else {
@@ -180,8 +180,8 @@ final class AdminAPI: @unchecked Sendable {
   private func subscriptions(
     _ name: Substring, _ query: RequestQuery, _ reply: @escaping Reply
   ) throws(RequestProblem) {
-    let limit = try query.number("limit", 1...1_000, default: 100)
-    let after = UInt32(try query.number("after", 0...Int(UInt32.max), default: 0))
+    let limit = try query.number("limit", default: 100)
+    let after = UInt32(try query.number("after", default: 0))
     let missing = Self.unknownClient(name)
     guard let id = ClientReport.ID(name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
     node.ask(id.loop) {

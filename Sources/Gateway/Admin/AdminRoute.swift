@@ -72,11 +72,11 @@ enum AdminRoute: CaseIterable, Sendable {
   }
 
   var parameters: [Route.Parameter] {
-    let limit = Route.Parameter(name: "limit", form: .number(1...1_000))
+    let limit = Route.Parameter("limit", .number(1...1_000))
     return switch self {
-    case .clients: [Route.Parameter(name: "after", form: .text("a client's id")), limit]
-    case .subscriptions: [Route.Parameter(name: "after", form: .ordinal("the number of a stream")), limit]
-    case .hold: [Route.Parameter(name: "interval_ms", form: .text("0, 100, 250, 1000 or 5000"), isNeeded: true)]
+    case .clients: [Route.Parameter("after", .text("a client's id")), limit]
+    case .subscriptions: [Route.Parameter("after", .ordinal("the number of a stream", upTo: Int(UInt32.max))), limit]
+    case .hold: [Route.Parameter("interval_ms", .text("0, 100, 250, 1000 or 5000"), isNeeded: true)]
     default: []
     }
   }

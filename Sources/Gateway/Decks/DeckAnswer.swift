@@ -6,72 +6,76 @@ import MarketData
 import PubSub
 
 /// `/v1/decks`, `/v1/decks/{name}` and `/v1/cards/deck/{name}.svg`.
-struct DeckAnswer {
-  static let zoneParameter = Route.Parameter(name: "zone", form: .text("a name of the IANA database: Europe/Berlin"))
+struct DeckAnswer: RouteAnswer {
+  let request: APIRequest
+  private var desk: DeckDesk { request.node.settings.decks }
+  private var compressor: ResponseCompressor { request.node.compressor }
 
-  let api: PublicAPI
-  let route: Route
-  let name: String
+  init(_ request: APIRequest) { self.request = request }
 
-  private var desk: DeckDesk { api.node.settings.decks }
+  /// The card of the day as JSON.
+  func card() throws(RequestProblem) {
+    let today = try today()
+    let body = Self.body(today)
+    var tag = ContentTag(run: TidegateVersion.current)
+    tag.add(body)
+    reply(response(body, EntityTag.text(tag)), until: today)
+  }
 
-  func answer(
-    _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    guard grant.channels.contains(.deck) else {
-      throw RequestProblem(response: api.forbidden("the channel deck", grant))
-    }
-    guard route != .decks else { return reply(list(known)) }
+  /// The card of the day as a picture.
+  func picture() throws(RequestProblem) {
+    let query = request.query
     let size = try query.word("size", default: DeckPicture.Size.small) { DeckPicture.Size(rawValue: $0) }
     let contrast = try query.word("contrast", default: DeckPicture.Contrast.normal) {
       DeckPicture.Contrast(rawValue: $0)
     }
-    let now = api.node.loop.wallTime
-    let zone = query.text("zone") ?? StreamLimits.defaultZone
-    let today: DeckDay
-    switch desk.today(name, zone: zone, now: now) {
-    case .success(let found): today = found
-    case .failure(let error):
-      guard error.code != .outOfRange else {
-        throw RequestQuery.problem(error.message, hint: error.hint ?? "")
-      }
-      throw RequestProblem(response: api.response(to: error))
+    let today = try today()
+    try request.pay()
+    var content = ContentTag(run: TidegateVersion.current)
+    content.add(Self.body(today))
+    content.add("\(size.rawValue) \(contrast.rawValue)")
+    let tag = EntityTag.text(content)
+    if let held = EntityTag.match(request.known, tag) { return reply(.unchanged(held), until: today) }
+    var response = response(compressor.cache.body(tag) ?? DeckPicture(today, size: size, contrast: contrast).svg(), tag)
+    response.contentType = "image/svg+xml"
+    reply(response, until: today)
+  }
+
+  private func today() throws(RequestProblem) -> DeckDay {
+    let zone = request.query.text("zone") ?? StreamLimits.defaultZone
+    do throws(ProtocolError) {
+      return try desk.today(request.name, zone: zone, now: request.node.loop.wallTime).get()
+    } catch {
+      guard error.code != .outOfRange else { throw RequestQuery.problem(error.message, hint: error.hint ?? "") }
+      throw RequestProblem(error)
     }
-    // A picture is laid out several times to find what fits.
-    if route == .deckCard, let refusal = charge(256) { return reply(refusal) }
+  }
+
+  private static func body(_ today: DeckDay) -> [UInt8] {
     var text = ByteBuffer(capacity: 512)
     today.append(to: &text)
-    let body = text.takeBytes()
-    var tag = ContentTag(run: TidegateVersion.current)
-    tag.add(body)
-    if route == .deckCard { tag.add("\(size.rawValue) \(contrast.rawValue)") }
-    var response = response(body, tag, known) { DeckPicture(today, size: size, contrast: contrast).svg() }
-    // Until it turns, in whole seconds: one more than are left would show it on the next day.
-    let seconds = max(0, (today.day.ends - now) / 1_000_000)
+    return text.takeBytes()
+  }
+
+  /// The body, or that the client has it.
+  private func response(_ body: [UInt8], _ tag: String) -> HTTPResponse {
+    if let held = EntityTag.match(request.known, tag) { return .unchanged(held) }
+    compressor.cache.keep(body, as: tag)
+    return .json(body, tag: tag)
+  }
+
+  /// Replies with a response that is valid until the card turns.
+  private func reply(_ response: HTTPResponse, until today: DeckDay) {
+    var response = response
+    // In whole seconds: one more than are left would show it on the next day.
+    let seconds = max(0, (today.day.ends - request.node.loop.wallTime) / 1_000_000)
     response.fields = response.fields.map { field in
       field.name == "Cache-Control" ? HTTPField("Cache-Control", "max-age=\(seconds)") : field
     }
-    reply(response)
+    request.reply(response)
   }
 
-  private func response(
-    _ body: [UInt8], _ tag: ContentTag, _ known: [String], picture: () -> [UInt8]
-  ) -> HTTPResponse {
-    let text = EntityTag.text(tag)
-    if let held = EntityTag.match(known, text) { return .unchanged(held) }
-    guard route == .deckCard else {
-      api.node.compressor.cache.keep(body, as: text)
-      return .json(body, tag: text)
-    }
-    let drawn = api.node.compressor.cache.body(text) ?? picture()
-    api.node.compressor.cache.keep(drawn, as: text)
-    var response = HTTPResponse.json(drawn, tag: text)
-    response.contentType = "image/svg+xml"
-    return response
-  }
-
-  private func list(_ known: [String]) -> HTTPResponse {
+  func list() {
     var out = ByteBuffer(capacity: 512)
     out.append("{\"decks\":[")
     for (index, deck) in desk.all.enumerated() {
@@ -87,9 +91,6 @@ struct DeckAnswer {
     let body = out.takeBytes()
     var tag = ContentTag(run: TidegateVersion.current)
     tag.add(body)
-    let text = EntityTag.text(tag)
-    if let held = EntityTag.match(known, text) { return .unchanged(held) }
-    api.node.compressor.cache.keep(body, as: text)
-    return .json(body, tag: text)
+    request.reply(response(body, EntityTag.text(tag)))
   }
 }

@@ -4,34 +4,35 @@ import MarketData
 import PubSub
 
 /// Answers `/v1/assets`: the names of assets, a page at a time.
-struct AssetsAnswer {
+struct AssetsAnswer: RouteAnswer {
   /// The most assets of a page, and those of a page without `limit`.
   static let pageLimit = 1_000
   static let pageUsual = 100
   /// Assets that can be searched at the cost of one point of a sparkline.
   private static let assetsPerPoint = 8
 
-  let api: PublicAPI
+  let request: APIRequest
 
-  func answer(
-    _ query: RequestQuery, _ known: [String], _ reply: (HTTPResponse) -> Void, _ charge: (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    let limit = try query.number("limit", 1...Self.pageLimit, default: Self.pageUsual)
+  init(_ request: APIRequest) { self.request = request }
+
+  func page() throws(RequestProblem) {
+    let (query, node) = (request.query, request.node)
+    let limit = try query.number("limit", default: Self.pageUsual)
     let after = query.text("after") ?? ""
     let wanted = query.text("q") ?? ""
-    let names = api.node.hub.directory.names
-    var tag = ContentTag(run: api.node.settings.run)
+    let names = node.hub.directory.names
+    var tag = ContentTag(run: node.settings.run)
     for text in ["assets", after, wanted] { tag.add(text) }
     tag.add(UInt64(limit))
     tag.add(names.revision)
     let text = EntityTag.text(tag)
-    func answer(_ response: HTTPResponse) { reply(names.assets.isEmpty ? Self.asPassing(response) : response) }
-    if let held = EntityTag.match(known, text) { return answer(.unchanged(held)) }
-    if let body = api.node.compressor.cache.body(text) { return answer(.json(body, tag: text)) }
+    func answer(_ response: HTTPResponse) { request.reply(names.assets.isEmpty ? Self.asPassing(response) : response) }
+    if let held = EntityTag.match(request.known, text) { return answer(.unchanged(held)) }
+    if let body = node.compressor.cache.body(text) { return answer(.json(body, tag: text)) }
     let looked = wanted.isEmpty ? limit : names.assets.count
-    if let refusal = charge(limit + looked / Self.assetsPerPoint) { return reply(refusal) }
+    try request.pay(limit + looked / Self.assetsPerPoint)
     let body = Self.body(names, containing: wanted, after: after, limit: limit)
-    api.node.compressor.cache.keep(body, as: text)
+    node.compressor.cache.keep(body, as: text)
     answer(.json(body, tag: text))
   }
 

@@ -44,7 +44,7 @@ enum AsyncAPIDocument {
       writer.field("defaultContentType", "application/json")
       writer.object("channels") { writer in
         writer.object("stream") { writer in
-          writer.field("address", "/v1/stream")
+          writer.field("address", Route.stream.path)
           writer.object("messages") { writer in
             for name in incoming + outgoing {
               writer.object(name) { $0.field("$ref", "#/components/messages/\(name)") }

@@ -3,20 +3,17 @@ import MarketData
 import PubSub
 
 /// Answers that combine venues: `/v1/quotes/{symbol}` of a market or a composite, and `/v1/rates` between two assets.
-struct ComparisonAnswer {
-  let api: PublicAPI
-  let grant: Grant
+struct ComparisonAnswer: RouteAnswer {
+  let request: APIRequest
+  private var api: PublicAPI { request.api }
+  private var grant: Grant { request.grant }
+
+  init(_ request: APIRequest) { self.request = request }
 
   /// Answers with the quote of a symbol, or of all venues together (`composite:BTC-USD`).
-  /// - Parameter known: the entity tags that the client has.
-  func quote(
-    _ symbol: String, _ query: RequestQuery, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    for channel in [ChannelName.quote, .ticker] where !grant.channels.contains(channel) {
-      throw RequestProblem(response: api.forbidden("the channel \(channel.rawValue), which is part of a quote", grant))
-    }
-    let depth = try query.number("depth", 1...QuoteAnswer.depthLimit, default: 0)
+  func quote() throws(RequestProblem) {
+    let symbol = request.symbol
+    let depth = try request.query.number("depth", default: 0)
     guard depth == 0 || grant.channels.contains(.book) else {
       throw RequestProblem(response: api.forbidden("the channel book, which `depth` shows", grant))
     }
@@ -26,64 +23,57 @@ struct ComparisonAnswer {
     if !isComposite {
       var lookup = SymbolLookup()
       if case .failed(let error) = api.item(symbol, grant, &lookup).content {
-        throw RequestProblem(response: api.response(to: error))
+        throw RequestProblem(error)
       }
       if let entry = api.node.hub.directory.entries[symbol] { entries = [entry] }
     }
     guard !entries.isEmpty else {
       throw RequestProblem(response: api.forbidden("any market of \(symbol.prefix(80))", grant))
     }
-    if let refusal = charge(entries.count * (32 + 4 * depth)) { return reply(refusal) }
+    try request.pay(entries.count * (32 + 4 * depth))
     QuoteGathering(node: api.node, depth: depth, hasFigures: true).gather(entries) { parts in
       guard let body = QuoteAnswer.quote(symbol, parts, depth: depth, isComposite: isComposite) else {
         let reasons = parts.map { "\($0.market.instrument.venue) \($0.market.reason)" }.sorted()
-        return reply(
+        return request.reply(
           .error(
             503, code: "not_ready", message: "no market of \(symbol.prefix(80)) is live",
             hint: reasons.joined(separator: ", "), retry: true, retryAfterMilliseconds: 1_000))
       }
       let venues = Set(parts.map(\.market.instrument.venue)).sorted()
-      reply(api.response(to: outcome(body, known), venues: venues, nothing: ""))
+      request.reply(api.response(to: outcome(body), venues: venues, nothing: ""))
     }
   }
 
   /// The answer, or that the client has it.
-  private func outcome(_ body: [UInt8], _ known: [String]) -> MarketAnswer.Outcome {
+  private func outcome(_ body: [UInt8]) -> MarketAnswer.Outcome {
     var content = ContentTag(run: api.node.settings.run)
     content.add(body)
     let tag = EntityTag.text(content)
-    if let held = EntityTag.match(known, tag) { return .unchanged(tag: held) }
+    if let held = EntityTag.match(request.known, tag) { return .unchanged(tag: held) }
     return .body(body, tag: tag)
   }
 
   /// Answers with the rate between two assets, through live markets.
-  /// - Parameter known: the entity tags that the client has.
-  func rate(
-    _ query: RequestQuery, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    guard grant.channels.contains(.quote) else {
-      throw RequestProblem(response: api.forbidden("the channel quote", grant))
-    }
-    guard let base = query.text("base"), let quote = query.text("quote") else {
+  func rate() throws(RequestProblem) {
+    guard let base = request.query.text("base"), let quote = request.query.text("quote") else {
       throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
     }
     // The common table takes a few ns a market to search. A token with limited symbols needs a table of its own.
     let markets = api.node.hub.directory.entries.count
-    if let refusal = charge(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets) { return reply(refusal) }
+    try request.pay(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets)
     api.rateBook.table(now: api.node.clock.now()) { table, parts in
       let allowed = grant.allowsAllSymbols ? parts : parts.filter { grant.allows($0.market.instrument.symbol) }
       let table = grant.allowsAllSymbols ? table : ConversionTable(allowed.map(\.market))
       guard let conversion = table.convert(base, to: quote) else {
         let names = table.assetNames
         for asset in [base, quote] where !names.contains(asset) {
-          return reply(
+          return request.reply(
             .error(
               404, code: "not_found",
               message: "no live market has the asset \(asset.prefix(20))\(NearNames.question(asset, among: names))",
               hint: "assets are written as in symbols: ZEC, USD"))
         }
-        return reply(
+        return request.reply(
           .error(
             503, code: "not_ready",
             message: "no chain of at most \(ConversionTable.longest) live markets leads from \(base) to \(quote)",
@@ -92,7 +82,7 @@ struct ComparisonAnswer {
       let legs = allowed.filter { conversion.path.contains($0.market.instrument.symbol) }
       let body = QuoteAnswer.rate(conversion, base: base, quote: quote, source: QuoteAnswer.source(of: legs))
       let venues = Set(legs.map(\.market.instrument.venue)).sorted()
-      reply(api.response(to: outcome(body, known), venues: venues, nothing: ""))
+      request.reply(api.response(to: outcome(body), venues: venues, nothing: ""))
     }
   }
 }

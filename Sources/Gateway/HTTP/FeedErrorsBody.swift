@@ -16,18 +16,6 @@ struct FeedErrorReport: Sendable {
 
 /// `GET /v1/feeds/{venue}/errors` on the internal port.
 enum FeedErrorsBody {
-  private static let prefix = "/v1/feeds/"
-  private static let suffix = "/errors"
-
-  /// The venue in the path; nil if it is another path.
-  static func venue(in path: String) -> String? {
-    guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count else {
-      return nil
-    }
-    let name = path.dropFirst(prefix.count).dropLast(suffix.count)
-    return name.contains("/") ? nil : String(name)
-  }
-
   /// The answer for the venue or connection called `name`; 404 with similar names if no feed has this name.
   static func response(_ name: String, _ reports: [FeedErrorReport], now: Timestamp) -> HTTPResponse {
     let asked = reports.filter { $0.venue == name || $0.connection == name }

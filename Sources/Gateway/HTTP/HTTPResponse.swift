@@ -20,6 +20,10 @@ struct HTTPResponse: Sendable {
   /// Fields of answers that a page of another origin may read.
   static let exposedFields = "Date, ETag, Retry-After, Tidegate-Feeds, WWW-Authenticate"
 
+  /// Fields of requests that a page of another origin may send.
+  static let allowedFields =
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
+
   /// What a picture may do that a browser shows as a page of its own: nothing (CSP level 3).
   static let picturePolicy = "default-src 'none'; sandbox"
 
@@ -80,6 +84,14 @@ struct HTTPResponse: Sendable {
     return response
   }
 
+  /// An error of the protocol, with the status of its code.
+  static func error(_ error: ProtocolError) -> HTTPResponse {
+    .error(
+      error.code.status, code: error.code.rawValue, message: error.message, hint: error.hint, retry: error.retry,
+      retryAfterMilliseconds: error.retryAfterMilliseconds,
+      fields: error.code == .forbidden ? [PublicAPI.insufficientScope] : [])
+  }
+
   /// 304 (RFC 9110 section 15.4.5): the client has what `tag` names.
   static func unchanged(_ tag: String) -> HTTPResponse {
     HTTPResponse(
@@ -94,8 +106,7 @@ struct HTTPResponse: Sendable {
       status: 204, contentType: "text/plain", body: [],
       fields: [
         HTTPField("Allow", methods), HTTPField("Access-Control-Allow-Methods", methods),
-        HTTPField(
-          "Access-Control-Allow-Headers", "Authorization, \(AlertRequest.fields), If-None-Match, Last-Event-ID"),
+        HTTPField("Access-Control-Allow-Headers", Self.allowedFields),
         HTTPField("Access-Control-Max-Age", "86400"),
       ])
   }

@@ -1,9 +1,11 @@
 import Bytes
+import HTTP1
+import MarketData
 import PubSub
 import Transport
 
-/// Answers `/v1/instruments`, a piece of the list at a time, so that a long one takes many short turns. Owned by one
-/// loop.
+/// Makes the answer of `/v1/instruments`, a piece of the list at a time, so that a long one takes many short turns.
+/// Owned by one loop.
 final class InstrumentsAnswer {
   /// Instruments that one turn writes: some 100 µs.
   static let piece = 256
@@ -49,5 +51,39 @@ final class InstrumentsAnswer {
     out.release()
     node.compressor.cache.keep(body, as: tag)
     completion(.body(body, tag: tag), tag)
+  }
+}
+
+/// Answers `/v1/instruments`.
+struct InstrumentListAnswer: RouteAnswer {
+  let request: APIRequest
+
+  init(_ request: APIRequest) { self.request = request }
+
+  func list() throws(RequestProblem) {
+    let (api, hub, grant) = (request.api, request.node.hub, request.grant)
+    let venue = request.query.text("venue")
+    if let venue, !hub.directory.venues.contains(venue) {
+      throw RequestProblem(
+        response: .error(
+          404, code: "unknown_venue",
+          message: "\(venue.prefix(40)) is not configured here"
+            + NearNames.question(String(venue.prefix(40)), among: hub.directory.venues),
+          hint: "venues: \(hub.directory.venues.sorted().joined(separator: ", "))"))
+    }
+    // Just after a start an empty list would say that the venue has no markets.
+    if let early = hub.listNotReady(of: "\(venue ?? "*"):") { throw RequestProblem(early) }
+    let listing = hub.listingRevision
+    let list = InstrumentList(
+      hub.directory, hub.feeds, venue: venue, query: request.query.text("q"), grant: grant)
+    let venues = list.venues
+    InstrumentsAnswer(list, node: request.node) { outcome, tag in
+      var response = api.response(to: outcome, venues: venues, nothing: "")
+      if grant.allowsAllSymbols {
+        response.memo = AnswerMemo(
+          tag: tag, stamps: [], venues: venues, channels: [], listing: listing, count: api.parts.memos)
+      }
+      request.reply(response)
+    }.begin(known: request.known)
   }
 }

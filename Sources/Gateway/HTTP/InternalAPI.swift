@@ -113,11 +113,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       }
       return node.compressor.compressing(reply, request)(file)
     }
-    guard let (route, venue) = InternalRoute.find(path) else {
+    guard let (route, name) = InternalRoute.find(path) else {
       return reply(
         .error(
           404, code: "not_found", message: "there is no \(path)",
-          hint: InternalRoute.allCases.map(\.path).joined(separator: " ")))
+          hint: InternalRoute.all.map(\.path).joined(separator: " ")))
     }
     do throws(RequestProblem) {
       _ = try RequestQuery(request, [], of: route.path)
@@ -125,17 +125,11 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       return reply(error.response)
     }
     let reply = node.compressor.compressing(reply, request)
-    switch route {
-    case .alive: alive(reply)
-    case .ready: reply(ready())
-    case .healthy: reply(healthy())
-    case .metrics: metrics(reply)
-    case .feedErrors: feedErrors(venue, reply)
-    case .topic:
-      reply(
-        node.settings.topics.read(
-          venue, after: nil, limit: PublishedTopics.pageLimit))
-    }
+    route.handler(self, name, reply)
+  }
+
+  func topic(_ name: String) -> HTTPResponse {
+    node.settings.topics.read(name, after: nil, limit: PublishedTopics.pageLimit)
   }
 
   private var health: Health {
@@ -144,12 +138,12 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       historyFailure: history?.figures.failure)
   }
 
-  private func ready() -> HTTPResponse {
+  func ready() -> HTTPResponse {
     let health = health
     return .text(health.text, status: health.isReady ? 200 : 503)
   }
 
-  private func healthy() -> HTTPResponse {
+  func healthy() -> HTTPResponse {
     let health = health
     var out = ByteBuffer(capacity: 512)
     health.append(uptimeSeconds: (node.loop.moment - startedAt) / Microseconds.second, to: &out)
@@ -157,7 +151,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// Answers whether every loop turns.
-  private func alive(_ reply: @escaping (HTTPResponse) -> Void) {
+  func alive(_ reply: @escaping (HTTPResponse) -> Void) {
     let reply = UncheckedTransfer(value: reply)
     let home = node.loop
     LoopProbe.run(node.nodes.map(\.loop), from: home) { silent in
@@ -172,7 +166,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
     }
   }
 
-  private func metrics(_ reply: @escaping (HTTPResponse) -> Void) {
+  func metrics(_ reply: @escaping (HTTPResponse) -> Void) {
     let total = Total()
     let count = node.loopCount
     for loop in 0..<count {
@@ -209,7 +203,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   /// Answers `/v1/feeds/{venue}/errors`: the rejected messages of all connections of the venue.
-  private func feedErrors(_ name: String, _ reply: @escaping (HTTPResponse) -> Void) {
+  func feedErrors(_ name: String, _ reply: @escaping (HTTPResponse) -> Void) {
     let total = Errors()
     let count = node.loopCount
     for loop in 0..<count {

@@ -6,8 +6,11 @@ import PubSub
 
 /// Answers `/v1/cards/price/{symbol}.svg` and `/v1/sparklines/{symbol}.svg`: pictures that pages and widgets show
 /// unchanged.
-struct PictureAnswer {
-  let api: PublicAPI
+struct PictureAnswer: RouteAnswer {
+  let request: APIRequest
+  private var api: PublicAPI { request.api }
+
+  init(_ request: APIRequest) { self.request = request }
 
   /// The picture of an instrument.
   private enum Picture {
@@ -15,63 +18,52 @@ struct PictureAnswer {
     case line(width: Int, height: Int)
   }
 
-  func card(
-    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
-    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
+  func card() throws(RequestProblem) {
+    let query = request.query
     let size = try query.word("size", default: PriceCard.Size.medium) { PriceCard.Size(rawValue: $0) }
     let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
-    try picture(.card(size), symbol, range, points: PriceCard.points, grant, known, reply, charge)
+    try picture(.card(size), range, points: PriceCard.points)
   }
 
-  func line(
-    _ symbol: String, _ query: RequestQuery, _ grant: Grant, _ known: [String],
-    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
+  func line() throws(RequestProblem) {
+    let query = request.query
     let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
-    let points = try query.number("points", 2...500, default: PriceCard.points)
-    let width = try query.number("width", 16...2_000, default: 297)
-    let height = try query.number("height", 16...1_000, default: 40)
-    try picture(.line(width: width, height: height), symbol, range, points: points, grant, known, reply, charge)
+    let points = try query.number("points", default: PriceCard.points)
+    let width = try query.number("width", default: 297)
+    let height = try query.number("height", default: 40)
+    try picture(.line(width: width, height: height), range, points: points)
   }
 
-  private func picture(
-    _ picture: Picture, _ symbol: String, _ range: ChartRange, points: Int, _ grant: Grant, _ known: [String],
-    _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    for channel in [ChannelName.ticker, .sparkline] where !grant.channels.contains(channel) {
-      throw RequestProblem(
-        response: api.forbidden("the channel \(channel.rawValue), which is part of a picture", grant))
-    }
+  private func picture(_ picture: Picture, _ range: ChartRange, points: Int) throws(RequestProblem) {
+    let symbol = request.symbol
     if CompositeSymbol.isOne(symbol) {
-      let composite = CompositeAnswer(api: api, grant: grant, known: known)
-      return try composite.figures(symbol, range, points: points, reply, charge) { figures, state in
-        drawn(picture, card(picture, figures, state, name: nil), known, venue: state.venue)
+      return try CompositeAnswer(request).picture(range, points: points) { figures, state in
+        drawn(picture, card(picture, figures, state, name: nil), request.known, venue: state.venue)
       }
     }
     var lookup = SymbolLookup()
-    let item = api.item(symbol, grant, &lookup)
+    let item = api.item(symbol, request.grant, &lookup)
     guard case .market(let loop, let place, let state) = item.content else {
       guard case .failed(let error) = item.content else { return }
       // A page shows a picture that fails as a broken one: until the list of markets arrives, it gets a grey one.
       guard error.code == .notReady, let instrument = Instrument(naming: symbol) else {
-        throw RequestProblem(response: api.response(to: error))
+        throw RequestProblem(error)
       }
-      return reply(waiting(picture, instrument, range, size(picture)))
+      return request.reply(waiting(picture, instrument, range, size(picture)))
     }
     // A point needs two curves of six numbers each.
-    if let refusal = charge(256 + 8 * points) { return reply(refusal) }
+    try request.pay(256 + 8 * points)
     api.node.ask(loop) { owner in
       if range == .all { owner.history?.wantAll(of: place.instrument, place.market) }
       return owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
         guard let instrument = api.node.hub.directory.entries[symbol]?.instrument else { return }
-        return reply(waiting(picture, instrument, range, size(picture)))
+        return request.reply(waiting(picture, instrument, range, size(picture)))
       }
       var card = card(picture, figures, state, name: name(of: symbol))
       if case .card(.large) = picture { card.pool = pool(of: symbol) }
-      reply(drawn(picture, card, known, venue: state.venue))
+      request.reply(drawn(picture, card, request.known, venue: state.venue))
     }
   }
 

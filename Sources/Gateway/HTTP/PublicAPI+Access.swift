@@ -42,6 +42,39 @@ extension PublicAPI {
     }
   }
 
+  /// What the caller of a request may see. A route that is open shows the same to everybody.
+  /// - Throws: the refusal of a request without a valid token, or of one too many with the same.
+  func grant(
+    _ request: HTTPRequestHead, _ access: Route.Access, from address: IPAddress?
+  ) throws(RequestProblem) -> Grant {
+    let caller = identify(request)
+    guard access != .open else {
+      // The answer to a token in the URL helps more than one about an unknown parameter.
+      if case .failure(let problem) = caller, problem.response.status == 400 { throw problem }
+      return Grant(subject: "", channels: [])
+    }
+    guard let grant = try caller.get().grant else {
+      throw RequestProblem(response: unauthorized("a token is needed", error: nil))
+    }
+    if let rejection = admission.request(with: grant, from: address, now: moment) {
+      throw RequestProblem(response: rejection.response)
+    }
+    return grant
+  }
+
+  /// Checks that a grant allows all that a route shows.
+  func check(_ grant: Grant, _ route: Route) throws(RequestProblem) {
+    for channel in route.channels where !grant.channels.contains(channel) {
+      let part = route.whole.map { ", which is part of \($0)" } ?? ""
+      throw RequestProblem(response: forbidden("the channel \(channel.rawValue)\(part)", grant))
+    }
+    guard case .owner(let documents) = route.access, grant.owner == nil else { return }
+    throw RequestProblem(
+      ProtocolError(
+        .forbidden, "your token does not say who you are, so you have no \(documents)",
+        hint: "use a key of your own, or a token with a `sub`"))
+  }
+
   private var hosts: HostNames { HostNames(node.settings.hosts) }
 
   /// Whether the request names a host under which the gateway shows neither its owner's documents nor the console. A

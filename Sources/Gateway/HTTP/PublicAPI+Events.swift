@@ -58,17 +58,16 @@ extension PublicAPI {
         streams: query.texts("streams"), heartbeat: query.text("heartbeat_s"),
         lastEventID: request.fields["Last-Event-ID"])
     } catch {
-      throw RequestProblem(
-        response: .error(400, code: error.code.rawValue, message: error.message, hint: error.hint))
+      throw RequestProblem(error)
     }
   }
 
-  /// The answer to `HEAD`: the head of a `GET`, without the stream.
-  func eventsHead(_ query: RequestQuery, _ request: HTTPRequestHead) throws(RequestProblem) -> HTTPResponse {
-    _ = try events(query, request)
+  /// Answers with the head of a stream, if the request could begin one.
+  func answerEventsHead(_ request: APIRequest) throws(RequestProblem) {
+    _ = try events(request.query, request.head)
     var response = Self.head
     response.isEndless = true
-    return response
+    request.reply(response)
   }
 
   /// No proxy may store, buffer or change the answer.
@@ -82,7 +81,7 @@ extension PublicAPI {
   /// is the last.
   private func writeHead(to connection: Connection, _ request: HTTPRequestHead) {
     var response = Self.head
-    finishing({ response = $0 }, request)(response)
+    finishing({ response = $0 }, request, Route.events)(response)
     var fields = HTTPFields(response.fields)
     fields.append("Content-Type", response.contentType)
     response.appendGuards(to: &fields)

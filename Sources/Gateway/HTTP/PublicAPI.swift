@@ -64,7 +64,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.path == Route.events.path, request.method == "GET" {
       return beginEvents(request, on: connection, rest: rest)
     }
-    guard request.path == "/v1/stream", !node.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
+    guard request.path == Route.stream.path, !node.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
     refused = nil
     let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
@@ -121,7 +121,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   func needsBody(_ request: HTTPRequestHead) -> Bool {
     guard ["POST", "PUT", "PATCH"].contains(request.method),
-      let route = Route.find(request.path)?.route, route.methods.contains(request.method), !isForeignHost(request),
+      Route.find(request.path)?.route.change(request.method) != nil, !isForeignHost(request),
       case .success(let caller) = identify(request)
     else { return false }
     return caller.grant != nil
@@ -136,7 +136,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   ) {
     if let refused {
       self.refused = nil
-      let reply = request.path == Route.events.path ? finishing(reply, request) : reply
+      let reply = request.path == Route.events.path ? finishing(reply, request, Route.events) : reply
       guard refused.status == 429 else { return reply(refused) }
       node.loop.schedule(after: RefusalSession.pause) { reply(refused) }
       return
@@ -146,12 +146,14 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let permit, let rejection = admission.request(permit, from: address, now: moment) {
       return reply(rejection.response)
     }
-    let reply = finishing(reply, request)
-    let allowed = (Route.find(request.path)?.route.methods ?? ["GET", "HEAD"]) + ["OPTIONS"]
+    let match = Route.find(request.path)
+    let reply = finishing(reply, request, match?.route)
+    let allowed = match?.route.allowedMethods ?? Route.otherMethods
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: allowed) { return reply(refusal) }
     if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
+    if let file = file(request) { return reply(file) }
     do throws(RequestProblem) {
-      try answer(request, body, from: address, reply) { [self] cost in
+      try answer(request, body, match, from: address, reply) { [self] cost in
         guard let permit else { return nil }
         // The request itself is paid for; a costly one pays for as many small ones.
         for _ in 0..<(cost / MarketAnswer.pieceCost) {
@@ -169,74 +171,35 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     reply: @escaping (HTTPResponse) -> Void
   ) -> Bool { RepeatedAnswer(api: self).answer(request, memo, on: connection, reply: reply) }
 
+  /// Passes a request to its route's handler if the caller may make it.
   /// - Parameter charge: takes the cost of the answer from the client's allowance, or refuses the request.
   private func answer(
-    _ request: HTTPRequestHead, _ body: [UInt8], from address: IPAddress?, _ reply: @escaping (HTTPResponse) -> Void,
-    charge: @escaping (Int) -> HTTPResponse?
+    _ head: HTTPRequestHead, _ body: [UInt8], _ match: Route.Match?, from address: IPAddress?,
+    _ reply: @escaping (HTTPResponse) -> Void, charge: @escaping (Int) -> HTTPResponse?
   ) throws(RequestProblem) {
-    let path = request.path
-    if let file = file(path, request) { return reply(file) }
-    let found = Route.find(path)
-    if let route = found?.route, route.isOwned(request.method), isForeignHost(request) {
-      return reply(.foreignHost(request, path, setting: "hosts"))
+    if let match, match.route.isOwned(head.method), isForeignHost(head) {
+      return reply(.foreignHost(head, head.path, setting: "hosts"))
     }
-    if let route = found?.route, route == .welcome || route == .openapi || route == .asyncapi || route == .stream {
-      // The answer to a token in the URL helps more than one about an unknown parameter.
-      if case .failure(let problem) = identify(request), problem.response.status == 400 { throw problem }
-      _ = try RequestQuery(request, route.parameters, of: route.path)
-      if route == .welcome { return reply(.text(Route.welcomeText(node.hub.feeds))) }
-      if route == .openapi { return reply(OpenAPIDocument.answer(request, node)) }
-      if route == .asyncapi { return reply(AsyncAPIDocument.answer(request, node)) }
-      return reply(node.isShut ? admission.refuse(.draining).response : refuseUpgrade(request))
-    }
-    let grant: Grant
-    switch identify(request) {
-    case .success(let caller):
-      guard let allowed = caller.grant else {
-        throw RequestProblem(response: unauthorized("a token is needed", error: nil))
-      }
-      grant = allowed
-    case .failure(let problem): throw problem
-    }
-    if let rejection = admission.request(with: grant, from: address, now: moment) { return reply(rejection.response) }
-    guard let (route, symbol) = found else {
-      return reply(
-        .error(
-          404, code: "not_found", message: "there is no \(path.prefix(80))",
-          hint: "there are \(Route.allCases.dropFirst().map(\.path).joined(separator: " "))"))
-    }
-    let query = try RequestQuery(request, route.parameters, of: route.path)
-    let known = request.fields.values("If-None-Match")
-    switch route {
-    case .welcome, .openapi, .asyncapi, .stream: preconditionFailure("answered above")
-    // A GET was taken over or refused before.
-    case .events: reply(try eventsHead(query, request))
-    case .instruments: try instruments(query, grant, known, reply)
-    case .assets: try AssetsAnswer(api: self).answer(query, known, reply, charge)
-    case .status: reply(grant.channels.contains(.status) ? status(grant) : forbidden("the channel status", grant))
-    case .snapshot: try SymbolAnswer(api: self, grant: grant, known: known).snapshot(query, reply, charge)
-    case .ticker, .trades, .sparkline, .book:
-      try SymbolAnswer(api: self, grant: grant, known: known).one(symbol, route, query, reply, charge)
-    case .linePicture: try PictureAnswer(api: self).line(symbol, query, grant, known, reply, charge)
-    case .card: try PictureAnswer(api: self).card(symbol, query, grant, known, reply, charge)
-    case .candles: try CandlesAnswer(api: self).answer(symbol, query, grant, known, reply, charge)
-    case .quote: try ComparisonAnswer(api: self, grant: grant).quote(symbol, query, known, reply, charge)
-    case .rates: try ComparisonAnswer(api: self, grant: grant).rate(query, known, reply, charge)
-    case .decks, .deck, .deckCard:
-      try DeckAnswer(api: self, route: route, name: symbol).answer(query, grant, known, reply, charge)
-    case .topics: TopicAnswer(api: self, name: "", grant: grant).list(query, reply)
-    case .topic: try TopicAnswer(api: self, name: symbol, grant: grant).answer(query, request, body, reply)
-    case .portfolios, .portfolio, .portfolioTransactions, .portfolioTransaction, .portfolioValue, .portfolioCurve:
-      try PortfolioAnswer(self, route, symbol, request, body, grant).answer(query, reply, charge)
-    case .webhooks, .webhook: try webhooks(request, body, symbol, grant, reply, charge)
-    case .alerts, .alert, .alertAction, .alertFirings:
-      let path = route == .alertFirings ? symbol + "/firings" : symbol
-      try alerts(AlertRequest(request, body, path: path), grant, reply, charge)
-    }
+    let grant = try grant(head, match?.route.access ?? .granted, from: address)
+    guard let match, let handler = match.route.handler(head.method) else { throw notFound(head.path) }
+    let route = match.route
+    let query = try RequestQuery(head, route.parameters, of: route.path)
+    try check(grant, route)
+    try handler(
+      APIRequest(
+        api: self, match: match, head: head, body: body, query: query, grant: grant, reply: reply, charge: charge))
+  }
+
+  private func notFound(_ path: String) -> RequestProblem {
+    RequestProblem(
+      response: .error(
+        404, code: "not_found", message: "there is no \(path.prefix(80))",
+        hint: "there are \(Route.all.dropFirst().map(\.path).joined(separator: " "))"))
   }
 
   /// A file of the console. At `/`, clients that request HTML get its page; others get plain text.
-  private func file(_ path: String, _ request: HTTPRequestHead) -> HTTPResponse? {
+  private func file(_ request: HTTPRequestHead) -> HTTPResponse? {
+    let path = request.path
     if path.hasPrefix("/tidegate.") { return ConsoleFiles.embedded[path] }
     guard node.settings.servesConsole, var page = ConsoleFiles.embedded[path] else { return nil }
     if path == "/" {
@@ -247,7 +210,9 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return isForeignHost(request) ? .foreignHost(request, "the console", setting: "hosts") : page
   }
 
-  private func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
+  /// The answer to a request for `/v1/stream` that did not become a WebSocket.
+  func refuseUpgrade(_ request: HTTPRequestHead) -> HTTPResponse {
+    if node.isShut { return admission.refuse(.draining).response }
     guard WebSocketHandshake.isUpgrade(request) else {
       return .error(
         426, code: "upgrade_required", message: "/v1/stream speaks WebSocket", hint: "connect with ws:// or wss://",
@@ -264,13 +229,12 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   /// Adds the header fields that depend on the client: which pages may read the answer, who may cache it, and its
   /// encoding.
   func finishing(
-    _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead
+    _ reply: @escaping (HTTPResponse) -> Void, _ request: HTTPRequestHead, _ route: Route?
   ) -> (HTTPResponse) -> Void {
     let isPrivate = node.settings.access != nil
     let origin = request.fields["Origin"]
     let origins = origins
     let reply = node.compressor.compressing(reply, request)
-    let route = Route.find(request.path)?.route
     guard isPrivate || origins != nil || route?.freshness != nil else { return reply }
     return { response in
       var response = response
@@ -294,43 +258,6 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   }
 
   // MARK: Answers
-
-  private func instruments(
-    _ query: RequestQuery, _ grant: Grant, _ known: [String], _ reply: @escaping (HTTPResponse) -> Void
-  ) throws(RequestProblem) {
-    let venue = query.text("venue")
-    if let venue, !node.hub.directory.venues.contains(venue) {
-      throw RequestProblem(
-        response: .error(
-          404, code: "unknown_venue",
-          message: "\(venue.prefix(40)) is not configured here"
-            + NearNames.question(String(venue.prefix(40)), among: node.hub.directory.venues),
-          hint: "venues: \(node.hub.directory.venues.sorted().joined(separator: ", "))"))
-    }
-    // Just after a start an empty list would say that the venue has no markets.
-    if let early = node.hub.listNotReady(of: "\(venue ?? "*"):") {
-      throw RequestProblem(response: response(to: early))
-    }
-    let listing = node.hub.listingRevision
-    let list = InstrumentList(
-      node.hub.directory, node.hub.feeds, venue: venue, query: query.text("q"), grant: grant)
-    let venues = list.venues
-    InstrumentsAnswer(list, node: node) { [unowned self] outcome, tag in
-      var response = response(to: outcome, venues: venues, nothing: "")
-      if grant.allowsAllSymbols {
-        response.memo = AnswerMemo(
-          tag: tag, stamps: [], venues: venues, channels: [], listing: listing, count: parts.memos)
-      }
-      reply(response)
-    }.begin(known: known)
-  }
-
-  /// The feeds that a grant covers, as the stream's channel `status` shows them.
-  private func status(_ grant: Grant) -> HTTPResponse {
-    var out = ByteBuffer(capacity: 1024)
-    HTTPBodies.status(node.hub.feeds.visible(to: grant.symbols), now: node.clock.now(), into: &out)
-    return .json(out.takeBytes())
-  }
 
   /// The place and state of a symbol's data, or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
@@ -366,18 +293,5 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
       response.fields.append(HTTPField(FeedAges.name, ages))
     }
     return response
-  }
-
-  func response(to error: ProtocolError) -> HTTPResponse {
-    let status =
-      switch error.code {
-      case .forbidden: 403
-      case .notReady: 503
-      default: 404
-      }
-    return .error(
-      status, code: error.code.rawValue, message: error.message, hint: error.hint, retry: error.retry,
-      retryAfterMilliseconds: error.retryAfterMilliseconds,
-      fields: status == 403 ? [PublicAPI.insufficientScope] : [])
   }
 }

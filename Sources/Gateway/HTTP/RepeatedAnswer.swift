@@ -32,7 +32,7 @@ struct RepeatedAnswer {
       reply(rejection.response)
       return true
     }
-    let reply = api.finishing(reply, request)
+    let reply = api.finishing(reply, request, Route.find(request.path)?.route)
     if let rejection = admission.request(with: grant, from: address, now: api.moment) {
       reply(rejection.response)
       return true

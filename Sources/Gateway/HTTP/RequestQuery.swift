@@ -1,11 +1,6 @@
 import HTTP1
 import MarketData
 
-/// A request that cannot be served, with the answer that says why.
-struct RequestProblem: Error {
-  let response: HTTPResponse
-}
-
 /// The parameters of a request, each known to its route and given once.
 struct RequestQuery {
   private let items: [(name: String, value: String)]
@@ -37,18 +32,17 @@ struct RequestQuery {
   /// The values of a parameter that repeats.
   func texts(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-  /// The value of a parameter that is a whole number, or one of `words`.
-  func number(
-    _ name: String, _ range: ClosedRange<Int>, default standard: Int, words: [String: Int] = [:]
-  ) throws(RequestProblem) -> Int {
+  /// The value of a parameter that is a whole number, in the range that its route states.
+  /// - Parameter word: the value of the word that may be given instead.
+  func number(_ name: String, default standard: Int, word value: Int? = nil) throws(RequestProblem) -> Int {
+    let (range, word) = numbers(name)
     guard let text = text(name) else { return standard }
-    if let value = words[text] { return value }
+    if let value, text == word { return value }
     // `+5` and `007` are no numbers here, as they are none in JSON.
-    guard let value = Int(text), String(value) == text, range.contains(value) else {
-      let allowed = parameters.first { $0.name == name }?.allowed ?? ""
-      throw Self.problem("\(name)=\(text.prefix(40)) is not allowed", hint: "\(name) may be \(allowed)")
+    guard let number = Int(text), String(number) == text, range.contains(number) else {
+      throw notAllowed(name, text)
     }
-    return value
+    return number
   }
 
   /// The value of a parameter that is one of a few words.
@@ -56,11 +50,29 @@ struct RequestQuery {
     _ name: String, default standard: Value, _ value: (String) -> Value?
   ) throws(RequestProblem) -> Value {
     guard let text = text(name) else { return standard }
-    guard let value = value(text) else {
-      let allowed = parameters.first { $0.name == name }?.allowed ?? ""
-      throw Self.problem("\(name)=\(text.prefix(40)) is not allowed", hint: "\(name) may be \(allowed)")
-    }
+    guard let value = value(text) else { throw notAllowed(name, text) }
     return value
+  }
+
+  private func parameter(_ name: String) -> Route.Parameter {
+    guard let parameter = parameters.first(where: { $0.name == name }) else {
+      preconditionFailure("the route has no parameter \(name)")
+    }
+    return parameter
+  }
+
+  /// The numbers that a parameter may be, and the word.
+  private func numbers(_ name: String) -> (ClosedRange<Int>, String?) {
+    switch parameter(name).form {
+    case .number(let range): (range, nil)
+    case .numberOr(let range, let word): (range, word)
+    case .ordinal(_, let last): (0...last, nil)
+    case .text, .oneOf, .flag: preconditionFailure("\(name) is not a number")
+    }
+  }
+
+  private func notAllowed(_ name: String, _ text: String) -> RequestProblem {
+    Self.problem("\(name)=\(text.prefix(40)) is not allowed", hint: "\(name) may be \(parameter(name).allowed)")
   }
 
   static func problem(_ message: String, hint: String) -> RequestProblem {

@@ -4,8 +4,7 @@ import Bytes
 struct HTTPFigures: Sendable {
   /// The labels of paths: one for each route, one for the console's files, one for all others. So unknown paths create
   /// no series.
-  static let routes = Route.allCases.map(\.path) + ["console", "other"]
-  private static let places = Dictionary(uniqueKeysWithValues: Route.allCases.enumerated().map { ($1, $0) })
+  static let routes = Route.all.map(\.path) + ["console", "other"]
 
   struct Key: Hashable, Comparable, Sendable {
     /// The index in `routes`.
@@ -23,7 +22,7 @@ struct HTTPFigures: Sendable {
   /// The index in `routes` of a path; nil: the request could not be read.
   static func place(of path: String?) -> Int {
     guard let path else { return routes.count - 1 }
-    if let found = Route.find(path)?.route, let place = places[found] { return place }
+    if let match = Route.find(path) { return match.index }
     return ConsoleFiles.embedded[path] == nil ? routes.count - 1 : routes.count - 2
   }
 

@@ -7,88 +7,90 @@ import PubSub
 import Transport
 
 /// Answers `/v1/portfolios…`: an owner's portfolios, their transactions, values and curves.
-struct PortfolioAnswer {
-  let api: PublicAPI
-  let route: Route
-  let request: HTTPRequestHead
-  let body: [UInt8]
-  /// The names in the path: the id, or the id and a transaction's number.
-  let names: [String]
-  let grant: Grant
-
-  /// - Parameter path: the names in the path, with a slash between them.
-  init(_ api: PublicAPI, _ route: Route, _ path: String, _ request: HTTPRequestHead, _ body: [UInt8], _ grant: Grant) {
-    self.api = api
-    self.route = route
-    self.request = request
-    self.body = body
-    self.grant = grant
-    names = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-  }
-
-  /// The cost of a write, in the unit of `MarketAnswer.pieceCost`: the desk sums the portfolio and stores it.
-  private static let writeCost = 4 * MarketAnswer.pieceCost
+struct PortfolioAnswer: RouteAnswer {
   /// The most transactions of one answer.
   static let pageLimit = 1_000
 
-  private var desk: PortfolioDesk { api.node.settings.portfolios }
+  let request: APIRequest
+  /// The names in the path: the id, or the id and a transaction's number.
+  private let names: [String]
+  private var api: PublicAPI { request.api }
+  private var desk: PortfolioDesk { request.node.settings.portfolios }
 
-  func answer(
-    _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void, _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    guard grant.channels.contains(.portfolio) else {
-      throw RequestProblem(response: api.forbidden("the channel portfolio", grant))
-    }
-    guard let owner = grant.owner else {
-      let error = ProtocolError(
-        .forbidden, "your token does not say who you are, so you have no portfolios",
-        hint: "use a key of your own, or a token with a `sub`")
-      throw RequestProblem(response: Self.response(to: error))
-    }
-    let isReading = request.method == "GET" || request.method == "HEAD"
-    guard !isReading else { return try read(owner, query, reply, charge) }
-    // A page of another site may send a form, but not this content type without a preflight.
-    if request.method != "DELETE" { try AlertRequest.checkType(request) }
-    if let refusal = charge(Self.writeCost) { return reply(refusal) }
-    let call: PortfolioCall
-    do throws(ProtocolError) {
-      call = try self.call(owner)
-    } catch {
-      throw RequestProblem(response: Self.response(to: error))
-    }
-    let later = later(reply)
-    desk.perform(call) { answer in later(answer.map(Self.response)) }
+  init(_ request: APIRequest) {
+    self.request = request
+    names = request.names
   }
 
   // MARK: Changing
 
-  private func call(_ owner: String) throws(ProtocolError) -> PortfolioCall {
-    let action: PortfolioCall.Action
-    let now = api.node.clock.now()
-    switch (route, request.method) {
-    case (.portfolios, _): action = .create(try PortfolioCall.form(body, isWhole: true))
-    case (.portfolio, "DELETE"): action = .delete(try id())
-    case (.portfolio, let method):
-      action = .change(try id(), try PortfolioCall.form(body, isWhole: method == "PUT"))
-    case (.portfolioTransactions, _): action = .add(try id(), try PortfolioCall.transaction(body, now: now))
-    case (_, "DELETE"): action = .remove(try id(), try number())
-    default: action = .replace(try id(), try number(), try PortfolioCall.transaction(body, now: now))
+  func create() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in .create(try PortfolioCall.form(request.body, isWhole: true)) }
+  }
+
+  func replace() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in
+      .change(try id(), try PortfolioCall.form(request.body, isWhole: true))
     }
-    var call = PortfolioCall(owner: owner, action: action, revision: try revision())
+  }
+
+  func change() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in
+      .change(try id(), try PortfolioCall.form(request.body, isWhole: false))
+    }
+  }
+
+  func delete() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in .delete(try id()) }
+  }
+
+  func addTransaction() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in .add(try id(), try sentTransaction()) }
+  }
+
+  func replaceTransaction() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in .replace(try id(), try number(), try sentTransaction()) }
+  }
+
+  func removeTransaction() throws(RequestProblem) {
+    try perform { () throws(ProtocolError) in .remove(try id(), try number()) }
+  }
+
+  private func perform(
+    _ action: () throws(ProtocolError) -> PortfolioCall.Action
+  ) throws(RequestProblem) {
+    if request.route.change(request.head.method)?.body != nil { try request.checkType() }
+    try request.pay()
+    let call: PortfolioCall
+    do throws(ProtocolError) {
+      call = try self.call(try action())
+    } catch {
+      throw RequestProblem(error)
+    }
+    let later = request.later()
+    desk.perform(call) { answer in later(answer.map(Self.response)) }
+  }
+
+  private func call(_ action: PortfolioCall.Action) throws(ProtocolError) -> PortfolioCall {
+    var call = PortfolioCall(owner: request.owner, action: action, revision: try revision())
     if let (field, name) = call.asset, let mistake = api.node.hub.directory.mistake(inAsset: name) {
       let error = ProtocolError(
         .invalidPortfolio, "`\(field)`: there is no asset `\(name.prefix(24))` here", hint: mistake.hint)
       call.unknownAsset = (name, error)
     }
-    if let key = request.fields["Idempotency-Key"] {
-      guard request.method == "POST", (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
+    if let key = request.head.fields["Idempotency-Key"] {
+      guard request.takesKey, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
         throw ProtocolError(
           .badRequest, "Idempotency-Key belongs to POST and has 1 to \(ControlRequest.keyLimit) bytes")
       }
       call.key = key
-      call.digest = Digest.sha256(Array(request.path.utf8) + [0] + body)
+      call.digest = Digest.sha256(Array(request.head.path.utf8) + [0] + request.body)
     }
     return call
+  }
+
+  private func sentTransaction() throws(ProtocolError) -> PortfolioTransaction {
+    try PortfolioCall.transaction(request.body, now: request.node.clock.now())
   }
 
   private func id() throws(ProtocolError) -> Int64 {
@@ -105,7 +107,7 @@ struct PortfolioAnswer {
 
   /// The revision that `If-Match` names.
   private func revision() throws(ProtocolError) -> Int64? {
-    guard let match = request.fields["If-Match"], match != "*" else { return nil }
+    guard let match = request.head.fields["If-Match"], match != "*" else { return nil }
     guard match.hasPrefix("\""), match.hasSuffix("\""), let revision = Int64(match.dropFirst().dropLast()) else {
       throw ProtocolError(.changed, "If-Match is not the entity tag of a portfolio", hint: "send its ETag")
     }
@@ -114,53 +116,62 @@ struct PortfolioAnswer {
 
   // MARK: Reading
 
-  private func read(
-    _ owner: String, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    let later = later(reply)
-    switch route {
-    case .portfolios: desk.list(owner) { later(.success(.json($0, tag: AlertText.tag(of: $0)))) }
-    case .portfolioTransactions:
-      let after = try query.number("after", 0...Int.max, default: 0)
-      let limit = try query.number("limit", 1...Self.pageLimit, default: 100)
-      if let refusal = charge(8 * limit) { return reply(refusal) }
-      desk.read(names[0], of: owner) { answer in
-        later(answer.map { .json(Self.transactions($0, after: Int64(after), limit: limit), tag: $0.tag) })
-      }
-    case .portfolioTransaction:
-      let number = names.count > 1 ? PortfolioCall.id(names[1]) ?? 0 : 0
-      desk.read(names[0], of: owner) { answer in
-        later(
-          answer.flatMap { portfolio in
-            guard let entry = portfolio.stored.entries.first(where: { $0.number == number }) else {
-              return .failure(PortfolioCall.unknownTransaction(number))
-            }
-            return .success(.json(Self.text(entry), tag: portfolio.tag))
-          })
-      }
-    case .portfolioValue: try value(owner, query, reply, charge)
-    case .portfolioCurve:
-      let range = try query.word("range", default: ChartRange.month) { ChartRange(name: $0) }
-      let currency = try currency(query)
-      // The curve of each asset is read from the store.
-      if let refusal = charge(Self.writeCost + 16 * PortfolioCurve.interval(of: range).limit) { return reply(refusal) }
-      PortfolioCurve(node: api.node, range: range, scope: grant.allowsAllSymbols ? [] : grant.symbols)
-        .answer(names[0], of: owner, in: currency, now: api.node.clock.now(), later)
-    default:
-      desk.read(names[0], of: owner) { answer in
-        later(
-          answer.map { portfolio in
-            var out = ByteBuffer(capacity: 1_024)
-            portfolio.append(to: &out, isWhole: true)
-            return .json(out.takeBytes(), tag: portfolio.tag)
-          })
-      }
+  func list() {
+    let later = request.later()
+    desk.list(request.owner) { later(.success(.json($0, tag: AlertText.tag(of: $0)))) }
+  }
+
+  func read() {
+    let later = request.later()
+    desk.read(names[0], of: request.owner) { answer in
+      later(
+        answer.map { portfolio in
+          var out = ByteBuffer(capacity: 1_024)
+          portfolio.append(to: &out, isWhole: true)
+          return .json(out.takeBytes(), tag: portfolio.tag)
+        })
     }
   }
 
-  private func currency(_ query: RequestQuery) throws(RequestProblem) -> String? {
-    guard let currency = query.text("currency") else { return nil }
+  func transactions() throws(RequestProblem) {
+    let after = try request.query.number("after", default: 0)
+    let limit = try request.query.number("limit", default: 100)
+    try request.pay(8 * limit)
+    let later = request.later()
+    desk.read(names[0], of: request.owner) { answer in
+      later(answer.map { .json(Self.transactions($0, after: Int64(after), limit: limit), tag: $0.tag) })
+    }
+  }
+
+  func transaction() {
+    let number = names.count > 1 ? PortfolioCall.id(names[1]) ?? 0 : 0
+    let later = request.later()
+    desk.read(names[0], of: request.owner) { answer in
+      later(
+        answer.flatMap { portfolio in
+          guard let entry = portfolio.stored.entries.first(where: { $0.number == number }) else {
+            return .failure(PortfolioCall.unknownTransaction(number))
+          }
+          return .success(.json(Self.text(entry), tag: portfolio.tag))
+        })
+    }
+  }
+
+  func curve() throws(RequestProblem) {
+    let range = try request.query.word("range", default: ChartRange.month) { ChartRange(name: $0) }
+    let currency = try currency()
+    // The curve of each asset is read from the store.
+    try request.pay(Route.Change.usualCost + 16 * PortfolioCurve.interval(of: range).limit)
+    let node = request.node
+    PortfolioCurve(node: node, range: range, scope: scope)
+      .answer(names[0], of: request.owner, in: currency, now: node.clock.now(), request.later())
+  }
+
+  /// The symbols whose prices the caller may see; empty: all.
+  private var scope: [SymbolRules] { request.grant.allowsAllSymbols ? [] : request.grant.symbols }
+
+  private func currency() throws(RequestProblem) -> String? {
+    guard let currency = request.query.text("currency") else { return nil }
     guard PortfolioContents.isAsset(currency) else {
       throw RequestQuery.problem(
         "currency=\(currency.prefix(24)) is not an asset", hint: "as in symbols: EUR, USD, BTC")
@@ -171,15 +182,11 @@ struct PortfolioAnswer {
     return currency
   }
 
-  private func value(
-    _ owner: String, _ query: RequestQuery, _ reply: @escaping (HTTPResponse) -> Void,
-    _ charge: @escaping (Int) -> HTTPResponse?
-  ) throws(RequestProblem) {
-    let currency = try currency(query)
-    if let refusal = charge(256 + api.node.hub.directory.entries.count / 4) { return reply(refusal) }
-    let (desk, later) = (desk, later(reply))
-    let scope = grant.allowsAllSymbols ? [] : grant.symbols
-    desk.read(names[0], of: owner) { answer in
+  func value() throws(RequestProblem) {
+    let currency = try currency()
+    try request.pay(256 + api.node.hub.directory.entries.count / 4)
+    let (desk, later, scope) = (desk, request.later(), scope)
+    desk.read(names[0], of: request.owner) { answer in
       guard case .success(let portfolio) = answer else { return later(answer.map { _ in .json([]) }) }
       desk.withPrices(portfolio.stored.positions.map(\.symbol)) { board in
         let (priced, source) = board.value(
@@ -243,37 +250,5 @@ struct PortfolioAnswer {
     }
     if let portfolio { response.fields.append(HTTPField("ETag", portfolio.tag)) }
     return response
-  }
-
-  /// Passes an answer of the desk to the connection's loop.
-  private func later(
-    _ reply: @escaping (HTTPResponse) -> Void
-  ) -> @Sendable (Result<HTTPResponse, ProtocolError>) -> Void {
-    let reply = UncheckedTransfer(value: reply)
-    let loop = api.node.loop
-    return { answer in
-      loop.execute {
-        switch answer {
-        case .success(let response): reply.value(response)
-        case .failure(let error): reply.value(Self.response(to: error))
-        }
-      }
-    }
-  }
-
-  private static func response(to error: ProtocolError) -> HTTPResponse {
-    let status =
-      switch error.code {
-      case .forbidden: 403
-      case .unknownPortfolio: 404
-      case .invalidPortfolio: 422
-      case .tooManyPortfolios, .keyReused: 409
-      case .changed: 412
-      case .unavailable, .notReady: 503
-      default: 400
-      }
-    return .error(
-      status, code: error.code.rawValue, message: error.message, hint: error.hint, retry: error.retry,
-      retryAfterMilliseconds: error.retryAfterMilliseconds)
   }
 }

@@ -26,9 +26,9 @@ struct HTTPGuideTests {
     func paths(_ isInternal: Bool) -> [String] {
       guide.sections.filter { !$0.path.isEmpty && $0.isInternal == isInternal }.map(\.path).sorted()
     }
-    #expect(paths(false) == Route.allCases.map(\.path).sorted())
-    #expect(paths(true) == InternalRoute.allCases.map(\.path).sorted())
-    for route in Route.allCases {
+    #expect(paths(false) == Route.all.map(\.path).sorted())
+    #expect(paths(true) == InternalRoute.all.map(\.path).sorted())
+    for route in Route.all {
       let section = try #require(guide.sections.first { $0.path == route.path })
       #expect(section.parameters == route.parameters.map(\.name), "\(route.path)")
     }

@@ -56,14 +56,4 @@ struct FeedErrorsBodyTests {
     #expect(text.contains("binance, binance-usdm, kraken"))
     #expect(FeedErrorsBody.response("x", [], now: .distantPast).status == 404)
   }
-
-  @Test("which paths are meant")
-  func paths() {
-    #expect(FeedErrorsBody.venue(in: "/v1/feeds/kraken/errors") == "kraken")
-    for path in [
-      "/v1/feeds//errors", "/v1/feeds/errors", "/v1/feeds/a/b/errors", "/v1/feeds/kraken", "/v1/feeds/kraken/errors/",
-    ] {
-      #expect(FeedErrorsBody.venue(in: path) == nil, "\(path)")
-    }
-  }
 }

@@ -16,8 +16,8 @@ struct OpenAPIDocumentTests {
     let document = try Self.document()
     #expect(document["openapi"] as? String == "3.1.0")
     let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
-    #expect(paths.keys.sorted() == Route.allCases.map(\.path).sorted())
-    for route in Route.allCases {
+    #expect(paths.keys.sorted() == Route.all.map(\.path).sorted())
+    for route in Route.all {
       #expect(Set(paths[route.path]?.keys.map { $0 } ?? []) == Set(route.methods.map { $0.lowercased() }))
       for method in ["get", "head"] where route.methods.contains("GET") {
         let operation = try #require(paths[route.path]?[method], "\(method) \(route.path)")
@@ -48,12 +48,6 @@ struct OpenAPIDocumentTests {
     #expect(creation?["required"] as? Bool == true && paths["/v1/alerts"]?["get"]?["requestBody"] == nil)
     let refusals = paths["/v1/webhooks"]?["post"]?["responses"] as? [String: Any]
     #expect(refusals?["422"] != nil, "a body that cannot be used")
-    // The document describes every route, and no other.
-    #expect(Set(OpenAPIDocument.answers.keys) == Set(paths.keys))
-    let changes = Route.allCases.flatMap { route in
-      route.methods.filter { $0 != "GET" && $0 != "HEAD" }.map { "\($0) \(route.path)" }
-    }
-    #expect(Set(OpenAPIDocument.changes.keys) == Set(changes))
     let operations = paths.values.flatMap(\.values).compactMap { $0["operationId"] as? String }
     #expect(Set(operations).count == operations.count && operations.count == paths.values.map(\.count).reduce(0, +))
   }

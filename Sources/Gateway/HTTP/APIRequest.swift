@@ -1,0 +1,85 @@
+import Access
+import Bytes
+import HTTP1
+import PubSub
+import Transport
+
+/// A request to a route, from a caller who may make it: what the route's handler gets.
+struct APIRequest {
+  let api: PublicAPI
+  /// Its route, and the names in its path.
+  let match: Route.Match
+  let head: HTTPRequestHead
+  let body: [UInt8]
+  let query: RequestQuery
+  /// What the caller may see; nothing on a route that is open.
+  let grant: Grant
+  /// Sends the answer. Call it once, on the API's loop.
+  let reply: (HTTPResponse) -> Void
+  /// Takes a cost, in points of a sparkline, from the client's allowance; returns the refusal if too little is left.
+  let charge: (Int) -> HTTPResponse?
+
+  var route: Route { match.route }
+  var node: LoopNode { api.node }
+  /// The symbol in the path; the same as the name.
+  var symbol: String { match.names }
+  /// The name in the path; two names have a slash between them.
+  var name: String { match.names }
+  /// The names in the path.
+  var names: [String] {
+    match.names.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+  }
+  /// The entity tags that the client has.
+  var known: [String] { head.fields.values("If-None-Match") }
+  /// The caller, on a route of owners.
+  var owner: String { grant.owner ?? "" }
+
+  /// Takes a cost from the client's allowance.
+  /// - Throws: the refusal, if too little is left.
+  func pay(_ cost: Int) throws(RequestProblem) {
+    if let refusal = charge(cost) { throw RequestProblem(response: refusal) }
+  }
+
+  /// Takes the cost that the route states for the request's method.
+  func pay() throws(RequestProblem) {
+    let cost = route.change(head.method)?.cost ?? route.reading?.cost ?? 0
+    if cost > 0 { try pay(cost) }
+  }
+
+  /// Whether the request may have an `Idempotency-Key`.
+  var takesKey: Bool { route.change(head.method)?.takesKey ?? false }
+
+  /// Checks that the body is JSON. A page of another site may send a form, but not this content type without a
+  /// preflight.
+  func checkType() throws(RequestProblem) {
+    let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
+    guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
+      throw RequestProblem(
+        response: .error(
+          415, code: "unsupported_type", message: "the body must be JSON", hint: "send Content-Type: application/json"))
+    }
+  }
+
+  /// Sends an answer that another queue made.
+  func later() -> @Sendable (Result<HTTPResponse, ProtocolError>) -> Void {
+    let reply = UncheckedTransfer(value: reply)
+    let loop = node.loop
+    return { answer in
+      loop.execute {
+        switch answer {
+        case .success(let response): reply.value(response)
+        case .failure(let error): reply.value(.error(error))
+        }
+      }
+    }
+  }
+}
+
+/// A request that cannot be served, with the answer that says why.
+struct RequestProblem: Error {
+  let response: HTTPResponse
+
+  init(response: HTTPResponse) { self.response = response }
+
+  init(_ error: ProtocolError) { response = .error(error) }
+}
