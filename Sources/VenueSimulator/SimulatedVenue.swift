@@ -171,17 +171,14 @@ package final class SimulatedVenue {
 
   private func fire(_ fault: Fault) {
     let span = Self.microseconds(fault.seconds ?? 0)
-    let live = sessions.filter { !$0.isEnded }
     switch fault.kind {
-    case .drop:
-      if let frames = fault.frames {
-        faults.frameLimit = frames
-      } else {
-        for session in live {
-          faults.count()
-          session.abort()
-        }
+    case .drop where fault.frames != nil: faults.frameLimit = fault.frames
+    case .drop, .halfOpen, .pongsOnly, .answersOnly, .serverReset, .plannedShutdown:
+      for session in sessions where !session.isEnded {
+        faults.count()
+        fire(fault.kind, span, on: session)
       }
+      if span > 0, let carried = Self.carried(fault.kind) { faults.muting = (carried, faults.now + span) }
     case .silence:
       faults.count()
       let from = faults.silence?.from ?? faults.now
@@ -200,18 +197,6 @@ package final class SimulatedVenue {
     case .staleSnapshot:
       faults.count()
       venueProtocol.keepSnapshots(of: fault.symbol.flatMap { market.index(named: $0) })
-    case .halfOpen:
-      for session in live {
-        faults.count()
-        session.isHalfOpen = true
-      }
-    case .pongsOnly, .answersOnly:
-      let carried: SimulatedSession.Carried = fault.kind == .pongsOnly ? .nothing : .answers
-      for session in live {
-        faults.count()
-        session.carried = carried
-      }
-      if span > 0 { faults.muting = (carried, faults.now + span) }
     case .candles: faults.wait(fault.candles ?? .empty)
     case .names: faults.wait(fault.names ?? .empty)
     case .mute:
@@ -230,21 +215,27 @@ package final class SimulatedVenue {
         faults.refused.insert(refused)
         if span > 0 { lifting.append((refused, faults.now + span)) }
       }
-    case .serverReset:
-      for session in live {
-        faults.count()
-        session.close(1012, "Service restart")
-      }
     case .ban:
       faults.count()
       faults.bannedUntil = faults.now + span
-    case .plannedShutdown:
-      for session in live {
-        faults.count()
-        venueProtocol.announceShutdown(to: session)
-        closing.append((session, faults.now + (span > 0 ? span : Microseconds.second)))
-      }
     }
+  }
+
+  /// Lets a fault happen to one connection.
+  private func fire(_ kind: Fault.Kind, _ span: Int64, on session: SimulatedSession) {
+    switch kind {
+    case .halfOpen: session.isHalfOpen = true
+    case .serverReset: session.close(1012, "Service restart")
+    case .plannedShutdown:
+      venueProtocol.announceShutdown(to: session)
+      closing.append((session, faults.now + (span > 0 ? span : Microseconds.second)))
+    default: if let carried = Self.carried(kind) { session.carried = carried } else { session.abort() }
+    }
+  }
+
+  /// What a connection with this fault still carries; nil: the fault is another one.
+  private static func carried(_ kind: Fault.Kind) -> SimulatedSession.Carried? {
+    kind == .pongsOnly ? .nothing : kind == .answersOnly ? .answers : nil
   }
 
   // MARK: - Time

@@ -9,7 +9,6 @@ struct FunctionTests {
   private static let long: [String: Int] = [
     "CoinbaseAdvanced.read": 76,
     "ConfigurationLoader.check": 82,
-    "Fault.init": 71,
     "FeedEngine.take": 88,
     "FeedPipeline.takeOver": 72,
     "Gateway.init": 107,
@@ -18,7 +17,6 @@ struct FunctionTests {
     "MetricsText.renderFeeds": 83,
     "PortfolioDesk.change": 79,
     "Route.parameters": 88,
-    "SimulatedVenue.fire": 77,
     "serve": 90,
   ]
 

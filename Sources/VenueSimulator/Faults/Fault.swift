@@ -175,61 +175,66 @@ package struct Fault: Sendable, Equatable {
         self.every = every
       }
     }
+    if kind == .drop, value != nil, parts.count > 1 { throw .badValue(kind, text) }
+    guard take(value) else { throw .badValue(kind, text) }
+  }
+
+  /// Takes what stands behind the `=`; false if it is no value of this kind of fault.
+  private mutating func take(_ value: String?) -> Bool {
     switch kind {
-    case .drop:
-      guard let value else {
-        return
-      }
-      guard parts.count == 1 else { throw .badValue(kind, text) }
-      if value.hasSuffix("frames") {
-        guard let frames = Int(value.dropLast(6)), (1...1_000_000_000).contains(frames) else {
-          throw .badValue(kind, text)
-        }
-        self.frames = frames
-      } else {
-        guard let seconds = Self.seconds(value[...], from: 0.1) else { throw .badValue(kind, text) }
-        at = seconds
-        every = seconds
-      }
+    case .drop: return takeDrop(value)
+    case .mute: return takeMute(value)
     case .silence, .slow, .slowHandshake, .ban, .deaf, .lostTrades:
-      guard let value, let seconds = Self.seconds(value[...], from: 0.001) else { throw .badValue(kind, text) }
-      self.seconds = seconds
+      seconds = value.flatMap { Self.seconds($0[...], from: 0.001) }
+      return seconds != nil
     case .gap, .checksum, .malformed, .unreadable, .duplicate, .lateDuplicate, .reorder, .staleSnapshot:
-      guard value != "" else { throw .badValue(kind, text) }
       symbol = value
+      return value != ""
     case .refuse:
-      guard let value, value != "" else { throw .badValue(kind, text) }
       symbol = value
-    case .mute:
-      guard let value else { throw .badValue(kind, text) }
-      let words = value.split(separator: ":", omittingEmptySubsequences: false)
-      guard SimulatedContent(rawValue: String(words[0])) != nil, !words.contains("") else {
-        throw .badValue(kind, text)
-      }
-      channel = String(words[0])
-      var rest = words.dropFirst()
-      if let first = rest.first, let seconds = Self.seconds(first, from: 0.001) {
-        self.seconds = seconds
-        rest = rest.dropFirst()
-      }
-      guard rest.count <= 1 else { throw .badValue(kind, text) }
-      symbol = rest.first.map(String.init)
+      return value != nil && value != ""
     case .plannedShutdown, .pongsOnly, .answersOnly:
-      guard let value else { return }
-      guard let seconds = Self.seconds(value[...], from: 0.05) else { throw .badValue(kind, text) }
-      self.seconds = seconds
+      guard let value else { return true }
+      seconds = Self.seconds(value[...], from: 0.05)
+      return seconds != nil
     case .candles:
-      guard let manner = value.flatMap({ CandleFault(rawValue: $0) }) else { throw .badValue(kind, text) }
-      candles = manner
+      candles = value.flatMap { CandleFault(rawValue: $0) }
+      return candles != nil
     case .names:
-      guard let manner = value.flatMap({ NameFault(rawValue: $0) }) else { throw .badValue(kind, text) }
-      names = manner
+      names = value.flatMap { NameFault(rawValue: $0) }
+      return names != nil
     case .trades:
-      guard let manner = value.flatMap({ TradeFault(rawValue: $0) }) else { throw .badValue(kind, text) }
-      trades = manner
-    case .halfOpen, .serverReset:
-      guard value == nil else { throw .badValue(kind, text) }
+      trades = value.flatMap { TradeFault(rawValue: $0) }
+      return trades != nil
+    case .halfOpen, .serverReset: return value == nil
     }
+  }
+
+  /// `40frames`, or the seconds between two; nothing: once.
+  private mutating func takeDrop(_ value: String?) -> Bool {
+    guard let value else { return true }
+    if value.hasSuffix("frames") {
+      frames = Int(value.dropLast(6)).flatMap { (1...1_000_000_000).contains($0) ? $0 : nil }
+      return frames != nil
+    }
+    guard let seconds = Self.seconds(value[...], from: 0.1) else { return false }
+    (at, every) = (seconds, seconds)
+    return true
+  }
+
+  /// `trades`, `trades:5`, `trades:BTC-USD` or `trades:5:BTC-USD`.
+  private mutating func takeMute(_ value: String?) -> Bool {
+    guard let words = value?.split(separator: ":", omittingEmptySubsequences: false),
+      SimulatedContent(rawValue: String(words[0])) != nil, !words.contains("")
+    else { return false }
+    channel = String(words[0])
+    var rest = words.dropFirst()
+    if let first = rest.first, let seconds = Self.seconds(first, from: 0.001) {
+      self.seconds = seconds
+      rest = rest.dropFirst()
+    }
+    symbol = rest.first.map(String.init)
+    return rest.count <= 1
   }
 
   /// At most a day, so that times in microseconds cannot overflow.
