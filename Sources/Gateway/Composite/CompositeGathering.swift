@@ -24,7 +24,7 @@ struct CompositeGathering {
     case busy
   }
 
-  let node: LoopNode
+  let loops: any Loops
   let symbol: String
 
   /// The pages of the members.
@@ -56,7 +56,7 @@ struct CompositeGathering {
     guard !entries.isEmpty else { return completion(pages) }
     for entry in entries {
       let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
-      ChartPageGathering(node: node, request: request).gather(entry.loop, place) { outcome in
+      ChartPageGathering(loops: loops, request: request).gather(entry.loop, place) { outcome in
         switch outcome {
         case .page(let page, let instrument):
           pages.parts.append(.init(instrument: instrument, candles: page.candles))
@@ -76,11 +76,11 @@ struct CompositeGathering {
   ) {
     guard !pages.isBusy else { return completion(.busy) }
     guard !pages.parts.isEmpty else { return completion(.nothing) }
-    QuoteGathering(node: node, depth: 0, hasFigures: true).gather(entries) { parts in
+    QuoteGathering(loops: loops, depth: 0, hasFigures: true).gather(entries) { parts in
       let candles = CompositeCandles(symbol, pages.parts)
       var page = ChartPage(
         ringsAlone: candles.candles.filter { $0.time >= pages.next ?? .distantPast }.suffix(request.wanted), request,
-        now: node.clock.now())
+        now: loops.now())
       if page.next == nil { page.next = pages.next }
       completion(
         .chart(

@@ -46,7 +46,7 @@ final class LoopComposites {
   /// Whether a state has changed, or a new subscriber waits, so that loop 0 does not wait for the next tick.
   private var isNews = false
   private var rates = RateBoard()
-  private lazy var rateBook = RateBook(node: node)
+  private lazy var rateBook = RateBook(loops: node)
   private var table: (table: ConversionTable, parts: [QuotePart])?
   private var tableAt = Timestamp.distantPast
   private var isGathering = false
@@ -269,7 +269,7 @@ final class LoopComposites {
         interval: history.interval, from: Timestamp(microseconds: 0), to: now + history.interval.length,
         limit: history.count)
       let entries = node.hub.members(ofComposite: history.symbol)
-      CompositeGathering(node: node, symbol: history.symbol).pages(of: entries, request) { [unowned self] pages in
+      CompositeGathering(loops: node, symbol: history.symbol).pages(of: entries, request) { [unowned self] pages in
         histories -= 1
         let now = node.clock.now()
         board.restore(history, pages.isBusy ? nil : pages.parts, now: now, into: outputs(now))

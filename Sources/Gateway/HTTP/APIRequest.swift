@@ -20,7 +20,9 @@ struct APIRequest {
   let charge: (Int) -> HTTPResponse?
 
   var route: Route { match.route }
+  /// For desks and settings; an answer about markets needs only `loops`.
   var node: LoopNode { api.node }
+  var loops: any Loops { api.node }
   /// The symbol in the path; the same as the name.
   var symbol: String { match.names }
   /// The name in the path; two names have a slash between them.

@@ -16,23 +16,23 @@ struct AssetsAnswer: RouteAnswer {
   init(_ request: APIRequest) { self.request = request }
 
   func page() throws(RequestProblem) {
-    let (query, node) = (request.query, request.node)
+    let (query, loops) = (request.query, request.loops)
     let limit = try query.number("limit", default: Self.pageUsual)
     let after = query.text("after") ?? ""
     let wanted = query.text("q") ?? ""
-    let names = node.hub.directory.names
-    var tag = ContentTag(run: node.settings.run)
+    let names = loops.hub.directory.names
+    var tag = ContentTag(run: loops.run)
     for text in ["assets", after, wanted] { tag.add(text) }
     tag.add(UInt64(limit))
     tag.add(names.revision)
     let text = EntityTag.text(tag)
     func answer(_ response: HTTPResponse) { request.reply(names.assets.isEmpty ? Self.asPassing(response) : response) }
     if let held = EntityTag.match(request.known, text) { return answer(.unchanged(held)) }
-    if let body = node.compressor.cache.body(text) { return answer(.json(body, tag: text)) }
+    if let body = loops.compressor.cache.body(text) { return answer(.json(body, tag: text)) }
     let looked = wanted.isEmpty ? limit : names.assets.count
     try request.pay(limit + looked / Self.assetsPerPoint)
     let body = Self.body(names, containing: wanted, after: after, limit: limit)
-    node.compressor.cache.keep(body, as: text)
+    loops.compressor.cache.keep(body, as: text)
     answer(.json(body, tag: text))
   }
 

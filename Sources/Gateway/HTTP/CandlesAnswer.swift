@@ -33,7 +33,7 @@ struct CandlesAnswer: RouteAnswer {
     // Rings scan a day of minutes; the store scans up to five times as many candles as it returns.
     try request.pay(128 + Self.candleCost * limit)
     let head = item.head
-    ChartPageGathering(node: api.node, request: wanted).gather(loop, place) { outcome in
+    ChartPageGathering(loops: request.loops, request: wanted).gather(loop, place) { outcome in
       switch outcome {
       case .page(let page, let instrument):
         request.reply(response(head, page, interval, instrument, venue: state.venue))
@@ -60,7 +60,7 @@ struct CandlesAnswer: RouteAnswer {
     if let held = EntityTag.match(request.known, text) {
       return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
-    if let made = api.node.compressor.cache.body(text) {
+    if let made = request.loops.compressor.cache.body(text) {
       return api.response(to: .body(made, tag: text), venues: [venue], nothing: "")
     }
     var out = ByteBuffer(capacity: 256 + page.candles.count * 220)
@@ -68,7 +68,7 @@ struct CandlesAnswer: RouteAnswer {
     body.append(to: &out)
     out.append("}\n")
     let bytes = out.takeBytes()
-    api.node.compressor.cache.keep(bytes, as: text)
+    request.loops.compressor.cache.keep(bytes, as: text)
     return api.response(to: .body(bytes, tag: text), venues: [venue], nothing: "")
   }
 }

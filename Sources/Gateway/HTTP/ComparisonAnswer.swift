@@ -17,7 +17,7 @@ struct ComparisonAnswer: RouteAnswer {
     guard depth == 0 || grant.channels.contains(.book) else {
       throw RequestProblem(response: api.forbidden("the channel book, which `depth` shows", grant))
     }
-    var entries = api.node.hub.members(ofComposite: symbol)
+    var entries = request.loops.hub.members(ofComposite: symbol)
     let isComposite = !entries.isEmpty
     entries.removeAll { !grant.allows($0.instrument.symbol) }
     if !isComposite {
@@ -25,13 +25,13 @@ struct ComparisonAnswer: RouteAnswer {
       if case .failed(let error) = api.item(symbol, grant, &lookup).content {
         throw RequestProblem(error)
       }
-      if let entry = api.node.hub.directory.entries[symbol] { entries = [entry] }
+      if let entry = request.loops.hub.directory.entries[symbol] { entries = [entry] }
     }
     guard !entries.isEmpty else {
       throw RequestProblem(response: api.forbidden("any market of \(symbol.prefix(80))", grant))
     }
     try request.pay(entries.count * (32 + 4 * depth))
-    QuoteGathering(node: api.node, depth: depth, hasFigures: true).gather(entries) { parts in
+    QuoteGathering(loops: request.loops, depth: depth, hasFigures: true).gather(entries) { parts in
       guard let body = QuoteAnswer.quote(symbol, parts, depth: depth, isComposite: isComposite) else {
         let reasons = parts.map { "\($0.market.instrument.venue) \($0.market.reason)" }.sorted()
         return request.reply(
@@ -46,7 +46,7 @@ struct ComparisonAnswer: RouteAnswer {
 
   /// The answer, or that the client has it.
   private func outcome(_ body: [UInt8]) -> MarketAnswer.Outcome {
-    var content = ContentTag(run: api.node.settings.run)
+    var content = ContentTag(run: request.loops.run)
     content.add(body)
     let tag = EntityTag.text(content)
     if let held = EntityTag.match(request.known, tag) { return .unchanged(tag: held) }
@@ -59,9 +59,9 @@ struct ComparisonAnswer: RouteAnswer {
       throw RequestQuery.problem("base and quote are both needed", hint: "/v1/rates?base=ZEC&quote=USD")
     }
     // The common table takes a few ns a market to search. A token with limited symbols needs a table of its own.
-    let markets = api.node.hub.directory.entries.count
+    let markets = request.loops.hub.directory.entries.count
     try request.pay(grant.allowsAllSymbols ? 32 + markets / 4 : 32 + 8 * markets)
-    api.rateBook.table(now: api.node.clock.now()) { table, parts in
+    api.rateBook.table(now: request.loops.now()) { table, parts in
       let allowed = grant.allowsAllSymbols ? parts : parts.filter { grant.allows($0.market.instrument.symbol) }
       let table = grant.allowsAllSymbols ? table : ConversionTable(allowed.map(\.market))
       guard let conversion = table.convert(base, to: quote) else {

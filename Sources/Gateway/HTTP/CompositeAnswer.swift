@@ -25,11 +25,11 @@ struct CompositeAnswer {
   /// The members that the client may see.
   /// - Throws: if there are none.
   private func members() throws(RequestProblem) -> [DirectoryEntry] {
-    let entries = api.node.hub.members(ofComposite: symbol)
+    let entries = request.loops.hub.members(ofComposite: symbol)
     guard !entries.isEmpty else {
       let pair = symbol.drop { $0 != ":" }.dropFirst()
       let error =
-        api.node.hub.listNotReady(of: "*:\(pair)")
+        request.loops.hub.listNotReady(of: "*:\(pair)")
         ?? ProtocolError(
           .unknownSymbol, "no venue has \(pair.prefix(80)) as a spot market", hint: "GET /v1/instruments")
       throw RequestProblem(error)
@@ -56,7 +56,7 @@ struct CompositeAnswer {
     let hasVenues = try query.word("venues", default: false) { $0 == "true" ? true : $0 == "false" ? false : nil }
     let entries = try members()
     try request.pay(entries.count * (32 + 4 * depth))
-    QuoteGathering(node: api.node, depth: depth, hasFigures: false).gather(entries) { parts in
+    QuoteGathering(loops: request.loops, depth: depth, hasFigures: false).gather(entries) { parts in
       guard let body = CompositeBody.book(symbol, parts, depth: depth, hasVenues: hasVenues) else {
         return request.reply(notLive(parts))
       }
@@ -79,7 +79,7 @@ struct CompositeAnswer {
   func candles(_ wanted: ChartPage.Request) throws(RequestProblem) {
     let entries = try members()
     try request.pay(entries.count * (128 + Self.candleCost * wanted.limit))
-    CompositeGathering(node: api.node, symbol: symbol).gather(entries, wanted) { outcome in
+    CompositeGathering(loops: request.loops, symbol: symbol).gather(entries, wanted) { outcome in
       guard case .chart(let chart) = outcome else { return request.reply(response(to: outcome)) }
       let page = chart.page
       let body = CandlesBody(chart.candles.instrument, wanted.interval, page.candles, gaps: page.gaps, next: page.next)
@@ -100,7 +100,7 @@ struct CompositeAnswer {
     let range = try query.word("range", default: ChartRange.day) { ChartRange(name: $0) }
     let points = try query.number("points", default: 96)
     try gather(range) { chart in
-      let now = api.node.clock.now()
+      let now = request.loops.now()
       let line = chart.candles.line(range, points: points, price: chart.quote.last?.price(chart), now: now).line
       guard !line.points.isEmpty else { return response(to: .nothing) }
       var out = ByteBuffer(capacity: 256 + 16 * points)
@@ -119,7 +119,7 @@ struct CompositeAnswer {
     _ range: ChartRange, points: Int, draw: @escaping (CardFigures, DataState) -> HTTPResponse
   ) throws(RequestProblem) {
     try gather(range) { chart in
-      let now = api.node.clock.now()
+      let now = request.loops.now()
       let price = chart.quote.last?.price(chart)
       let (line, figures) = chart.candles.line(range, points: points, price: price, now: now)
       guard !line.points.isEmpty else { return response(to: .nothing) }
@@ -138,10 +138,10 @@ struct CompositeAnswer {
     let entries = try members()
     let (interval, count) = range.candles
     try request.pay(entries.count * (128 + Self.candleCost * count))
-    let now = api.node.clock.now()
+    let now = request.loops.now()
     let wanted = ChartPage.Request(
       interval: interval, from: Timestamp(microseconds: 0), to: now + interval.length, limit: count)
-    CompositeGathering(node: api.node, symbol: symbol).gather(entries, wanted) { outcome in
+    CompositeGathering(loops: request.loops, symbol: symbol).gather(entries, wanted) { outcome in
       guard case .chart(let chart) = outcome else { return request.reply(response(to: outcome)) }
       request.reply(body(chart))
     }

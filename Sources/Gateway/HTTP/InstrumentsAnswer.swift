@@ -11,19 +11,19 @@ final class InstrumentsAnswer {
   static let piece = 256
 
   private var list: InstrumentList
-  private let node: LoopNode
+  private let loops: any Loops
   private let tag: String
   private let completion: (MarketAnswer.Outcome, _ tag: String) -> Void
   private var out = ByteBuffer(capacity: 4096)
   private var next = 0
 
   init(
-    _ list: InstrumentList, node: LoopNode, completion: @escaping (MarketAnswer.Outcome, _ tag: String) -> Void
+    _ list: InstrumentList, loops: any Loops, completion: @escaping (MarketAnswer.Outcome, _ tag: String) -> Void
   ) {
     self.list = list
-    self.node = node
+    self.loops = loops
     self.completion = completion
-    var tag = ContentTag(run: node.settings.run)
+    var tag = ContentTag(run: loops.run)
     tag.add(list.tag)
     self.tag = EntityTag.text(tag)
   }
@@ -31,7 +31,7 @@ final class InstrumentsAnswer {
   /// - Parameter known: the values of `If-None-Match`.
   func begin(known: [String]) {
     if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held), tag) }
-    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag), tag) }
+    if let body = loops.compressor.cache.body(tag) { return completion(.body(body, tag: tag), tag) }
     list.sort()
     out.append("{\"instruments\":[")
     advance()
@@ -44,12 +44,12 @@ final class InstrumentsAnswer {
     next = end
     if end < list.entries.count {
       let rest = UncheckedTransfer(value: { [self] in advance() })
-      return node.loop.execute { rest.value() }
+      return loops.loop.execute { rest.value() }
     }
     out.append("]}\n")
     let body = out.takeBytes()
     out.release()
-    node.compressor.cache.keep(body, as: tag)
+    loops.compressor.cache.keep(body, as: tag)
     completion(.body(body, tag: tag), tag)
   }
 }
@@ -61,7 +61,7 @@ struct InstrumentListAnswer: RouteAnswer {
   init(_ request: APIRequest) { self.request = request }
 
   func list() throws(RequestProblem) {
-    let (api, hub, grant) = (request.api, request.node.hub, request.grant)
+    let (api, hub, grant) = (request.api, request.loops.hub, request.grant)
     let venue = request.query.text("venue")
     if let venue, !hub.directory.venues.contains(venue) {
       throw RequestProblem(
@@ -77,7 +77,7 @@ struct InstrumentListAnswer: RouteAnswer {
     let list = InstrumentList(
       hub.directory, hub.feeds, venue: venue, query: request.query.text("q"), grant: grant)
     let venues = list.venues
-    InstrumentsAnswer(list, node: request.node) { outcome, tag in
+    InstrumentsAnswer(list, loops: request.loops) { outcome, tag in
       var response = api.response(to: outcome, venues: venues, nothing: "")
       if grant.allowsAllSymbols {
         response.memo = AnswerMemo(

@@ -58,7 +58,7 @@ final class MarketAnswer {
     var stamps: [PartStamp]
   }
 
-  private let node: LoopNode
+  private let loops: any Loops
   private let view: MarketView
   private let items: [Item]
   private let heads: [[UInt8]]
@@ -77,7 +77,7 @@ final class MarketAnswer {
   ///   - known: the values of `If-None-Match`.
   ///   - charge: may refuse the cost of the texts.
   init(
-    _ items: [Item], _ view: MarketView, isList: Bool, known: [String], node: LoopNode, parts: KnownParts,
+    _ items: [Item], _ view: MarketView, isList: Bool, known: [String], loops: any Loops, parts: KnownParts,
     charge: @escaping (Int) -> HTTPResponse?, completion: @escaping (Outcome, Made?) -> Void
   ) {
     precondition(isList || items.count == 1, "without a list there is one item")
@@ -85,7 +85,7 @@ final class MarketAnswer {
     self.view = view
     self.isList = isList
     self.known = known
-    self.node = node
+    self.loops = loops
     self.parts = parts
     self.charge = charge
     self.completion = completion
@@ -96,7 +96,7 @@ final class MarketAnswer {
 
   func begin() {
     var byLoop: [Int: [(index: Int, place: MarketPlace)]] = [:]
-    let now = node.clock.now()
+    let now = loops.now()
     for (index, item) in items.enumerated() {
       guard case .market(let loop, let place, _) = item.content else { continue }
       stamps[index] = parts.stamp(key(loop, place), now: now)
@@ -107,12 +107,12 @@ final class MarketAnswer {
     let view = view
     for (loop, wanted) in byLoop.sorted(by: { $0.key < $1.key }) {
       let places = wanted.map(\.place)
-      node.ask(loop) { node in
-        let now = node.clock.now()
+      loops.askMarkets(loop) { markets in
+        let now = markets.now()
         if case .sparkline(.all, _) = view {
-          for place in places { node.history?.wantAll(of: place.instrument, place.market) }
+          for place in places { markets.wantAllHistory(of: place) }
         }
-        return places.map { node.publisher.stamp(of: view, at: $0, now: now) }
+        return places.map { markets.publisher.stamp(of: view, at: $0, now: now) }
       } then: { [self] found in
         for (want, stamp) in zip(wanted, found) {
           stamps[want.index] = stamp
@@ -128,7 +128,7 @@ final class MarketAnswer {
     if !isList, stamps[0]?.tag == nil { return completion(.nothing, nil) }
     let tag = entityTag
     if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held), made(tag)) }
-    if let body = node.compressor.cache.body(tag) { return completion(.body(body, tag: tag), made(tag)) }
+    if let body = loops.compressor.cache.body(tag) { return completion(.body(body, tag: tag), made(tag)) }
     for (index, item) in items.enumerated() {
       guard case .market(let loop, let place, _) = item.content else { continue }
       texts[index] = parts.text(key(loop, place), tag: stamps[index]?.tag)
@@ -178,10 +178,10 @@ final class MarketAnswer {
       if case .market(_, let place, _) = items[index].content { return place }
       return nil
     }
-    node.ask(piece.loop) { node in
-      let now = node.clock.now()
+    loops.askMarkets(piece.loop) { markets in
+      let now = markets.now()
       return places.map { place in
-        (node.publisher.stamp(of: view, at: place, now: now), node.publisher.text(of: view, at: place, now: now))
+        (markets.publisher.stamp(of: view, at: place, now: now), markets.publisher.text(of: view, at: place, now: now))
       }
     } then: { [self] made in
       for ((index, place), (stamp, text)) in zip(zip(piece.indices, places), made) {
@@ -193,7 +193,7 @@ final class MarketAnswer {
       guard !rest.isEmpty else { return finish() }
       // The next piece in another turn, even on the same loop.
       let next = UncheckedTransfer(value: { [self] in make(rest) })
-      node.loop.execute { next.value() }
+      loops.loop.execute { next.value() }
     }
   }
 
@@ -212,13 +212,13 @@ final class MarketAnswer {
     out.append(UInt8(ascii: "\n"))
     let tag = entityTag
     let body = out.takeBytes()
-    node.compressor.cache.keep(body, as: tag)
+    loops.compressor.cache.keep(body, as: tag)
     completion(.body(body, tag: tag), made(tag))
   }
 
   /// Made of the request's own texts and the stamps of the data.
   private var entityTag: String {
-    var tag = ContentTag(run: node.settings.run)
+    var tag = ContentTag(run: loops.run)
     tag.add(isList ? 1 as UInt64 : 0)
     for (head, stamp) in zip(heads, stamps) {
       tag.add(head)

@@ -53,12 +53,12 @@ struct PictureAnswer: RouteAnswer {
     }
     // A point needs two curves of six numbers each.
     try request.pay(256 + 8 * points)
-    api.node.ask(loop) { owner in
-      if range == .all { owner.history?.wantAll(of: place.instrument, place.market) }
-      return owner.publisher.cardFigures(range, points: points, at: place, now: owner.clock.now())
+    request.loops.askMarkets(loop) { markets in
+      if range == .all { markets.wantAllHistory(of: place) }
+      return markets.publisher.cardFigures(range, points: points, at: place, now: markets.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
-        guard let instrument = api.node.hub.directory.entries[symbol]?.instrument else { return }
+        guard let instrument = request.loops.hub.directory.entries[symbol]?.instrument else { return }
         return request.reply(waiting(picture, instrument, range, size(picture)))
       }
       var card = card(picture, figures, state, name: name(of: symbol))
@@ -68,7 +68,7 @@ struct PictureAnswer: RouteAnswer {
   }
 
   private func card(_ picture: Picture, _ figures: CardFigures, _ state: DataState, name: String?) -> PriceCard {
-    PriceCard(figures, state, size: size(picture), name: name, now: api.node.clock.now())
+    PriceCard(figures, state, size: size(picture), name: name, now: request.loops.now())
   }
 
   private func size(_ picture: Picture) -> PriceCard.Size {
@@ -85,8 +85,8 @@ struct PictureAnswer: RouteAnswer {
   private func waiting(
     _ picture: Picture, _ instrument: Instrument, _ range: ChartRange, _ size: PriceCard.Size
   ) -> HTTPResponse {
-    let now = api.node.clock.now()
-    let feed = api.node.hub.feeds.first { $0.venue == instrument.venue }
+    let now = request.loops.now()
+    let feed = request.loops.hub.feeds.first { $0.venue == instrument.venue }
     let state = DataState(venue: instrument.venue, state: feed?.state ?? .connecting, source: feed?.source ?? .live)
     let card = PriceCard(
       .none(of: instrument, range, now: now), state, size: size, name: name(of: instrument.symbol), now: now)
@@ -95,7 +95,7 @@ struct PictureAnswer: RouteAnswer {
 
   /// The name of a market's base asset; nil if no venue gives one.
   private func name(of symbol: String) -> String? {
-    let directory = api.node.hub.directory
+    let directory = request.loops.hub.directory
     guard let instrument = directory.entries[symbol]?.instrument else { return nil }
     return directory.names.name(of: instrument.base, at: instrument.venue)
   }
@@ -105,7 +105,7 @@ struct PictureAnswer: RouteAnswer {
       // Without a tag, nobody keeps it: the price may be there a moment later.
       var response = HTTPResponse.json(svg(picture, card))
       response.contentType = "image/svg+xml"
-      if let ages = FeedAges.value(of: [venue], api.node.hub.feeds, now: api.node.clock.now()) {
+      if let ages = FeedAges.value(of: [venue], request.loops.hub.feeds, now: request.loops.now()) {
         response.fields.append(HTTPField(FeedAges.name, ages))
       }
       return response
@@ -119,8 +119,8 @@ struct PictureAnswer: RouteAnswer {
     if let held = EntityTag.match(known, text) {
       return api.response(to: .unchanged(tag: held), venues: [venue], nothing: "")
     }
-    let body = api.node.compressor.cache.body(text) ?? svg(picture, card)
-    api.node.compressor.cache.keep(body, as: text)
+    let body = request.loops.compressor.cache.body(text) ?? svg(picture, card)
+    request.loops.compressor.cache.keep(body, as: text)
     var response = api.response(to: .body(body, tag: text), venues: [venue], nothing: "")
     response.contentType = "image/svg+xml"
     return response

@@ -21,7 +21,7 @@ final class PublicAPI: HTTPResponder, @unchecked Sendable {
   init(node: LoopNode) {
     self.node = node
     self.admission = node.settings.admission
-    rateBook = RateBook(node: node)
+    rateBook = RateBook(loops: node)
   }
 
   func accept(_ connection: Connection) -> (any ConnectionHandler)? {

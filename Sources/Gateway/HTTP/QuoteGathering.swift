@@ -9,15 +9,15 @@ import Transport
 /// Composite markets and conversions have no state of their own: each answer is computed from the markets of one
 /// moment. So a stale venue is excluded from the next answer.
 final class QuoteGathering {
-  private let node: LoopNode
+  private let loops: any Loops
   private let depth: Int
   private let hasFigures: Bool
 
   /// - Parameters:
   ///   - depth: levels a side of each book, 0 for none.
   ///   - hasFigures: whether the 24 h volumes are wanted.
-  init(node: LoopNode, depth: Int, hasFigures: Bool) {
-    self.node = node
+  init(loops: any Loops, depth: Int, hasFigures: Bool) {
+    self.loops = loops
     self.depth = depth
     self.hasFigures = hasFigures
   }
@@ -31,16 +31,16 @@ final class QuoteGathering {
     guard !byLoop.isEmpty else { return completion([]) }
     var pending = byLoop.count
     var parts: [QuotePart] = []
-    let (node, depth, hasFigures) = (node, depth, hasFigures)
+    let (loops, depth, hasFigures) = (loops, depth, hasFigures)
     for (loop, places) in byLoop.sorted(by: { $0.key < $1.key }) {
-      node.ask(loop) { owner in
-        let now = owner.clock.now()
+      loops.askMarkets(loop) { markets in
+        let now = markets.now()
         return places.compactMap {
-          owner.publisher.quotePart(at: $0, depth: depth, hasFigures: hasFigures, now: now)
+          markets.publisher.quotePart(at: $0, depth: depth, hasFigures: hasFigures, now: now)
         }
       } then: { found in
         for var part in found {
-          node.hub.judge(&part)
+          loops.hub.judge(&part)
           parts.append(part)
         }
         pending -= 1
@@ -55,25 +55,25 @@ final class RateBook {
   /// How long a table is valid, µs.
   private static let validity = 250 * Microseconds.millisecond
 
-  private unowned let node: LoopNode
+  private unowned let loops: any Loops
   private var parts: [QuotePart] = []
   private var table = ConversionTable([VenueMarket]())
   private var madeAt = Timestamp.distantPast
   /// Requests that arrived while markets are being gathered; at most as many as there are requests under way.
   private var waiting: [(ConversionTable, [QuotePart]) -> Void] = []
 
-  init(node: LoopNode) { self.node = node }
+  init(loops: any Loops) { self.loops = loops }
 
   /// Calls `completion` with a table of the present markets, and the parts that it was made of.
   func table(now: Timestamp, then completion: @escaping (ConversionTable, [QuotePart]) -> Void) {
     if now - madeAt < Self.validity, waiting.isEmpty { return completion(table, parts) }
     waiting.append(completion)
     guard waiting.count == 1 else { return }
-    let entries = node.hub.directory.entries.values.filter { $0.instrument.kind == .spot }
-    QuoteGathering(node: node, depth: 0, hasFigures: false).gather(entries) { [unowned self] found in
+    let entries = loops.hub.directory.entries.values.filter { $0.instrument.kind == .spot }
+    QuoteGathering(loops: loops, depth: 0, hasFigures: false).gather(entries) { [unowned self] found in
       parts = found
       table = ConversionTable(found.map(\.market))
-      madeAt = node.clock.now()
+      madeAt = loops.now()
       let answered = waiting
       waiting = []
       for completion in answered { completion(table, parts) }

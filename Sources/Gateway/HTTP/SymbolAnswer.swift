@@ -78,9 +78,9 @@ struct SymbolAnswer: RouteAnswer {
       venues.append(state.venue)
     }
     // On the asking loop: nothing has changed since the items were looked up.
-    let listing = api.node.hub.listingRevision
+    let listing = request.loops.hub.listingRevision
     MarketAnswer(
-      items, view, isList: isList, known: request.known, node: api.node, parts: api.parts, charge: request.charge
+      items, view, isList: isList, known: request.known, loops: request.loops, parts: api.parts, charge: request.charge
     ) { [request, api] outcome, made in
       var response = api.response(to: outcome, venues: venues, nothing: "\(items[0].symbol): \(nothing)")
       if let made, request.grant.allowsAllSymbols {

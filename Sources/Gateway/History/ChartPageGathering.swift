@@ -14,7 +14,7 @@ struct ChartPageGathering {
     case busy
   }
 
-  let node: LoopNode
+  let loops: any Loops
   let request: ChartPage.Request
 
   /// The candles of the market's loop.
@@ -30,12 +30,12 @@ struct ChartPageGathering {
   /// Calls `completion` on the asking loop.
   func gather(_ loop: Int, _ place: MarketPlace, then completion: @escaping (Outcome) -> Void) {
     let request = request
-    node.ask(loop) { owner -> Rings? in
-      let found = owner.publisher.candles(
-        request.interval, from: request.from, to: request.to, limit: request.wanted, at: place, now: owner.clock.now())
+    loops.askMarkets(loop) { markets -> Rings? in
+      let found = markets.publisher.candles(
+        request.interval, from: request.from, to: request.to, limit: request.wanted, at: place, now: markets.now())
       guard let (instrument, candles, hasTraded) = found else { return nil }
       return Rings(
-        instrument: instrument, candles: candles, symbol: owner.history?.symbol(place.instrument, place.market),
+        instrument: instrument, candles: candles, symbol: markets.storedSymbol(of: place),
         hasTraded: hasTraded)
     } then: { [self] rings in
       guard let rings else { return completion(.nothing) }
@@ -45,21 +45,22 @@ struct ChartPageGathering {
 
   private func join(_ rings: Rings, _ completion: @escaping (Outcome) -> Void) {
     let request = request
-    let now = node.clock.now()
+    let now = loops.now()
     func finish(_ page: ChartPage) {
       completion(page.candles.isEmpty && !rings.hasTraded ? .nothing : .page(page, rings.instrument))
     }
     if let page = ChartPage(rings: rings.candles, request, now: now) { return finish(page) }
     let alone = ChartPage(ringsAlone: rings.candles, request, now: now)
-    guard let history = node.history, let symbol = rings.symbol else { return finish(alone) }
-    let node = node
+    guard let symbol = rings.symbol else { return finish(alone) }
+    let loop = loops.loop
     let done = UncheckedTransfer(value: finish)
-    let isTaken = history.readForClient { store in
+    let isTaken = loops.readStore { store in
       try store.page(request, of: symbol, rings.instrument, rings: rings.candles, now: now)
     } then: { (page: ChartPage?) in
       // Without an answer of the store the page has the rings alone; the log and the health say why.
-      node.loop.execute { done.value(page ?? alone) }
+      loop.execute { done.value(page ?? alone) }
     }
+    guard let isTaken else { return finish(alone) }
     if !isTaken { completion(.busy) }
   }
 }

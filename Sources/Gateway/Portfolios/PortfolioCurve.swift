@@ -109,7 +109,7 @@ struct PortfolioCurve {
     let request = ChartPage.Request(
       interval: interval, from: interval.start(of: now) + -Int64(limit - 1) * interval.length,
       to: interval.start(of: now) + interval.length, limit: limit)
-    ChartPageGathering(node: node, request: request)
+    ChartPageGathering(loops: node, request: request)
       .gather(entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id)) { outcome in
         switch outcome {
         case .busy:

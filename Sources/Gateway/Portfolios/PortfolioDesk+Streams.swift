@@ -167,7 +167,7 @@ struct PortfolioLoopOutlet: PortfolioOutlet {
     _ entries: ArraySlice<DirectoryEntry>, _ found: [QuotePart], _ node: LoopNode,
     _ completion: @escaping @Sendable ([QuotePart]) -> Void
   ) {
-    QuoteGathering(node: node, depth: 0, hasFigures: true).gather(Array(entries.prefix(chunk))) { parts in
+    QuoteGathering(loops: node, depth: 0, hasFigures: true).gather(Array(entries.prefix(chunk))) { parts in
       let rest = entries.dropFirst(chunk)
       guard !rest.isEmpty else { return completion(found + parts) }
       // The next chunk in another turn.

@@ -38,6 +38,28 @@ struct ErrorStatusTests {
       response.fields.first { $0.name == "WWW-Authenticate" }?.value.contains("insufficient_scope") == true)
   }
 
+  @Test("the guide's table gives every code its status")
+  func guide() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let file = root.appendingPathComponent("Sources/Gateway/Gateway.docc/HTTPAPI.md")
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+    let start = try #require(lines.firstIndex { $0.hasPrefix("| status | `code`") })
+    var listed: Set<String> = []
+    for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("|") }) {
+      let statuses = line.matches(of: /\d{3}/).compactMap { Int($0.output) }
+      for code in line.matches(of: /`([a-z_]+)`/).map({ String($0.output.1) }) {
+        listed.insert(code)
+        guard let code = ProtocolError.Code(rawValue: code) else { continue }
+        #expect(statuses.contains(code.status), "\(code)")
+      }
+    }
+    let onStreamOnly: [ProtocolError.Code] = [
+      .badJSON, .unknownOp, .unknownStream, .tooManySubscriptions, .messageTooLarge, .rateLimited,
+    ]
+    for code in Self.codes where !onStreamOnly.contains(code) { #expect(listed.contains(code.rawValue), "\(code)") }
+  }
+
   private static let codes: [ProtocolError.Code] = [
     .badJSON, .badRequest, .unknownOp, .unknownChannel, .unknownSymbol, .unknownStream, .outOfRange,
     .tooManySubscriptions, .messageTooLarge, .rateLimited, .unauthorized, .forbidden, .notReady, .unknownAlert,
