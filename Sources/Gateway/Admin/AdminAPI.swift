@@ -39,7 +39,7 @@ final class AdminAPI: @unchecked Sendable {
       return reply(
         .error(
           404, code: "not_found", message: "there is no \(request.path.prefix(80))",
-          hint: AdminRoute.allCases.map { "\($0.method) \($0.path)" }.joined(separator: ", ")))
+          hint: AdminRoute.all.map { "\($0.method) \($0.path)" }.joined(separator: ", ")))
     }
     if let refusal = HTTPResponse.refusal(of: request.method, allowed: route.methods) { return reply(refusal) }
     do throws(RequestProblem) {
@@ -49,7 +49,7 @@ final class AdminAPI: @unchecked Sendable {
           "admin request",
           metadata: ["request": "\(request.path.prefix(120))", "peer": "\(connection.peer.host)"])
       }
-      try answer(route, name, symbol, query, reply)
+      try route.handler(self)(AdminCall(name: name, symbol: symbol, query: query, reply: reply))
     } catch {
       reply(error.response)
     }
@@ -83,62 +83,20 @@ final class AdminAPI: @unchecked Sendable {
     }
   }
 
-  private func answer(
-    _ route: AdminRoute, _ name: Substring, _ symbol: Substring, _ query: RequestQuery, _ reply: @escaping Reply
-  ) throws(RequestProblem) {
-    switch route {
-    case .state: desk.document { reply(.json($0)) }
-    case .live:
-      reply(
-        .error(
-          503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) clients already watch the state",
-          hint: "GET \(AdminRoute.state.path)", retryAfterMilliseconds: 5_000))
-    case .clients: try clients(query, reply)
-    case .client: try onClient(name, reply) { id, node in ClientReport.one(id.client, of: node).map { [$0] } ?? [] }
-    case .subscriptions: try subscriptions(name, query, reply)
-    case .hold:
-      let interval = try query.word("interval_ms", default: 0) { Self.rateClasses[$0] }
-      guard query.text("interval_ms") != nil else {
-        throw RequestQuery.problem("interval_ms is missing", hint: "interval_ms may be 0, 100, 250, 1000 or 5000")
-      }
-      try onClient(name, reply) { id, node in
-        node.hub.hold(id.client, in: UInt16(interval))
-        return ClientReport.one(id.client, of: node).map { [$0] } ?? []
-      }
-    case .disconnect:
-      try onClient(name, reply) { id, node in
-        guard let report = ClientReport.one(id.client, of: node) else { return [] }
-        node.hub.disconnect(
-          id.client, code: CloseCode.disconnected, reason: "an operator has ended this connection",
-          into: &node.actions)
-        return [report]
-      }
-    case .feeds: feeds(reply)
-    case .reconnect: onFeed(name, reply) { $0.feeds.reconnect($1) }
-    case .resync: onFeed(name, reply) { $0.feeds.resync($1) }
-    case .stop: onFeed(name, reply) { $0.feeds.end($1) }
-    case .start:
-      guard let control = control.current, control.start(String(name)) else { return reply(unknownFeed(name)) }
-      reply(done("start", name))
-    case .resyncSymbol: onSymbol(.resync, symbol, of: name, reply)
-    case .stopSymbol: onSymbol(.stop, symbol, of: name, reply)
-    case .startSymbol: onSymbol(.start, symbol, of: name, reply)
-    case .reload: try reload(reply)
-    case .drain:
-      guard let drain = control.current?.drain else {
-        return reply(.error(501, code: "no_drain", message: "this process cannot be ended by a request"))
-      }
-      reply(done("drain", ""))
-      drain()
-    case .configuration: configuration(reply)
-    case .upgradeState: reply(upgradeReport.response)
-    case .upgrade: upgrade(reply)
-    }
+  func state(_ call: AdminCall) { desk.document { call.reply(.json($0)) } }
+
+  /// The answer about the live state to a client that may not watch it.
+  func tooManyViewers(_ call: AdminCall) {
+    call.reply(
+      .error(
+        503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) clients already watch the state",
+        hint: "GET /admin/state", retryAfterMilliseconds: 5_000))
   }
 
   // MARK: Clients
 
-  private func clients(_ query: RequestQuery, _ reply: @escaping Reply) throws(RequestProblem) {
+  func clients(_ call: AdminCall) throws(RequestProblem) {
+    let query = call.query
     let limit = try query.number("limit", default: 100)
     var start = (loop: 0, slot: 0)
     if let text = query.text("after") {
@@ -147,7 +105,7 @@ final class AdminAPI: @unchecked Sendable {
       }
       start = (id.loop, Int(id.client.slot) + 1)
     }
-    gather([], from: start.loop, slot: start.slot, limit: limit, reply)
+    gather([], from: start.loop, slot: start.slot, limit: limit, call.reply)
   }
 
   /// Asks one loop after the other, until the page is full.
@@ -177,17 +135,39 @@ final class AdminAPI: @unchecked Sendable {
   private static let rateClasses = Dictionary(
     uniqueKeysWithValues: RateClass.intervals.map { (String($0), Int($0)) })
 
-  private func subscriptions(
-    _ name: Substring, _ query: RequestQuery, _ reply: @escaping Reply
-  ) throws(RequestProblem) {
-    let limit = try query.number("limit", default: 100)
-    let after = UInt32(try query.number("after", default: 0))
-    let missing = Self.unknownClient(name)
-    guard let id = ClientReport.ID(name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
+  func client(_ call: AdminCall) throws(RequestProblem) {
+    try onClient(call) { id, node in ClientReport.one(id.client, of: node).map { [$0] } ?? [] }
+  }
+
+  func hold(_ call: AdminCall) throws(RequestProblem) {
+    let interval = try call.query.word("interval_ms", default: 0) { Self.rateClasses[$0] }
+    guard call.query.text("interval_ms") != nil else {
+      throw RequestQuery.problem("interval_ms is missing", hint: "interval_ms may be 0, 100, 250, 1000 or 5000")
+    }
+    try onClient(call) { id, node in
+      node.hub.hold(id.client, in: UInt16(interval))
+      return ClientReport.one(id.client, of: node).map { [$0] } ?? []
+    }
+  }
+
+  func disconnect(_ call: AdminCall) throws(RequestProblem) {
+    try onClient(call) { id, node in
+      guard let report = ClientReport.one(id.client, of: node) else { return [] }
+      node.hub.disconnect(
+        id.client, code: CloseCode.disconnected, reason: "an operator has ended this connection", into: &node.actions)
+      return [report]
+    }
+  }
+
+  func subscriptions(_ call: AdminCall) throws(RequestProblem) {
+    let limit = try call.query.number("limit", default: 100)
+    let after = UInt32(try call.query.number("after", default: 0))
+    let missing = Self.unknownClient(call.name)
+    guard let id = ClientReport.ID(call.name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
     node.ask(id.loop) {
       ClientSubscription.list(of: id.client, in: $0.hub, after: after, limit: limit)
     } then: { list in
-      guard let list else { return reply(missing) }
+      guard let list else { return call.reply(missing) }
       var writer = JSONObjectWriter(capacity: 192 * list.count + 64)
       writer.object { writer in
         writer.array("subscriptions") { writer in
@@ -195,22 +175,21 @@ final class AdminAPI: @unchecked Sendable {
         }
         writer.field("next", list.count < limit ? nil : list.last.map { Int64($0.stream) })
       }
-      reply(.json(writer.takeBytes()))
+      call.reply(.json(writer.takeBytes()))
     }
   }
 
   private func onClient(
-    _ name: Substring, _ reply: @escaping Reply,
-    _ body: @escaping @Sendable (ClientReport.ID, LoopNode) -> [ClientReport]
+    _ call: AdminCall, _ body: @escaping @Sendable (ClientReport.ID, LoopNode) -> [ClientReport]
   ) throws(RequestProblem) {
-    let missing = Self.unknownClient(name)
-    guard let id = ClientReport.ID(name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
+    let missing = Self.unknownClient(call.name)
+    guard let id = ClientReport.ID(call.name), id.loop < node.loopCount else { throw RequestProblem(response: missing) }
     let now = node.clock.now()
     node.ask(id.loop) {
       body(id, $0)
     } then: { reports in
-      guard let report = reports.first else { return reply(missing) }
-      reply(.json(report.body(now: now)))
+      guard let report = reports.first else { return call.reply(missing) }
+      call.reply(.json(report.body(now: now)))
     }
   }
 
@@ -227,7 +206,7 @@ final class AdminAPI: @unchecked Sendable {
     var outcome: FeedSession.SymbolOutcome?
   }
 
-  private func feeds(_ reply: @escaping Reply) {
+  func feeds(_ call: AdminCall) {
     let parts = Parts()
     for loop in 0..<node.loopCount {
       node.ask(loop) { node in
@@ -244,17 +223,34 @@ final class AdminAPI: @unchecked Sendable {
           feed.append(now: now, to: &out)
         }
         out.append("]}")
-        reply(.json(out.takeBytes()))
+        call.reply(.json(out.takeBytes()))
       }
     }
   }
 
+  func reconnect(_ call: AdminCall) { onFeed(call) { $0.feeds.reconnect($1) } }
+
+  func resync(_ call: AdminCall) { onFeed(call) { $0.feeds.resync($1) } }
+
+  func stop(_ call: AdminCall) { onFeed(call) { $0.feeds.end($1) } }
+
+  func start(_ call: AdminCall) {
+    guard let control = control.current, control.start(String(call.name)) else {
+      return call.reply(unknownFeed(call.name))
+    }
+    call.reply(done("start", call.name))
+  }
+
+  func resyncSymbol(_ call: AdminCall) { onSymbol(.resync, call) }
+
+  func stopSymbol(_ call: AdminCall) { onSymbol(.stop, call) }
+
+  func startSymbol(_ call: AdminCall) { onSymbol(.start, call) }
+
   /// Calls `body` on every loop; it returns true on the loop of the connection's feed.
-  private func onFeed(
-    _ name: Substring, _ reply: @escaping Reply, _ body: @escaping @Sendable (LoopNode, String) -> Bool
-  ) {
+  private func onFeed(_ call: AdminCall, _ body: @escaping @Sendable (LoopNode, String) -> Bool) {
     let parts = Parts()
-    let connection = String(name)
+    let connection = String(call.name)
     for loop in 0..<node.loopCount {
       node.ask(loop) {
         body($0, connection)
@@ -262,17 +258,15 @@ final class AdminAPI: @unchecked Sendable {
         parts.count += 1
         if isDone { parts.isDone = true }
         guard parts.count == node.loopCount else { return }
-        reply(parts.isDone ? done("feed", name) : unknownFeed(name))
+        call.reply(parts.isDone ? done("feed", call.name) : unknownFeed(call.name))
       }
     }
   }
 
   /// Performs an order about one symbol, on the loop of its feed.
-  private func onSymbol(
-    _ order: LoopFeeds.SymbolOrder, _ symbol: Substring, of name: Substring, _ reply: @escaping Reply
-  ) {
+  private func onSymbol(_ order: LoopFeeds.SymbolOrder, _ call: AdminCall) {
     let parts = Parts()
-    let (connection, symbol) = (String(name), String(symbol))
+    let (connection, symbol) = (String(call.name), String(call.symbol))
     for loop in 0..<node.loopCount {
       node.ask(loop) {
         $0.feeds.order(order, symbol: symbol, of: connection)
@@ -281,19 +275,19 @@ final class AdminAPI: @unchecked Sendable {
         parts.outcome = outcome ?? parts.outcome
         guard parts.count == node.loopCount else { return }
         switch parts.outcome {
-        case .done: reply(done("symbol", symbol[...]))
+        case .done: call.reply(done("symbol", symbol[...]))
         case .last:
-          reply(
+          call.reply(
             .error(
               409, code: "last_symbol", message: "it is the last symbol of \(connection.prefix(40))",
               hint: "POST /admin/feeds/{connection}/stop ends the feed"))
         case .unknown:
-          reply(
+          call.reply(
             .error(
               404, code: "unknown_symbol",
               message: "\(connection.prefix(40)) does not follow \(symbol.prefix(40)), or has not stopped it",
               hint: "write symbols without the venue, like BTC-USD; GET /v1/instruments lists them"))
-        case nil: reply(unknownFeed(name))
+        case nil: call.reply(unknownFeed(call.name))
         }
       }
     }
@@ -314,12 +308,12 @@ final class AdminAPI: @unchecked Sendable {
     return .json(out.takeBytes(), status: 202)
   }
 
-  private func reload(_ reply: @escaping Reply) throws(RequestProblem) {
+  func reload(_ call: AdminCall) throws(RequestProblem) {
     guard let control = control.current else {
       throw RequestProblem(response: .error(503, code: "starting", message: "the gateway is starting", retry: true))
     }
     let home = node.loop
-    let reply = UncheckedTransfer(value: reply)
+    let reply = UncheckedTransfer(value: call.reply)
     control.reload { outcome in
       var out = ByteBuffer()
       var status = 200
@@ -343,12 +337,22 @@ final class AdminAPI: @unchecked Sendable {
   /// The progress of an upgrade.
   var upgradeReport: UpgradeReport { control.current?.upgrade?.report ?? UpgradeReport() }
 
-  private func upgrade(_ reply: @escaping Reply) {
+  func drain(_ call: AdminCall) {
+    guard let drain = control.current?.drain else {
+      return call.reply(.error(501, code: "no_drain", message: "this process cannot be ended by a request"))
+    }
+    call.reply(done("drain", ""))
+    drain()
+  }
+
+  func upgradeState(_ call: AdminCall) { call.reply(upgradeReport.response) }
+
+  func upgrade(_ call: AdminCall) {
     guard let desk = control.current?.upgrade else {
-      return reply(.error(501, code: "no_upgrade", message: "this process cannot be upgraded by a request"))
+      return call.reply(.error(501, code: "no_upgrade", message: "this process cannot be upgraded by a request"))
     }
     let home = node.loop
-    let reply = UncheckedTransfer(value: reply)
+    let reply = UncheckedTransfer(value: call.reply)
     desk.request { refusal in
       let response =
         refusal.map { HTTPResponse.error(409, code: "no_upgrade", message: $0) }
@@ -366,7 +370,7 @@ final class AdminAPI: @unchecked Sendable {
     out.append("]")
   }
 
-  private func configuration(_ reply: @escaping Reply) {
+  func configuration(_ call: AdminCall) {
     var out = ByteBuffer(capacity: 4_096)
     out.append("{")
     for (index, item) in (control.current?.settings() ?? []).enumerated() {
@@ -376,7 +380,7 @@ final class AdminAPI: @unchecked Sendable {
       out.append(json: item.value)
     }
     out.append("}")
-    reply(.json(out.takeBytes()))
+    call.reply(.json(out.takeBytes()))
   }
 }
 

@@ -33,7 +33,7 @@ struct AdminTests {
   @Test("without the token nobody learns or does anything; on the client port there is no administration")
   func closed() async throws {
     let harness = try harness()
-    for route in AdminRoute.allCases {
+    for route in AdminRoute.all {
       let path = route.path.replacing("{id}", with: "0.0.1").replacing("{connection}", with: "kraken")
         .replacing("{symbol}", with: "BTC-USD")
       #expect(try await ask(harness, route.method, path, token: nil).status == 401, "\(path)")
