@@ -9,14 +9,12 @@ struct FunctionTests {
   private static let long: [String: Int] = [
     "CoinbaseAdvanced.read": 76,
     "ConfigurationLoader.check": 82,
-    "FeedEngine.take": 88,
     "FeedPipeline.takeOver": 72,
     "Gateway.init": 107,
     "InstrumentMarket.init": 78,
     "MetricsText.render": 97,
     "MetricsText.renderFeeds": 83,
     "PortfolioDesk.change": 79,
-    "Route.parameters": 88,
     "serve": 90,
   ]
 

@@ -11,7 +11,6 @@ struct AskedRequests: Sendable {
   private var unsent: [(id: Int, fields: String, deadline: UInt64)] = []
 
   var isEmpty: Bool { answers.isEmpty }
-  var waitsForConnection: Bool { !unsent.isEmpty }
   var isFull: Bool { unsent.count >= Self.unsentLimit }
 
   /// When a request has waited for a connection as long as a reply may take. O(requests).

@@ -86,7 +86,7 @@ struct AskingTests {
     // Nobody opens the next connection.
     #expect(!it.pass(milliseconds: 9_999).actions.contains(.wake(late)))
     #expect(it.pass(milliseconds: 1).actions.contains(.wake(late)))
-    #expect(it.core.answer(late) == .failure(.notConnected) && !it.core.asked.waitsForConnection)
+    #expect(it.core.answer(late) == .failure(.notConnected) && it.core.asked.nextDeadline == nil)
   }
 
   @Test("a client that has ended sends nothing")
