@@ -166,9 +166,10 @@ final class FeedBench {
       for action in actions {
         guard case .get(let request, let path, _) = action else { continue }
         let body = Array(answer(path).utf8)
-        body.withUnsafeBytes {
+        let error = body.withUnsafeBytes {
           handler.response(to: request, status: 200, body: RawSpan(_unsafeBytes: $0), now: now, into: &batch)
         }
+        precondition(error == nil, "\(path) is not answered as the venue does")
       }
     }
   }
