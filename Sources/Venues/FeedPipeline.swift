@@ -83,7 +83,7 @@ package final class FeedPipeline {
 
   /// The answer to a `.get`; status 0 if there is none, then `body` is the reason as text.
   /// - Parameters:
-  ///   - path: what was asked for, to name it where the answer is of no use.
+  ///   - path: the requested path, for the report of an answer that cannot be used.
   ///   - retryAfter: how long the venue asks to wait before the next request, µs.
   ///   - readAhead: what a `ListReader` has made of the body.
   package func response(

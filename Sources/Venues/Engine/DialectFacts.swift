@@ -158,8 +158,8 @@ struct DialectFacts {
     case request
   }
 
-  /// How the book is told that a message was of which could not be read: it has `mark` in it, and the symbol in the
-  /// text at `key`.
+  /// How to find the book of a message that could not be read: the message contains `mark`, and the symbol in the text
+  /// at `key`.
   struct Salvaged {
     var mark: StaticString
     var key: StaticString
@@ -220,8 +220,8 @@ struct DialectFacts {
   /// Nil where a channel of tickers shows whether a market trades.
   var witness: Witness?
   var badName = BadName.itself
-  /// A symbol of which nothing came for so long after subscribing is told, µs: where any name is acknowledged. Nil
-  /// where none is.
+  /// A symbol without any data for so long after subscribing is reported, µs: for venues that acknowledge every name.
+  /// Nil for others.
   var silenceLimit: Int64?
   /// Whether a market is carried that is listed and not matched now. False where it would be acknowledged and silent.
   var carriesHalted = true

@@ -166,7 +166,7 @@ extension FeedEngine {
     _ place: Int, at id: Int64, from mark: BatchMark, _ now: Timestamp, into batch: inout EventBatch
   ) {
     guard var renewed = books.takeRenewal(now: now) else { return }
-    // What goes on after it is told by the book's own bridge, which has seen the same updates, and counted them.
+    // Later updates come from the book's own bridge, which has seen and counted the same ones.
     var counted = tally.symbols[place]
     counted.snapshots += 1
     _ = join(

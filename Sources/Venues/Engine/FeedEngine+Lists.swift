@@ -373,7 +373,7 @@ extension FeedEngine {
       if status.code != 400, status.code != 404 {
         lists.details?.failed(subject, status, now: now)
       } else if case .details(let index) = subject, let market = lists.details?.entries[index], market.place == nil {
-        // There is nothing to be had, now or soon. What need not wait does without.
+        // The venue has no details, now or soon. What need not wait does without them.
         refuse(market.market.symbol.text, "\(venue.title) gives no details of \(market.market.venueSymbol)")
       }
       throw error
@@ -403,7 +403,7 @@ extension FeedEngine {
     }
   }
 
-  /// A market is not to be carried any more: its channels are ended, and nothing of it is told.
+  /// The engine no longer follows a market: it ends the channels, and publishes nothing more of it.
   private func end(_ place: Int, into batch: inout EventBatch) {
     guard !books.lines[place].isEnded else { return }
     if books.isLive(place) { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }

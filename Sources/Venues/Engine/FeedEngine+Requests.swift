@@ -1,8 +1,8 @@
 import Bytes
 import MarketData
 
-/// What is asked for on the connection, again where it was not answered, what the venue answers, and what is told of
-/// where nothing comes.
+/// The connection's requests, their repetition without an answer, the venue's answers, and reports of what stays
+/// silent.
 extension FeedEngine {
   /// What is carried and has not been asked for on this connection.
   func subscribeMissing(_ now: Timestamp) {

@@ -138,7 +138,7 @@ package final class FeedEngine {
     dialect.forget()
   }
 
-  /// The connection is gone: what the next one refuses is told again, and what is followed once for each connection is
+  /// The connection is gone: refusals of the next one are reported again, and what a connection follows once is
   /// followed anew.
   package func forgetConnection() {
     lists.refused.disconnected()

@@ -87,9 +87,9 @@ struct Hearing: ~Copyable {
   private(set) var now = Timestamp.distantPast
   /// Whether the message only answers something that was asked: it proves a socket and no market.
   var isAnswer = false
-  /// Messages, or parts of one, that are of no use here.
+  /// Messages, or parts of one, that are not used.
   var ignored = 0
-  /// Whether the message is of no use, and such as the canary brings: of a symbol's channel, and another depth of it.
+  /// Whether the message is not used and may be the canary's: of a symbol's channel, with another depth.
   var mayBeCanary = false
   /// Whether the books of the message were asked for apart from the stream (`FeedRequest.book`): they are compared with
   /// it, and are no news.
