@@ -233,7 +233,7 @@ package final class SimulatedVenue {
     }
   }
 
-  /// What a connection with this fault still carries; nil: the fault is another one.
+  /// The messages that a connection with this fault still sends; nil for other faults.
   private static func carried(_ kind: Fault.Kind) -> SimulatedSession.Carried? {
     kind == .pongsOnly ? .nothing : kind == .answersOnly ? .answers : nil
   }

@@ -12,7 +12,7 @@ struct APIRequest {
   let head: HTTPRequestHead
   let body: [UInt8]
   let query: RequestQuery
-  /// What the caller may see; nothing on a route that is open.
+  /// The caller's permissions; empty on an open route.
   let grant: Grant
   /// Sends the answer. Call it once, on the API's loop.
   let reply: (HTTPResponse) -> Void

@@ -42,7 +42,7 @@ extension PublicAPI {
     }
   }
 
-  /// What the caller of a request may see. A route that is open shows the same to everybody.
+  /// The permissions of a request's caller. An open route shows the same to everybody.
   /// - Throws: the refusal of a request without a valid token, or of one too many with the same.
   func grant(
     _ request: HTTPRequestHead, _ access: Route.Access, from address: IPAddress?

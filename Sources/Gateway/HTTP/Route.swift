@@ -23,7 +23,7 @@ struct Route: Sendable {
   let access: Access
   /// The channels that a token must allow.
   let channels: [ChannelName]
-  /// What these channels are parts of, for the refusal: `a quote`.
+  /// The answer that needs these channels, for the refusal: `a quote`.
   let whole: String?
   /// The parameters of the query.
   let parameters: [Parameter]

@@ -157,7 +157,7 @@ struct Books {
     for place in lines.indices where lines[place].book.isLive { unnumbered?.doubt(place, now: now) }
   }
 
-  /// What was lost is of a time that is not known: the book is as if it had just been subscribed.
+  /// Updates of an unknown time are lost: the book begins as after its subscription.
   private mutating func beginAnew(_ place: Int, now: Timestamp) {
     lines[place].book.beginAnew()
     lines[place].acknowledged = now
@@ -234,8 +234,8 @@ struct Books {
     pacer.lost(place, notBefore: now + (bridge?.delay ?? 0), now: now)
   }
 
-  /// What a book wants beyond its updates: a channel that is contradicted is to be subscribed anew, a book that is due
-  /// is renewed. Called a few times a second.
+  /// The next step of a book without an update: a new subscription if other channels contradict it, or its renewal if
+  /// that is due. Called a few times a second.
   mutating func care(of place: Int, now: Timestamp) -> UnnumberedBooks.Care {
     guard !provesLinks, lines[place].isCarried, lines[place].book.isLive else { return .none }
     let care = unnumbered?.care(of: place, now: now) ?? .none

@@ -323,7 +323,7 @@ extension FeedEngine {
 
   // MARK: Details of single markets
 
-  /// What is known of a market that the newest list has; nil while it is not to be carried.
+  /// The known details of a market in the newest list; nil while the engine cannot follow it.
   private func known(of market: ListedMarket) -> ListedMarket? {
     switch lists.details?.known(of: market) {
     case nil: return market

@@ -27,7 +27,7 @@ extension FeedEngine {
     do throws(FeedError) {
       try carryOut(hearing, from: mark.events, now: now, into: &batch)
     } catch {
-      // What was read, and says that a request was refused, is no broken message.
+      // A message that reports a refused request is not broken.
       mark.rewind(&batch)
       tally.counts.rejected += 1
       throw error

@@ -45,7 +45,7 @@ extension FeedEngine {
     }
   }
 
-  /// What goes before all others is put there one after the other, the last first.
+  /// The groups to put before all other requests, one after the other: the last comes first.
   func groupsFirst(_ places: [Int]) -> [[Int]] {
     if case .topic = facts.pacing.grouping { return places.reversed().map { [$0] } }
     return places.isEmpty ? [] : [places]
@@ -83,7 +83,7 @@ extension FeedEngine {
       return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
     }
     guard !request.places.isEmpty else { return true }
-    // What is ended is begun again right after it.
+    // A new subscription follows each end at once.
     guard hasRoom(for: request.isEnd ? 2 * request.places.count : request.places.count, now) else { return false }
     let topics = requests.desk.topics(request)
     guard let text = spell(.topics(topics, request.isEnd ? .unsubscribe : .subscribe), now) else { return true }

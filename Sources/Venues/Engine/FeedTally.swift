@@ -1,4 +1,4 @@
-/// What a connection has seen and what of it people are to read: counts, and notices with a text of their own.
+/// The counts of a connection, and its notices for people.
 struct FeedTally {
   private static let noticeLimit = 16
 
