@@ -5,7 +5,7 @@ import MarketData
 package struct VenueProfile: Sendable {
   package enum Content: String, Sendable, CaseIterable { case instruments, book, quote, trades, ticker, heartbeat }
 
-  /// What shows that a silent channel is dead.
+  /// The sign that a silent channel is dead.
   package enum Silence: Sendable, Hashable {
     /// Something comes at least every so many µs, market or no market: a channel that misses several is dead and is
     /// subscribed again (`SilenceWatch`).

@@ -171,8 +171,8 @@ struct Books {
 
   // MARK: Snapshots by REST
 
-  /// The next book whose snapshot may be asked for now, and the number of the request. One whose subscription is being
-  /// renewed is wanted when that is acknowledged.
+  /// The next book whose snapshot can be requested at `now`, and the number of the request. A book whose subscription
+  /// is being renewed waits for the acknowledgement.
   mutating func nextSnapshot(now: Timestamp) -> (place: Int, request: Int)? {
     guard bridge != nil else { return nil }
     while let (place, request) = pacer.next(now: now) {

@@ -49,7 +49,7 @@ extension FeedEngine {
 
   // MARK: Snapshots of books
 
-  /// Asks for the snapshots that are wanted, as far as they may be asked for now.
+  /// Requests the wanted snapshots, within the limits at `now`.
   func pump(_ now: Timestamp) {
     guard life.isConnected, let bridge = facts.bridge else { return }
     while let (place, request) = books.nextSnapshot(now: now) {
@@ -120,8 +120,8 @@ extension FeedEngine {
   }
 
   /// Joins what `bridge` has kept to a snapshot at `id` that is not stale and whose levels stand in `batch` from
-  /// `mark` on. Appends and counts the snapshot and every kept update that follows it. False if there is a hole among
-  /// what was kept: the book has been reset, and another snapshot is wanted. O(kept).
+  /// `mark` on. Appends and counts the snapshot and every kept update that follows it. False if the kept
+  /// updates have a hole: the book has been reset and needs another snapshot. O(kept).
   ///
   /// - Parameter isLinked: whether an update that follows vouches for the one before it, and is counted for that.
   func join(
@@ -176,7 +176,7 @@ extension FeedEngine {
 
   // MARK: Missing trades
 
-  /// Asks for what is missing, as far as it may be asked for now, and publishes what was found.
+  /// Requests missing trades, within the limits at `now`, and publishes those that were found.
   func searchTrades(now: Timestamp, into batch: inout EventBatch) {
     guard !trades.isIdle else { return }
     trades.expire(now: now)

@@ -342,7 +342,7 @@ extension FeedEngine {
     return symbol == market.symbol ? nil : symbol
   }
 
-  /// Asks for what is wanted of single markets, as far as it may be asked for now.
+  /// Requests the wanted details and figures of single markets, within the limits at `now`.
   func pumpMarkets(_ now: Timestamp) {
     guard lists.details != nil else { return }
     lists.details?.expire(now: now)

@@ -134,8 +134,8 @@ struct MarketList {
     case asks(path: String, request: Int)
   }
 
-  /// What is to be done for the volumes before the list is asked for.
-  /// - Parameter listings: all that is to be asked for.
+  /// The next step towards the volumes, which precede the request for the list.
+  /// - Parameter listings: every list of volumes to request.
   mutating func volumeStep(_ listings: [VolumeListing], now: Timestamp) -> VolumeStep {
     guard wantsVolumes, !listings.isEmpty else { return .none }
     if let read = volumesRead, now - read < Self.volumeAge { return .none }
@@ -178,7 +178,7 @@ struct MarketList {
   private mutating func volumesFailed(_ status: AnswerStatus, now: Timestamp) {
     next = 0
     due = now + ListRequest.wait(status: status.code, retryAfter: status.retryAfter, failures.next())
-    // What a rank came to before goes on; what is to be shown only is shown without.
+    // Markets that a rank selected before stay followed; a listing for people goes on without volumes.
     let isNeeded = isRanked && selected.isEmpty
     if !isNeeded, failures.attempts >= Self.attemptLimit || !selected.isEmpty {
       volumesRead = now

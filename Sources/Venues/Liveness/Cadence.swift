@@ -1,7 +1,7 @@
 import MarketData
 
-/// What a venue sends by itself on a live connection, even if the followed markets are quiet: its absence shows that
-/// the connection is dead.
+/// A venue's regular messages on a live connection, which come even if the followed markets are quiet. Their absence
+/// shows that the connection is dead.
 package struct Cadence: Sendable {
   package enum Source: Sendable {
     /// The venue promises it: a heartbeat, or the same state again.

@@ -20,7 +20,7 @@ struct Maintenance {
   /// Whether subscriptions end with it.
   var endsSubscriptions: Bool { if case .endsSubscriptions = effect { true } else { false } }
 
-  /// Whether nothing is to be asked for now.
+  /// Whether requests wait for the end of the maintenance.
   var holdsRequests: Bool { isOn && endsSubscriptions }
 
   /// Whether it has been on for so long that it counts as over.

@@ -19,7 +19,7 @@ struct ClientStreamTests {
       ])
   }
 
-  @Test("a gap is told once; updates are held back until the gateway's snapshot")
+  @Test("the client reports a gap once, and holds updates back until the gateway's snapshot")
   func gap() {
     var it = CoreHarness()
     it.live()
@@ -43,13 +43,13 @@ struct ClientStreamTests {
         #"{"op":"unsubscribe","id":4,"streams":[1]}"#,
         #"{"op":"subscribe","id":5,"streams":[{"channel":"quote","symbols":["kraken:BTC-USD"]}]}"#,
       ])
-    // What is still under way of the old subscription is nobody's; the new one may have the same number.
+    // Nobody gets late messages of the old subscription; the new one may have the same number.
     #expect(it.receive(CoreHarness.quote("snapshot", seq: 13)).isSilent)
     _ = it.receive(CoreHarness.subscribed(id: 5, CoreHarness.item("quote", seq: 14)))
     #expect(it.receive(CoreHarness.quote("snapshot", seq: 15)).values.count == 1)
   }
 
-  @Test("a book that is out of sync at the gateway is told at once, is waited for, and begins with a snapshot")
+  @Test("the client reports a book that the gateway has out of sync, waits for it, and begins with a snapshot")
   func outOfSync() {
     let levels = #"{"state":"live","bids":[["1.5","1"]],"asks":[],"time":1}"#
     let lost = #"{"state":"syncing","reason":"sequence gap","bids":[],"asks":[],"time":2}"#
@@ -62,7 +62,7 @@ struct ClientStreamTests {
     _ = it.receive(CoreHarness.heartbeat(sent: 2))
     #expect(it.pass(milliseconds: 10_000).sent.isEmpty)
     #expect(it.receive(CoreHarness.message("snapshot", "book", levels, seq: 13)).events.short == ["value book"])
-    // What is not whole is not resumed.
+    // A book that is not whole is not resumed.
     _ = it.receive(CoreHarness.message("update", "book", lost, prev: 13, seq: 14))
     _ = it.closed(nil)
     _ = it.passToDeadline()
@@ -100,7 +100,7 @@ struct ClientStreamTests {
     #expect(info.priceIncrement?.description == "0.1")
   }
 
-  @Test("trades go on after a gap, and what the gateway reports as lost is told with its number")
+  @Test("trades go on after a gap, and the client passes on how many the gateway reports as lost")
   func trades() {
     var it = CoreHarness(StreamRequest.trades("kraken:BTC-USD").untyped)
     it.live("trades")
@@ -144,8 +144,8 @@ struct ClientStreamTests {
     }
     #expect(it.receive(CoreHarness.trades("snapshot", [7], seq: 11)).events.short == ["trades 7"])
     #expect(say(#"{"trades":[],\#(mark)}"#, prev: 11, seq: 12) == ["stale: \(why)"])
-    #expect(say(#"{"trades":[],\#(mark)}"#, prev: 12, seq: 13).isEmpty, "it is told once")
-    // Who subscribes now gets the last trades, and that they are old.
+    #expect(say(#"{"trades":[],\#(mark)}"#, prev: 12, seq: 13).isEmpty, "the client reports it once")
+    // A new subscription gets the last trades, and the notice that they are old.
     let late = it.subscribe(StreamRequest.trades("kraken:BTC-USD").untyped).id
     #expect(it.take(late).short == ["trades 7", "stale: \(why)"])
     #expect(say(#"{"trades":[],"state":"live"}"#, prev: 13, seq: 14) == ["trades"])
