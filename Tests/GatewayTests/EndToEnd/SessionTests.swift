@@ -41,6 +41,14 @@ struct SessionTests {
     return #"{"op":"hello","id":9,"resume":{"session":"\#(session)","streams":[\#(streams.joined(separator: ","))]}}"#
   }
 
+  /// What came of the trades and of requests, in a few words each.
+  private static func trace(_ messages: [Message]) -> String {
+    messages.filter { $0.channel != "book" && $0.type != "heartbeat" }.map { message in
+      let text = message.channel == "trades" ? "\(message.type) \(message.prev)→\(message.seq)" : message.text
+      return String(text.prefix(1_000))
+    }.joined(separator: ", ")
+  }
+
   /// What is wrong with the links of trades from one connection to the next.
   private func checkLinks(_ before: [Message], _ after: [Message]) {
     let stream = before.first { $0.channel == "trades" }?.stream
@@ -58,16 +66,20 @@ struct SessionTests {
     for _ in 0..<2 {
       let first = try await subscribed(harness)
       first.disconnect()
+      let before = first.messages
       // One client more shifts the next to the other loop.
       let second = try await harness.probe()
-      second.send(try resume(first.messages))
+      second.send(try resume(before))
       let welcome = try await second.first("the welcome") { $0.type == "welcome" }
+      try await second.first("trades") { $0.type == "update" && $0.channel == "trades" }
+      let after = second.messages
       let items = welcome["ok"] as? [[String: Any]] ?? []
       #expect(items.count == 2)
-      #expect(items.first { $0["channel"] as? String == "trades" }?["recovered"] as? Bool == true)
-      try await second.first("trades") { $0.type == "update" && $0.channel == "trades" }
-      checkLinks(first.messages, second.messages)
-      #expect(!second.messages.contains { $0.type == "snapshot" && $0.channel == "trades" })
+      #expect(
+        items.first { $0["channel"] as? String == "trades" }?["recovered"] as? Bool == true,
+        "\(Self.trace(before)) then \(Self.trace(after))")
+      checkLinks(before, after)
+      #expect(!after.contains { $0.type == "snapshot" && $0.channel == "trades" })
       let extra = try await harness.probe()
       extra.disconnect()
     }
