@@ -132,8 +132,16 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
+      "Documents",
+      [
+        "History", "Decks", "Alerts", "Portfolio", "Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes",
+        "Build", log,
+      ],
+      settings: confinedSettings),
+    house(
       "Gateway",
       [
+        "Documents",
         "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
         "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console", log, configuration,
       ],
@@ -195,9 +203,16 @@ var package = Package(
         "Feeds", "VenueSimulator", "History", "Recordings", "PubSub", "Venues", "MarketData", "Transport", "Bytes", log,
       ]),
     tests(
+      "Documents",
+      [
+        "Documents", "History", "Decks", "Alerts", "Portfolio", "PubSub", "MarketData", "Transport", "Bytes", sqlite,
+        log,
+      ]),
+    tests(
       "Gateway",
       [
-        "Gateway", "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
+        "Gateway", "Documents",
+        "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
         "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
         "FuzzTargets", sqlite, log,

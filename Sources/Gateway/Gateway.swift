@@ -1,6 +1,7 @@
 import Access
 import Bytes
 import Dispatch
+import Documents
 import Feeds
 import HTTP1
 import History

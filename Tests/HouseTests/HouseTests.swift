@@ -24,6 +24,7 @@ struct HouseTests {
     "History": ["GRDB", "Foundation", "Synchronization"],
     // Recorders write on a queue of their own, and large answers are read on one.
     "Feeds": ["Dispatch", "Foundation", "Synchronization"],
+    "Documents": ["Dispatch", "Foundation", "Synchronization"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization", "CZlib"],
     "VenueSimulator": ["Synchronization"],
     // `Date` and `Decimal`, which are what apps have.

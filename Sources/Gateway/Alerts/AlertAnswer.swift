@@ -1,5 +1,6 @@
 import Alerts
 import Bytes
+import Documents
 import HTTP1
 import MarketData
 import PubSub

@@ -1,3 +1,5 @@
+import Documents
+
 /// The figures of alerts in Prometheus' text format.
 enum AlertMetricsText {
   static func render(_ figures: AlertDesk.Figures) -> String {

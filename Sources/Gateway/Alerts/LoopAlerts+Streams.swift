@@ -1,4 +1,5 @@
 import Alerts
+import Documents
 import HTTP1
 import History
 import MarketData

@@ -1,5 +1,6 @@
 import Alerts
 import Bytes
+import Documents
 import Feeds
 import MarketData
 import PubSub

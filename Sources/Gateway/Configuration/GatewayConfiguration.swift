@@ -1,4 +1,5 @@
 import Access
+import Documents
 import Foundation
 import History
 import Logging

@@ -1,4 +1,5 @@
 import Access
+import Documents
 import HTTP1
 import Logging
 import Recordings

@@ -1,6 +1,7 @@
 import Build
 import Bytes
 import Decks
+import Documents
 import HTTP1
 import MarketData
 import PubSub

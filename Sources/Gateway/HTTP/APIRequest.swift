@@ -51,15 +51,9 @@ struct APIRequest {
   /// Whether the request may have an `Idempotency-Key`.
   var takesKey: Bool { route.change(head.method)?.takesKey ?? false }
 
-  /// Checks that the body is JSON. A page of another site may send a form, but not this content type without a
-  /// preflight.
+  /// Checks that the body is JSON.
   func checkType() throws(RequestProblem) {
-    let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
-    guard let type, ASCII.equalIgnoringCase(type, "application/json") else {
-      throw RequestProblem(
-        response: .error(
-          415, code: "unsupported_type", message: "the body must be JSON", hint: "send Content-Type: application/json"))
-    }
+    if let refusal = HTTPResponse.refusal(ofTypeIn: head, what: "the body") { throw RequestProblem(response: refusal) }
   }
 
   /// Sends an answer that another queue made.

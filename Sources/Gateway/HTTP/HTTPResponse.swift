@@ -84,6 +84,15 @@ struct HTTPResponse: Sendable {
     return response
   }
 
+  /// Refuses a body that is not JSON; nil: it is. A page of another site may send a form, but not this content type
+  /// without a preflight.
+  static func refusal(ofTypeIn head: HTTPRequestHead, what: String) -> HTTPResponse? {
+    let type = head.fields["Content-Type"]?.prefix { $0 != ";" }
+    if let type, ASCII.equalIgnoringCase(type, "application/json") { return nil }
+    return .error(
+      415, code: "unsupported_type", message: "\(what) must be JSON", hint: "send Content-Type: application/json")
+  }
+
   /// An error of the protocol, with the status of its code.
   static func error(_ error: ProtocolError) -> HTTPResponse {
     .error(

@@ -1,5 +1,6 @@
 import Access
 import Bytes
+import Documents
 import Feeds
 import HTTP1
 import MarketData
@@ -87,13 +88,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   ) {
     guard let name = publishedTopic(request) else { return respond(to: request, on: connection, reply: reply) }
     let answer = UncheckedTransfer(value: reply)
-    let node: LoopNode = node
-    node.settings.topics.publish(body, to: name, request, now: node.clock.now()) { response, news in
-      node.loop.execute {
-        if let news { node.alerts.announce(name, news) }
-        answer.value(response)
-      }
-    }
+    node.settings.topics.publish(body, to: name, request, on: node) { answer.value($0) }
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping (HTTPResponse) -> Void) {
@@ -129,7 +124,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
   }
 
   func topic(_ name: String) -> HTTPResponse {
-    node.settings.topics.read(name, after: nil, limit: PublishedTopics.pageLimit)
+    node.settings.topics.response(to: name, after: nil, limit: PublishedTopics.pageLimit)
   }
 
   private var health: Health {

@@ -1,5 +1,6 @@
 import Build
 import Bytes
+import Documents
 import HTTP1
 import MarketData
 import PubSub

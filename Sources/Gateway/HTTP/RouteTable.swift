@@ -1,4 +1,5 @@
 import Decks
+import Documents
 import MarketData
 import PubSub
 

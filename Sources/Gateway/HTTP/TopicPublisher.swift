@@ -1,3 +1,4 @@
+import Documents
 import HTTP1
 import PubSub
 import Transport

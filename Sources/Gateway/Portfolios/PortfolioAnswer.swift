@@ -1,4 +1,5 @@
 import Bytes
+import Documents
 import HTTP1
 import History
 import MarketData
@@ -163,7 +164,7 @@ struct PortfolioAnswer: RouteAnswer {
     // The curve of each asset is read from the store.
     try request.pay(Route.Change.usualCost + 16 * PortfolioCurve.interval(of: range).limit)
     let node = request.node
-    PortfolioCurve(node: node, range: range, scope: scope)
+    PortfolioCurveGathering(node: node, curve: PortfolioCurve(range: range, scope: scope))
       .answer(names[0], of: request.owner, in: currency, now: node.clock.now(), request.later())
   }
 

@@ -1,3 +1,4 @@
+import Documents
 import HTTP1
 import PubSub
 
@@ -8,12 +9,16 @@ struct WebhookAnswer: RouteAnswer {
 
   init(_ request: APIRequest) { self.request = request }
 
-  func list() { desk.list(request.owner, reply: request.later()) }
+  func list() {
+    let later = request.later()
+    desk.list(request.owner) { later($0.map { .json($0) }) }
+  }
 
   func read() {
     // `/v1/webhooks/` is the list, too.
     guard !request.name.isEmpty else { return list() }
-    desk.read(request.name, of: request.owner, reply: request.later())
+    let later = request.later()
+    desk.read(request.name, of: request.owner) { later($0.map { .json($0) }) }
   }
 
   func create() throws(RequestProblem) {
@@ -26,11 +31,22 @@ struct WebhookAnswer: RouteAnswer {
     } catch {
       throw RequestProblem(error)
     }
-    desk.create(url, of: request.owner, reply: request.later())
+    let later = request.later()
+    desk.create(url, of: request.owner) { answer in
+      later(
+        answer.map { webhook in
+          var response = HTTPResponse.json(webhook.text, status: 201)
+          response.fields.append(HTTPField("Location", "/v1/webhooks/\(webhook.id)"))
+          return response
+        })
+    }
   }
 
   func delete() throws(RequestProblem) {
     try request.pay()
-    desk.delete(request.name, of: request.owner, reply: request.later())
+    let later = request.later()
+    desk.delete(request.name, of: request.owner) { answer in
+      later(answer.map { HTTPResponse(status: 204, contentType: "application/json", body: []) })
+    }
   }
 }

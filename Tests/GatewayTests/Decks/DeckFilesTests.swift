@@ -1,4 +1,3 @@
-import Alerts
 import Decks
 import Foundation
 import Testing
@@ -76,20 +75,5 @@ struct DeckFilesTests {
           "decks.directory: cannot be read (folder /nowhere/decks); allowed: a readable folder with files NAME.json"
         ])
     }
-  }
-
-  @Test("zones are those of the system, and no name leads elsewhere")
-  func zones() {
-    let zones = ZoneFiles()
-    #expect(zones.rules("UTC") == .utc)
-    #expect(zones.rules("Europe/Berlin") == nil, "nothing is listed yet")
-    zones.refresh()
-    #expect(zones.rules("Europe/Berlin") == ZoneFiles.read("Europe/Berlin"))
-    #expect(zones.rules("Europe/Berlin") != nil)
-    for name in ["", "Europe", "../../etc/passwd", "/etc/passwd", "posix/UTC", "tzdata.zi", "Europe//Berlin"] {
-      #expect(zones.rules(name) == nil, "\(name)")
-    }
-    #expect(ZoneFiles.read("../../../etc/passwd") == nil)
-    #expect(zones.names.count > 300 && zones.names.contains("Asia/Tokyo") && !zones.names.contains("Europe"))
   }
 }

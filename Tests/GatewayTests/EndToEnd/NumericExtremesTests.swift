@@ -1,4 +1,5 @@
 import Decks
+import Documents
 import Foundation
 import HTTP1
 import History

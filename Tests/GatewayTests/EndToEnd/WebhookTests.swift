@@ -1,4 +1,5 @@
 import Bytes
+import Documents
 import Foundation
 import HTTP1
 import Synchronization
