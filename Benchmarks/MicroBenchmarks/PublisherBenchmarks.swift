@@ -11,6 +11,13 @@ enum PublisherBenchmarks {
       publisher("publisher: apply and encode a trade", StreamKey(channel: .trades, symbol: MarketBench.symbol)) {
         $0.trade(step: $1)
       },
+      unwatched("publisher: apply a trade that nobody subscribes to") { $0.trade(step: $1) },
+      publisher(
+        "publisher: apply and encode a trade on all channels of its market",
+        [.trades, .quote, .ticker, .pulse, .book, .sparkline, .candles].map {
+          StreamKey(channel: $0, symbol: MarketBench.symbol, depth: 25, points: 96)
+        }
+      ) { $0.trade(step: $1) },
       publisher("publisher: apply and encode a quote", StreamKey(channel: .quote, symbol: MarketBench.symbol)) {
         $0.quote(step: $1)
       },
@@ -43,8 +50,32 @@ enum PublisherBenchmarks {
   private static func publisher(
     _ name: String, _ key: StreamKey, _ change: @escaping @Sendable (MarketBench, Int64) -> Void
   ) -> MicroBenchmark {
+    publisher(name, [key], change)
+  }
+
+  /// A market without streams: what every change costs before anybody wants it.
+  private static func unwatched(
+    _ name: String, _ change: @escaping @Sendable (MarketBench, Int64) -> Void
+  ) -> MicroBenchmark {
     MicroBenchmark(name: name) {
-      let bench = PublisherBench(key)
+      let bench = PublisherBench([])
+      let steps = steps
+      return PreparedBenchmark {
+        var changed = 0
+        for step in steps {
+          change(bench.market, step)
+          changed &+= bench.publish() + bench.market.changes.items.count
+        }
+        return changed
+      }
+    }
+  }
+
+  private static func publisher(
+    _ name: String, _ keys: [StreamKey], _ change: @escaping @Sendable (MarketBench, Int64) -> Void
+  ) -> MicroBenchmark {
+    MicroBenchmark(name: name) {
+      let bench = PublisherBench(keys)
       let steps = steps
       let run = {
         var bytes = 0
@@ -61,21 +92,24 @@ enum PublisherBenchmarks {
   }
 }
 
-/// A publisher with one market and one subscribed stream.
+/// A publisher with one market and some subscribed streams.
 final class PublisherBench {
   let market = MarketBench()
   let publisher: StreamPublisher
   private var deliveries: [Delivery] = []
 
-  init(_ key: StreamKey, remembers: Bool = true) {
+  convenience init(_ key: StreamKey, remembers: Bool = true) { self.init([key], remembers: remembers) }
+
+  init(_ keys: [StreamKey], remembers: Bool = true) {
     publisher = StreamPublisher(loop: 0, loops: 1, epoch: "k7", remembers: remembers)
     let slot = publisher.add(market: market.market, venue: "binance")
-    publisher.perform(
-      .join(
-        JoinRequest(
-          key: key, market: slot, instrument: InstrumentID(0), loop: 0, client: ClientID(slot: 0, generation: 1),
-          request: 1,
-          item: 0, reason: .subscribe)), now: market.now, into: &deliveries)
+    for key in keys {
+      publisher.perform(
+        .join(
+          JoinRequest(
+            key: key, market: slot, instrument: InstrumentID(0), loop: 0, client: ClientID(slot: 0, generation: 1),
+            request: 1, item: 0, reason: .subscribe)), now: market.now, into: &deliveries)
+    }
   }
 
   /// Publishes the market's last changes; returns the bytes of the frames.
