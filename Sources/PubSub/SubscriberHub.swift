@@ -10,7 +10,7 @@ import MarketData
 /// | value | what it knows |
 /// |---|---|
 /// | `ClientTable` | the clients by slot |
-/// | `RequestDesk` | the requests of each client, and their limits |
+/// | `RequestAdmission` | the requests of each client, and their limits |
 /// | `SubscriptionResolver` | which streams a request names |
 /// | `SubscriberLists` | who gets a stream's messages, and the backlogs of slow clients |
 /// | `ClientQueues` | the queued frames of each client |
@@ -66,7 +66,7 @@ package final class SubscriberHub {
   let settings: Settings
   var steady = SteadyClock()
   var clients = ClientTable()
-  var desk: RequestDesk
+  var admission: RequestAdmission
   var resolver: SubscriptionResolver
   var lists: SubscriberLists
   var queues: ClientQueues
@@ -76,7 +76,7 @@ package final class SubscriberHub {
   var grants = GrantReview()
   var departures: Departures
 
-  var limits: ClientLimits { desk.limits }
+  var limits: ClientLimits { admission.limits }
   var loop: Int { settings.loop }
 
   /// - Parameters:
@@ -89,8 +89,8 @@ package final class SubscriberHub {
     precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
     precondition((1...60).contains(heartbeatSeconds), "heartbeats come every 1 to 60 s")
     settings = Settings(loop: loop, loops: loops, identity: identity, heartbeatSeconds: heartbeatSeconds)
-    desk = RequestDesk(limits: limits)
-    resolver = SubscriptionResolver(nameLimit: desk.nameLimit)
+    admission = RequestAdmission(limits: limits)
+    resolver = SubscriptionResolver(nameLimit: admission.nameLimit)
     lists = SubscriberLists(
       backlogLimits: ReplayRing.Limits(events: limits.queuedEvents, bytes: limits.queuedEventBytes))
     queues = ClientQueues(limits: limits)
@@ -134,7 +134,7 @@ package final class SubscriberHub {
 
   /// Applies these limits from now on, also to connected clients.
   package func apply(_ limits: ClientLimits) {
-    desk.limits = limits
+    admission.limits = limits
     queues.limits = limits
     slowClients = SlowClientPolicy(limits)
   }
@@ -147,7 +147,7 @@ package final class SubscriberHub {
   /// Whether another client would exceed `ClientLimits.clients`; the gateway refuses connections while it holds.
   package var isFull: Bool { clients.count >= limits.clients }
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
-  package var workDone: UInt64 { desk.workDone }
+  package var workDone: UInt64 { admission.workDone }
   /// The number of sessions that can be resumed. For metrics.
   package var parkedSessions: Int { departures.parked.count }
   /// Whether `drain` was called.
@@ -166,7 +166,7 @@ package final class SubscriberHub {
   // MARK: Clients
 
   /// Whether an address may have another client: its clients have not used much more than its work allowance.
-  package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { desk.addresses.admits(address, at: now) }
+  package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { admission.addresses.admits(address, at: now) }
 
   /// Adds a client. `secret` is random; the client's resume token begins with it.
   /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
@@ -179,7 +179,7 @@ package final class SubscriberHub {
     let state = ClientState(
       secret: secret, grant: rights.grant, deadline: rights.deadline,
       heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
-    if let address { state.requests.address = desk.addresses.enter(address) }
+    if let address { state.requests.address = admission.addresses.enter(address) }
     clients[client.slot].pointee.state = state
     heartbeats.start(client, &state.heartbeat, now: now)
     if let wait = departures.drain?.add(client, now: steady(now)) { sendDrainNotice(client, wait: wait, now: now) }
@@ -198,7 +198,7 @@ package final class SubscriberHub {
       leaveIfEmpty(subscription.stream, into: &actions)
     }
     state.queue.removeAll()
-    if state.requests.address >= 0 { desk.addresses.leave(state.requests.address) }
+    if state.requests.address >= 0 { admission.addresses.leave(state.requests.address) }
     clients.close(client)
   }
 
@@ -231,7 +231,7 @@ package final class SubscriberHub {
       if let state = state(of: clients.id(of: slot)) { scheduleHeartbeat(slot, state) }
     }
     steady.lastAdvance = steady(now)
-    desk.addresses.expire(at: now)
+    admission.addresses.expire(at: now)
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)
@@ -290,7 +290,7 @@ package final class SubscriberHub {
   func send(to client: ClientID, now: Timestamp, _ body: (inout ByteBuffer) -> Void) {
     guard let state = state(of: client) else { return }
     let bytes = queues.frame(body)
-    desk.charge(bytes.count, to: &state.requests, state.grant, now: now)
+    admission.charge(bytes.count, to: &state.requests, state.grant, now: now)
     queues.push(QueuedItem(control: bytes, time: steady(now)), to: .control, client.slot, clients)
   }
 }

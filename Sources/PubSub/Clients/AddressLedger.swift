@@ -46,7 +46,7 @@ struct AddressLedger {
   /// Units a second that an address pays for.
   private let perSecond: Int64
   private var accounts: [Account] = []
-  private var places: [ClientAddress: Int32] = [:]
+  private var indices: [ClientAddress: Int32] = [:]
   private var free: [Int32] = []
   /// Those that had no clients left, and may be in debt.
   private var owing: [Int32] = []
@@ -61,58 +61,58 @@ struct AddressLedger {
   }
 
   /// Addresses that are remembered.
-  var count: Int { places.count }
+  var count: Int { indices.count }
 
   /// Whether an address may open another stream. O(1).
   func admits(_ address: ClientAddress, at now: Timestamp) -> Bool {
-    guard let place = places[address] else { return true }
-    return accounts[Int(place)].paid - now <= Self.newcomerLimit
+    guard let index = indices[address] else { return true }
+    return accounts[Int(index)].paid - now <= Self.newcomerLimit
   }
 
   /// Counts a client. O(1).
-  /// - Returns: the place of its address, valid until it leaves.
+  /// - Returns: the index of its address, valid until it leaves.
   mutating func enter(_ address: ClientAddress) -> Int32 {
-    if let place = places[address] {
-      accounts[Int(place)].clients += 1
-      return place
+    if let index = indices[address] {
+      accounts[Int(index)].clients += 1
+      return index
     }
-    let place = free.popLast() ?? Int32(accounts.count)
-    if Int(place) == accounts.count { accounts.append(Account(address: address)) }
-    accounts[Int(place)] = Account(address: address, clients: 1)
-    places[address] = place
-    return place
+    let index = free.popLast() ?? Int32(accounts.count)
+    if Int(index) == accounts.count { accounts.append(Account(address: address)) }
+    accounts[Int(index)] = Account(address: address, clients: 1)
+    indices[address] = index
+    return index
   }
 
   /// A client is gone. O(1).
-  mutating func leave(_ place: Int32) {
-    accounts[Int(place)].clients -= 1
-    guard accounts[Int(place)].clients == 0, !accounts[Int(place)].isOwing else { return }
-    accounts[Int(place)].isOwing = true
-    owing.append(place)
+  mutating func leave(_ index: Int32) {
+    accounts[Int(index)].clients -= 1
+    guard accounts[Int(index)].clients == 0, !accounts[Int(index)].isOwing else { return }
+    accounts[Int(index)].isOwing = true
+    owing.append(index)
   }
 
   /// Forgets addresses that have no clients and no debt. O(addresses without clients).
   mutating func expire(at now: Timestamp) {
-    owing.removeAll { place in
-      guard accounts[Int(place)].clients == 0 else {
-        accounts[Int(place)].isOwing = false
+    owing.removeAll { index in
+      guard accounts[Int(index)].clients == 0 else {
+        accounts[Int(index)].isOwing = false
         return true
       }
-      guard accounts[Int(place)].paid <= now else { return false }
-      places[accounts[Int(place)].address] = nil
-      free.append(place)
+      guard accounts[Int(index)].paid <= now else { return false }
+      indices[accounts[Int(index)].address] = nil
+      free.append(index)
       return true
     }
   }
 
-  func isInDebt(_ place: Int32, at now: Timestamp) -> Bool { accounts[Int(place)].paid - now > Self.burst }
+  func isInDebt(_ index: Int32, at now: Timestamp) -> Bool { accounts[Int(index)].paid - now > Self.burst }
 
   /// Books work.
   /// - Returns: what it costs the client: more while its address is in debt, the more clients the address has.
-  mutating func charge(_ work: Int, at place: Int32, now: Timestamp) -> Int {
-    let account = accounts[Int(place)]
+  mutating func charge(_ work: Int, at index: Int32, now: Timestamp) -> Int {
+    let account = accounts[Int(index)]
     let paid = max(account.paid, now) + Int64(work) * Microseconds.second / perSecond
-    accounts[Int(place)].paid = min(paid, now + Self.longest)
+    accounts[Int(index)].paid = min(paid, now + Self.longest)
     guard account.paid - now > Self.burst else { return work }
     return work * min(Self.highestPrice, max(1, account.clients / clientsAtFullRate))
   }

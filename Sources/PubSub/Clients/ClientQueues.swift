@@ -3,7 +3,7 @@ import MarketData
 import WebSocket
 
 /// What waits for each client: of this turn a bundle of frames (`TurnBundles`), of earlier turns a queue
-/// (`SubscriberQueue`), and of streams that the client is behind with a place in their backlogs (`SubscriberLists`).
+/// (`SubscriberQueue`), and of streams that the client is behind with a position in their backlogs (`SubscriberLists`).
 /// All times are steady.
 struct ClientQueues: ~Copyable {
   /// The events that a client may get in one turn before its connection is asked, as a multiple of the bound of a

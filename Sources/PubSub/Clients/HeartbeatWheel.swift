@@ -7,14 +7,14 @@ struct HeartbeatWheel {
   /// More than the longest cadence, 60 s.
   private static let size = 1024
 
-  private var places: [[ClientID]] = Array(repeating: [], count: size)
+  private var slots: [[ClientID]] = Array(repeating: [], count: size)
   /// The last tick that was run, or that entries were first counted from; nil before either.
   private var last: Int64?
 
   static func tick(at now: Timestamp) -> Int64 { now.microseconds / tickMicroseconds }
 
   /// The tick that new entries are counted from. It is the last that was run and not the present one: after a pause of
-  /// minutes, or when the clock has just been set forward, the next advance runs all places, and what stood in one of
+  /// minutes, or when the clock has just been set forward, the next advance runs all slots, and what stood in one of
   /// them for a later tick would be lost.
   mutating func base(at now: Timestamp) -> Int64 {
     let base = last ?? Self.tick(at: now)
@@ -23,7 +23,7 @@ struct HeartbeatWheel {
   }
 
   /// Enters a client at a tick less than `size` ahead. O(1).
-  mutating func insert(_ client: ClientID, at tick: Int64) { places[Int(tick) & (Self.size - 1)].append(client) }
+  mutating func insert(_ client: ClientID, at tick: Int64) { slots[Int(tick) & (Self.size - 1)].append(client) }
 
   /// Removes and returns the clients whose ticks have come by `now`, with stale entries among them. O(ticks + due).
   mutating func removeDue(at now: Timestamp) -> [ClientID] {
@@ -33,10 +33,10 @@ struct HeartbeatWheel {
     guard from <= tick else { return [] }
     var due: [ClientID] = []
     for past in from...tick {
-      let place = Int(past) & (Self.size - 1)
-      if places[place].isEmpty { continue }
-      due.append(contentsOf: places[place])
-      places[place].removeAll(keepingCapacity: true)
+      let slot = Int(past) & (Self.size - 1)
+      if slots[slot].isEmpty { continue }
+      due.append(contentsOf: slots[slot])
+      slots[slot].removeAll(keepingCapacity: true)
     }
     return due
   }

@@ -1,6 +1,6 @@
 /// What a hub has done for its clients, for metrics. O(clients + streams).
 package struct HubFigures: Sendable, Equatable {
-  /// Subscriptions, by the place of their channel in `ChannelName.allCases`.
+  /// Subscriptions, by the index of their channel in `ChannelName.allCases`.
   package private(set) var subscriptions = [Int](repeating: 0, count: ChannelName.allCases.count)
   /// Messages that slow clients did not get because a newer one stands for them, since the start.
   package private(set) var merged: UInt64 = 0

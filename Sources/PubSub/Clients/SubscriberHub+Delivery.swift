@@ -127,7 +127,7 @@ extension SubscriberHub {
       if let snapshot = result.snapshot {
         pending.held.append(snapshot)
         let work = snapshot.bytes.count / ClientAllowance.snapshotShare
-        desk.charge(work, to: &state.requests, state.grant, now: now)
+        admission.charge(work, to: &state.requests, state.grant, now: now)
       }
       if isRecovered == true, !holdReplay(result.replay, pending, client, state) { isRecovered = false }
     }

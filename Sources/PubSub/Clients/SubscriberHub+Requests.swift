@@ -10,7 +10,7 @@ extension SubscriberHub {
     _ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [HubAction]
   ) {
     guard let state = state(of: client) else { return }
-    switch desk.receive(message, from: &state.requests, state.grant, now: now) {
+    switch admission.receive(message, from: &state.requests, state.grant, now: now) {
     case .handle(let request): handle(request, client, state, now: now, into: &actions)
     case .wait: break
     case .disconnect(let code, let reason): disconnect(client, code: code, reason: reason, into: &actions)
@@ -21,7 +21,7 @@ extension SubscriberHub {
   /// it.
   package func receiveControlFrame(from client: ClientID, now: Timestamp, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
-    let verdict = desk.receiveControlFrame(from: &state.requests, state.grant, now: now)
+    let verdict = admission.receiveControlFrame(from: &state.requests, state.grant, now: now)
     if case .disconnect(let code, let reason) = verdict {
       disconnect(client, code: code, reason: reason, into: &actions)
     }
@@ -33,7 +33,7 @@ extension SubscriberHub {
   ///   - frames: the number of their frames.
   package func charge(bytes: Int, frames: Int, to client: ClientID, now: Timestamp) {
     guard let state = state(of: client) else { return }
-    desk.charge(bytes + frames * ClientAllowance.frameWork, to: &state.requests, state.grant, now: now)
+    admission.charge(bytes + frames * ClientAllowance.frameWork, to: &state.requests, state.grant, now: now)
   }
 
   /// How long the client's next bytes have to wait, µs; 0 if they may be taken. `max`: until something of it is written
@@ -44,18 +44,18 @@ extension SubscriberHub {
   package func inputDelay(of client: ClientID, now: Timestamp) -> Int64 {
     // One that is being closed is asked nothing more.
     guard let state = state(of: client) else { return .max }
-    return desk.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
+    return admission.inputDelay(of: state.requests, state.grant, replyBytes: state.queue.control.bytes, now: now)
   }
 
   /// Whether what has been done for the client is more than its rates have paid for by now: it lives on its burst, or
   /// on the debt of its address.
   package func isAheadOfRate(_ client: ClientID, now: Timestamp) -> Bool {
-    state(of: client).map { desk.isAheadOfRate($0.requests, now: now) } ?? false
+    state(of: client).map { admission.isAheadOfRate($0.requests, now: now) } ?? false
   }
 
   /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
   func resumeWaiting(_ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]) {
-    while self.state(of: client) != nil, let request = desk.next(of: &state.requests) {
+    while self.state(of: client) != nil, let request = admission.next(of: &state.requests) {
       handle(request, client, state, now: now, into: &actions)
     }
   }
@@ -70,7 +70,7 @@ extension SubscriberHub {
     }
     if asksForTokens {
       if case .hello(let hello) = request, let token = hello.token {
-        desk.charge(ClientAllowance.tokenWork, to: &state.requests, state.grant, now: now)
+        admission.charge(ClientAllowance.tokenWork, to: &state.requests, state.grant, now: now)
         state.requests.begin(.init(hello, id: parsed.id))
         actions.append(.authenticate(client, token: token))
         return
@@ -106,7 +106,7 @@ extension SubscriberHub {
       if let error = ControlRequest.refusal(for: state.grant) {
         return refuse(error, parsed.id, client, state, now: now, into: &actions)
       }
-      desk.charge(ClientAllowance.controlWork, to: &state.requests, state.grant, now: now)
+      admission.charge(ClientAllowance.controlWork, to: &state.requests, state.grant, now: now)
       actions.append(
         .control(client, number: state.requests.beginControl(id: parsed.id), control, state.grant ?? .nothing))
     case .ping(let time): send(to: client, now: now) { Replies.appendPong(time, id: parsed.id, now: now, to: &$0) }
@@ -119,7 +119,7 @@ extension SubscriberHub {
     into actions: inout [HubAction]
   ) {
     send(to: client, now: now) { Replies.appendError(error, id: id, to: &$0) }
-    if case .disconnect(let code, let reason) = desk.noteError(error.code, of: &state.requests) {
+    if case .disconnect(let code, let reason) = admission.noteError(error.code, of: &state.requests) {
       disconnect(client, code: code, reason: reason, into: &actions)
     }
   }
@@ -128,9 +128,9 @@ extension SubscriberHub {
     _ streams: [UInt32], _ id: String?, _ client: ClientID, _ state: ClientState, now: Timestamp,
     into actions: inout [HubAction]
   ) {
-    guard streams.count <= desk.nameLimit else {
+    guard streams.count <= admission.nameLimit else {
       let error = ProtocolError(
-        .outOfRange, "`streams` has \(streams.count) numbers; the limit is \(desk.nameLimit)",
+        .outOfRange, "`streams` has \(streams.count) numbers; the limit is \(admission.nameLimit)",
         hint: "\"all\":true ends all")
       return refuse(error, id, client, state, now: now, into: &actions)
     }
@@ -145,7 +145,7 @@ extension SubscriberHub {
         unknown.append(stream)
       }
     }
-    desk.charge(done.count * ClientAllowance.joinWork / 4, to: &state.requests, state.grant, now: now)
+    admission.charge(done.count * ClientAllowance.joinWork / 4, to: &state.requests, state.grant, now: now)
     send(to: client, now: now) {
       Replies.appendUnsubscribed(done, unknown: unknown, total: state.memberships.count, id: id, to: &$0)
     }
@@ -282,7 +282,7 @@ extension SubscriberHub {
       session: token(of: client, state).description, identity: settings.identity, now: now,
       heartbeatSeconds: state.heartbeat.seconds,
       expires: state.grant?.expires, isResumed: isResumed, isSimulated: feeds.contains { $0.source != .live },
-      subscriptions: desk.subscriptionLimit(state.grant), requestsPerSecond: desk.requestLimit(state.grant),
+      subscriptions: admission.subscriptionLimit(state.grant), requestsPerSecond: admission.requestLimit(state.grant),
       messageBytes: limits.messageBytes)
   }
 

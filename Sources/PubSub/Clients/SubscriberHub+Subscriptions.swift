@@ -12,7 +12,7 @@ extension SubscriberHub {
   ) {
     // Requests come here with a grant; a client that had none would get nothing.
     let asker = SubscriptionResolver.Asker(
-      grant: state.grant ?? .nothing, count: state.memberships.count, limit: desk.subscriptionLimit(state.grant),
+      grant: state.grant ?? .nothing, count: state.memberships.count, limit: admission.subscriptionLimit(state.grant),
       degraded: state.flow.degraded,
       portfolioLines: items.contains { $0.channel == .portfolio }
         ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
@@ -29,7 +29,7 @@ extension SubscriberHub {
         .init(stream: stream, seq: lists[stream].seq, state: presentState(of: match.key), from: 0))
       pending.wanted.append(match.wanted)
     }
-    desk.charge(resolution.work, to: &state.requests, state.grant, now: now)
+    admission.charge(resolution.work, to: &state.requests, state.grant, now: now)
     if pending.outstanding == 0 { complete(pending, client, state, now: now, into: &actions) }
   }
 

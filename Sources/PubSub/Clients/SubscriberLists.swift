@@ -149,7 +149,7 @@ struct SubscriberLists {
     }
   }
 
-  /// Removes the subscriber at a place of a stream's list; the last one takes the place. O(log n) in that one's
+  /// Removes the subscriber at an index of a stream's list; the last one takes the index. O(log n) in that one's
   /// subscriptions.
   private mutating func unlist(_ stream: UInt32, at position: UInt32, _ clients: borrowing ClientTable) {
     let last = lists[Int(stream)].slots.removeLast()

@@ -35,7 +35,7 @@ package struct EventPositions: Sendable {
     }
   }
 
-  private struct Place {
+  private struct Known {
     var stream: UInt32
     /// `trades:kraken:BTC-USD;interval_ms=0@k7.4.`
     var text: String
@@ -47,7 +47,7 @@ package struct EventPositions: Sendable {
   private let digest: String
   /// The reader's positions when it reconnected.
   private let resumed: [Position]
-  private var places: [Place] = []
+  private var known: [Known] = []
   /// Whether the id has changed since it was last taken.
   package private(set) var isNew = false
 
@@ -76,10 +76,10 @@ package struct EventPositions: Sendable {
         isData = json.equals(type, "update") || json.equals(type, "snapshot")
       } else if isData, json.equals(key, "stream") {
         let stream = try json.int64()
-        index = places.firstIndex { $0.stream == UInt32(truncatingIfNeeded: stream) }
+        index = known.firstIndex { $0.stream == UInt32(truncatingIfNeeded: stream) }
         if index == nil { return }
       } else if isData, json.equals(key, "seq"), let index {
-        places[index].seq = try json.uint64()
+        known[index].seq = try json.uint64()
         isNew = true
         return
       } else if !isData, json.equals(key, "ok") || json.equals(key, "streams"), json.peek() == .array {
@@ -105,7 +105,7 @@ package struct EventPositions: Sendable {
         stream = UInt32(exactly: try json.int64())
       } else if json.equals(key, "from") {
         let from = try json.int64()
-        places.removeAll { Int64($0.stream) == from }
+        known.removeAll { Int64($0.stream) == from }
       } else if json.equals(key, "recovered") {
         isRecovered = try json.bool()
       } else if json.equals(key, "epoch") {
@@ -126,16 +126,16 @@ package struct EventPositions: Sendable {
     // Streams without a symbol (status, portfolio, alerts) have no position: they begin with a snapshot.
     guard let stream, let epoch, !item.symbols.isEmpty, let text = item.text else { return }
     // A stream is listed again if it was resumed and then also subscribed to.
-    if places.contains(where: { $0.stream == stream }) { return }
+    if known.contains(where: { $0.stream == stream }) { return }
     // If a stream continues, the missed messages follow, or none were missed.
     let seq = isRecovered ? resumed.first { $0.stream == stream && $0.epoch == epoch }?.seq : nil
     let isEvent = ChannelName(rawValue: item.channel)?.isEvent ?? false
-    if places.count >= Self.limit {
-      guard isEvent, let other = places.lastIndex(where: { !$0.isEvent }) else { return }
-      places.remove(at: other)
+    if known.count >= Self.limit {
+      guard isEvent, let other = known.lastIndex(where: { !$0.isEvent }) else { return }
+      known.remove(at: other)
     }
-    let end = isEvent ? places.firstIndex { !$0.isEvent } ?? places.count : places.count
-    places.insert(Place(stream: stream, text: "\(text)@\(epoch).\(stream).", seq: seq, isEvent: isEvent), at: end)
+    let end = isEvent ? known.firstIndex { !$0.isEvent } ?? known.count : known.count
+    known.insert(Known(stream: stream, text: "\(text)@\(epoch).\(stream).", seq: seq, isEvent: isEvent), at: end)
     if seq != nil { isNew = true }
   }
 
@@ -143,12 +143,12 @@ package struct EventPositions: Sendable {
   package mutating func appendID(to out: inout ByteBuffer) -> Bool {
     isNew = false
     let start = out.count
-    for place in places {
-      guard let seq = place.seq, out.count - start + digest.utf8.count + place.text.utf8.count + 21 <= Self.bytesLimit
-      else { continue }
+    for position in known {
+      let size = out.count - start + digest.utf8.count + position.text.utf8.count + 21
+      guard let seq = position.seq, size <= Self.bytesLimit else { continue }
       if out.count == start { out.append(digest) }
       out.append(UInt8(ascii: "|"))
-      out.append(place.text)
+      out.append(position.text)
       out.append(integer: seq)
     }
     return out.count > start
@@ -163,11 +163,11 @@ package struct EventPositions: Sendable {
     for part in parts.dropFirst() {
       let halves = part.split(separator: "@", omittingEmptySubsequences: false)
       guard halves.count == 2, let item = try? EventItem(halves[0]), item.symbols.count == 1 else { return nil }
-      let place = halves[1].split(separator: ".", omittingEmptySubsequences: false)
-      guard place.count == 3, !place[0].isEmpty, let stream = UInt32(place[1]), let seq = UInt64(place[2]),
+      let position = halves[1].split(separator: ".", omittingEmptySubsequences: false)
+      guard position.count == 3, !position[0].isEmpty, let stream = UInt32(position[1]), let seq = UInt64(position[2]),
         seq <= UInt64(Int64.max)
       else { return nil }
-      positions.append(Position(item: item, epoch: String(place[0]), stream: stream, seq: seq))
+      positions.append(Position(item: item, epoch: String(position[0]), stream: stream, seq: seq))
     }
     return positions
   }

@@ -11,15 +11,15 @@ package enum EventText {
   /// Whether a message must be cut into lines. Cuts are only between its tokens, because JSON strings have no line
   /// ends. O(bytes), eight at a time.
   package static func hasLineEnd(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var place = 0
-    while place &+ 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    var offset = 0
+    while offset &+ 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       if hasByte(0x0A, word) || hasByte(0x0D, word) { return true }
-      place &+= 8
+      offset &+= 8
     }
-    while place < bytes.count {
-      if bytes[place] == 0x0A || bytes[place] == 0x0D { return true }
-      place &+= 1
+    while offset < bytes.count {
+      if bytes[offset] == 0x0A || bytes[offset] == 0x0D { return true }
+      offset &+= 1
     }
     return false
   }

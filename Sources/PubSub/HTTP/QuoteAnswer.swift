@@ -213,8 +213,8 @@ package enum QuoteAnswer {
         out.append("\"]")
         continue
       }
-      for (place, venue) in level.venues.enumerated() {
-        out.append(place == 0 ? "\",[" : ",")
+      for (index, venue) in level.venues.enumerated() {
+        out.append(index == 0 ? "\",[" : ",")
         out.append(json: venue)
       }
       out.append("]]")

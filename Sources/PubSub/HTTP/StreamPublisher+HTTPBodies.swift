@@ -150,7 +150,7 @@ extension StreamPublisher {
 }
 
 extension ContentTag {
-  /// A line is identified by its newest point, the place of that point, and the revision of all points before it.
+  /// A line is identified by its newest point, the index of that point, and the revision of all points before it.
   fileprivate mutating func add(sparkline state: InstrumentState, _ range: ChartRange, points: Int, now: Timestamp) {
     add(UInt64(points))
     add(UInt64(range.rawValue))
@@ -167,7 +167,7 @@ extension ContentTag {
     let price = state.shownPrice?.price ?? tip.price
     add(price)
     add(UInt64(tip.revision))
-    // Elsewhere the place of the first point and the revision say where the line begins.
+    // Elsewhere the time of the first point and the revision say where the line begins.
     guard range == .day else { return }
     let change = state.dayChange(to: price, now: now)
     add(change?.open)

@@ -3,13 +3,13 @@ import Portfolio
 
 extension RequestParser {
   /// Reads the value of one of the fields of a portfolio item.
-  /// - Parameter place: the place of the fields, for errors: `streams[0].`.
+  /// - Parameter path: the path of the fields, for errors: `streams[0].`.
   static func readPortfolio(
-    _ name: String, _ value: JSONSlice, _ item: inout PortfolioRequestItem, _ json: borrowing JSONScanner, place: String
+    _ name: String, _ value: JSONSlice, _ item: inout PortfolioRequestItem, _ json: borrowing JSONScanner, path: String
   ) throws(ProtocolError) {
     switch name {
-    case "portfolio": item.id = try optionalString(value, place + name, json)
-    case "currency": item.currency = try optionalString(value, place + name, json)
+    case "portfolio": item.id = try optionalString(value, path + name, json)
+    case "currency": item.currency = try optionalString(value, path + name, json)
     default:
       do throws(PortfolioFormError) {
         if name == "holdings" {
@@ -18,7 +18,7 @@ extension RequestParser {
           item.positions = try PortfolioForm.positions(json.text(value))
         }
       } catch {
-        throw ProtocolError(.outOfRange, "`\(place)\(error.field)`: \(error.reason)")
+        throw ProtocolError(.outOfRange, "`\(path)\(error.field)`: \(error.reason)")
       }
     }
   }

@@ -13,8 +13,8 @@ struct RequestItemParser {
     "symbol", "stream", "epoch", "seq", "state", "recovered", "from", "price_increment",
   ]
 
-  /// The place of the item, for errors: `streams[0]`.
-  private let place: String
+  /// The path of the item, for errors: `streams[0]`.
+  private let path: String
   /// Whether the item has one symbol and the position where the client stopped.
   private let hasPosition: Bool
   private var item = ClientRequest.Item()
@@ -23,7 +23,7 @@ struct RequestItemParser {
   private var seq: UInt64?
   private var stream: UInt32?
 
-  private init(place: String, hasPosition: Bool) { (self.place, self.hasPosition) = (place, hasPosition) }
+  private init(path: String, hasPosition: Bool) { (self.path, self.hasPosition) = (path, hasPosition) }
 
   /// Reads the next element.
   /// - Parameters:
@@ -33,10 +33,10 @@ struct RequestItemParser {
     _ scanner: inout JSONScanner, index: Int, hasPosition: Bool
   ) throws(JSONError) -> ClientRequest.Item {
     var parser = RequestItemParser(
-      place: "\(hasPosition ? "resume.streams" : "streams")[\(index)]", hasPosition: hasPosition)
+      path: "\(hasPosition ? "resume.streams" : "streams")[\(index)]", hasPosition: hasPosition)
     guard scanner.peek() == .object else {
       try scanner.skipValue()
-      parser.item.error = .wrongType(parser.place, "an object with a `channel`")
+      parser.item.error = .wrongType(parser.path, "an object with a `channel`")
       return parser.item
     }
     try scanner.objectStart()
@@ -45,7 +45,7 @@ struct RequestItemParser {
     return parser.item
   }
 
-  private func name(_ field: String) -> String { "\(place).\(field)" }
+  private func name(_ field: String) -> String { "\(path).\(field)" }
 
   // MARK: Fields
 
@@ -76,7 +76,7 @@ struct RequestItemParser {
     }
   }
 
-  /// The fields of the place where a client stopped; false, and nothing is read, for any other.
+  /// The fields of the position where a client stopped; false, and nothing is read, for any other.
   private mutating func takePosition(_ key: JSONSlice, _ scanner: inout JSONScanner) throws(JSONError) -> Bool {
     guard hasPosition else { return false }
     if scanner.equals(key, "seq") {
@@ -102,7 +102,7 @@ struct RequestItemParser {
       if item.error == nil {
         let known = Self.fields + (hasPosition ? Self.positionFields : [])
         if !known.contains(field) {
-          item.error = RequestParser.unknownField(field, in: "\(place).", among: known)
+          item.error = RequestParser.unknownField(field, in: "\(path).", among: known)
         }
       }
       return try scanner.skipValue()
@@ -112,7 +112,7 @@ struct RequestItemParser {
       if field == "zone" {
         item.zone = try RequestParser.optionalString(value, name(field), scanner)
       } else {
-        try RequestParser.readPortfolio(field, value, &item.portfolio, scanner, place: "\(place).")
+        try RequestParser.readPortfolio(field, value, &item.portfolio, scanner, path: "\(path).")
       }
     } catch {
       item.error = item.error ?? error
@@ -239,7 +239,7 @@ struct RequestItemParser {
       item.position = StreamPosition(stream: stream, epoch: epoch, seq: seq)
     } else {
       item.error = ProtocolError(
-        .badRequest, "`\(place)` needs one `symbol`, an `epoch` and a `seq`",
+        .badRequest, "`\(path)` needs one `symbol`, an `epoch` and a `seq`",
         hint: "those of the last message of the stream; or subscribe to it")
     }
   }

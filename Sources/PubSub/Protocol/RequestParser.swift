@@ -33,10 +33,10 @@ enum RequestParser {
   ]
 
   /// The error of an unknown field: it is a spelling mistake, and its intended effect would be missing.
-  static func unknownField(_ name: String, in place: String, among known: [String]) -> ProtocolError {
+  static func unknownField(_ name: String, in path: String, among known: [String]) -> ProtocolError {
     let near = NearNames.of(name, among: known, limit: 1).first.map { "did you mean `\($0)`? " } ?? ""
     let list = known.isEmpty ? "it takes no fields" : "the fields are: \(known.joined(separator: ", "))"
-    return ProtocolError(.badRequest, "there is no field `\(place)\(name.prefix(40))`", hint: near + list)
+    return ProtocolError(.badRequest, "there is no field `\(path)\(name.prefix(40))`", hint: near + list)
   }
 
   /// Throws for the first field that the request does not allow.

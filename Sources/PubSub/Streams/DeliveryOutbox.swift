@@ -67,10 +67,10 @@ package struct DeliveryOutbox {
   private static func add(
     _ missed: MissedFrames, loop: Int, to kept: inout [Delivery], _ runs: inout [StreamID: Int]
   ) {
-    if let place = runs[missed.stream], case .missed(var run, _) = kept[place] {
+    if let index = runs[missed.stream], case .missed(var run, _) = kept[index] {
       run.last = missed.last
       run.events += missed.events
-      kept[place] = .missed(run, loop: loop)
+      kept[index] = .missed(run, loop: loop)
     } else {
       runs[missed.stream] = kept.count
       kept.append(.missed(missed, loop: loop))

@@ -37,8 +37,8 @@ extension TopicSchema {
     guard case .object(let members) = value else { throw TopicSchemaError(path, "must be a schema: an object") }
     for name in members.keys.sorted() where !Self.annotations.contains(name) {
       guard let value = members[name] else { continue }
-      let place = path.isEmpty ? name : "\(path).\(name)"
-      try read(name, value, of: number, place, depth)
+      let inner = path.isEmpty ? name : "\(path).\(name)"
+      try read(name, value, of: number, inner, depth)
     }
     if case .string(let dialect)? = members["$schema"], dialect != Self.dialect, dialect != Self.dialect + "#" {
       throw TopicSchemaError("$schema", "is not \(Self.dialect)")
@@ -47,86 +47,86 @@ extension TopicSchema {
   }
 
   private mutating func read(
-    _ keyword: String, _ value: TopicValue, of number: Int, _ place: String, _ depth: Int
+    _ keyword: String, _ value: TopicValue, of number: Int, _ path: String, _ depth: Int
   ) throws(TopicSchemaError) {
     switch keyword {
-    case "type": nodes[number].kinds = try Self.kinds(value, place)
+    case "type": nodes[number].kinds = try Self.kinds(value, path)
     case "enum":
       guard case .array(let values) = value, (1...Limits.values).contains(values.count),
         values.allSatisfy(\.isScalar)
-      else { throw TopicSchemaError(place, "must be 1 to \(Limits.values) texts, numbers, true, false or null") }
-      try narrow(number, to: values, place)
+      else { throw TopicSchemaError(path, "must be 1 to \(Limits.values) texts, numbers, true, false or null") }
+      try narrow(number, to: values, path)
     case "const":
-      guard value.isScalar else { throw TopicSchemaError(place, "must be a text, a number, true, false or null") }
-      try narrow(number, to: [value], place)
+      guard value.isScalar else { throw TopicSchemaError(path, "must be a text, a number, true, false or null") }
+      try narrow(number, to: [value], path)
     case "properties":
-      guard case .object(let members) = value else { throw TopicSchemaError(place, "must be an object of schemas") }
+      guard case .object(let members) = value else { throw TopicSchemaError(path, "must be an object of schemas") }
       for name in members.keys.sorted() {
         guard let schema = members[name] else { continue }
-        nodes[number].properties[name] = try add(schema, "\(place).\(name.prefix(80))", depth: depth + 1)
+        nodes[number].properties[name] = try add(schema, "\(path).\(name.prefix(80))", depth: depth + 1)
       }
     case "additionalProperties":
       if value == .bool(true) { return }
-      nodes[number].others = value == .bool(false) ? -1 : try add(value, place, depth: depth + 1)
-    case "items": nodes[number].items = try add(value, place, depth: depth + 1)
+      nodes[number].others = value == .bool(false) ? -1 : try add(value, path, depth: depth + 1)
+    case "items": nodes[number].items = try add(value, path, depth: depth + 1)
     case "required":
       guard case .array(let names) = value, names.count <= Limits.nodes else {
-        throw TopicSchemaError(place, "must be a list of names")
+        throw TopicSchemaError(path, "must be a list of names")
       }
       for name in names {
-        guard case .string(let name) = name else { throw TopicSchemaError(place, "must be a list of names") }
+        guard case .string(let name) = name else { throw TopicSchemaError(path, "must be a list of names") }
         nodes[number].required.append(name)
       }
-    case "minItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: true, place)
-    case "maxItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: false, place)
-    case "minLength": nodes[number].length = try count(value, nodes[number].length, isLow: true, place)
-    case "maxLength": nodes[number].length = try count(value, nodes[number].length, isLow: false, place)
-    case "minimum": nodes[number].minimum = try Self.number(value, place)
-    case "maximum": nodes[number].maximum = try Self.number(value, place)
-    case "exclusiveMinimum": nodes[number].above = try Self.number(value, place)
-    case "exclusiveMaximum": nodes[number].below = try Self.number(value, place)
+    case "minItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: true, path)
+    case "maxItems": nodes[number].itemCount = try count(value, nodes[number].itemCount, isLow: false, path)
+    case "minLength": nodes[number].length = try count(value, nodes[number].length, isLow: true, path)
+    case "maxLength": nodes[number].length = try count(value, nodes[number].length, isLow: false, path)
+    case "minimum": nodes[number].minimum = try Self.number(value, path)
+    case "maximum": nodes[number].maximum = try Self.number(value, path)
+    case "exclusiveMinimum": nodes[number].above = try Self.number(value, path)
+    case "exclusiveMaximum": nodes[number].below = try Self.number(value, path)
     default:
       let near = NearNames.question(String(keyword.prefix(40)), among: Self.keywords)
       throw TopicSchemaError(
-        place, "is not a supported keyword\(near); the keywords are \(Self.keywords.joined(separator: ", "))")
+        path, "is not a supported keyword\(near); the keywords are \(Self.keywords.joined(separator: ", "))")
     }
   }
 
   /// `enum` and `const` must both hold.
-  private mutating func narrow(_ number: Int, to values: [TopicValue], _ place: String) throws(TopicSchemaError) {
+  private mutating func narrow(_ number: Int, to values: [TopicValue], _ path: String) throws(TopicSchemaError) {
     let left = nodes[number].values.map { known in values.filter { known.contains($0) } } ?? values
-    guard !left.isEmpty else { throw TopicSchemaError(place, "excludes all values of `const` or `enum`") }
+    guard !left.isEmpty else { throw TopicSchemaError(path, "excludes all values of `const` or `enum`") }
     nodes[number].values = left
   }
 
-  private static func kinds(_ value: TopicValue, _ place: String) throws(TopicSchemaError) -> Set<Kind> {
+  private static func kinds(_ value: TopicValue, _ path: String) throws(TopicSchemaError) -> Set<Kind> {
     let names: [TopicValue] = if case .array(let list) = value { list } else { [value] }
     var kinds: Set<Kind> = []
     for name in names {
       guard case .string(let text) = name, let kind = Kind(rawValue: text) else {
         throw TopicSchemaError(
-          place, "must be one of \(Kind.allCases.map(\.rawValue).joined(separator: ", ")), or a list of them")
+          path, "must be one of \(Kind.allCases.map(\.rawValue).joined(separator: ", ")), or a list of them")
       }
       kinds.insert(kind)
     }
-    guard !kinds.isEmpty else { throw TopicSchemaError(place, "is empty") }
+    guard !kinds.isEmpty else { throw TopicSchemaError(path, "is empty") }
     return kinds
   }
 
-  private static func number(_ value: TopicValue, _ place: String) throws(TopicSchemaError) -> Double {
-    guard case .number(let number) = value else { throw TopicSchemaError(place, "must be a number") }
+  private static func number(_ value: TopicValue, _ path: String) throws(TopicSchemaError) -> Double {
+    guard case .number(let number) = value else { throw TopicSchemaError(path, "must be a number") }
     return number
   }
 
   /// One end of a range, the other one as it is known; names come in their order, the upper end first.
   private func count(
-    _ value: TopicValue, _ known: ClosedRange<Int>?, isLow: Bool, _ place: String
+    _ value: TopicValue, _ known: ClosedRange<Int>?, isLow: Bool, _ path: String
   ) throws(TopicSchemaError) -> ClosedRange<Int> {
     guard case .number(let number) = value, let count = Int(exactly: number), count >= 0 else {
-      throw TopicSchemaError(place, "must be a whole number, 0 or more")
+      throw TopicSchemaError(path, "must be a whole number, 0 or more")
     }
     let (low, high) = isLow ? (count, known?.upperBound ?? .max) : (known?.lowerBound ?? 0, count)
-    guard low <= high else { throw TopicSchemaError(place, "leaves no value between the minimum and the maximum") }
+    guard low <= high else { throw TopicSchemaError(path, "leaves no value between the minimum and the maximum") }
     return low...high
   }
 }

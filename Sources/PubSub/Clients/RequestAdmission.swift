@@ -45,7 +45,7 @@ struct ClientRequests {
   fileprivate var waiting: [Waiting] = []
   /// The number of the last request that needs others.
   private var number: UInt32 = 0
-  /// The place of its address in the ledger; -1: it has none.
+  /// The index of its address in the ledger; -1: it has none.
   var address: Int32 = -1
   var errorsInRow: UInt16 = 0
 
@@ -81,8 +81,8 @@ struct ClientRequests {
   mutating func end() { present = .none }
 }
 
-/// Takes clients' messages, one request at a time from each, within its rate. The same desk for all clients of a loop.
-struct RequestDesk {
+/// Takes clients' messages, one request at a time from each, within its rate. One for all clients of a loop.
+struct RequestAdmission {
   /// Protocol errors in a row that close the connection.
   static let errorLimit = 50
   /// The limits of a client before it has sent a required token: requests a second, bytes of one, and work at once.
