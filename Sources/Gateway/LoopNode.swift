@@ -264,8 +264,7 @@ final class LoopNode: @unchecked Sendable {
             return
           }
           commandsLeft -= 1
-          if case .join(let join) = command, join.key.channel == .sparkline, join.key.range == .all, join.key.isOfMarket
-          {
+          if case .join(let join) = command, join.key.range == .all, join.key.isOfMarket {
             history?.wantAll(of: join.instrument, join.market)
           }
           publisher.perform(command, now: now, into: &outgoing)

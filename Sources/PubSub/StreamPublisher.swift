@@ -1,66 +1,44 @@
 import Bytes
 import MarketData
-import WebSocket
 
 /// Publishes the streams of one loop's markets: it owns the streams, encodes each update once per stream, and selects
 /// the loops that get it. Sans-IO; confined to its loop's queue.
 ///
-/// A stream without subscribers is not encoded and costs only its slot. It keeps its number and its `seq` for clients
-/// that return, until `idleStreamLimit` others became idle after it. Then a new stream gets its slot. The new stream's
-/// `seq` starts above that of every stream that the publisher has given up, so for a client no position decreases
-/// within the epoch.
+/// What a channel publishes is in the class of its streams. The publisher numbers the streams, calls them when
+/// something changes, and makes frames of what they append. A stream without subscribers is not encoded and costs only
+/// its slot.
+///
+/// | value | what it knows |
+/// |---|---|
+/// | `StreamTable` | the streams by number and key, and which numbers are free |
+/// | `PublishedMarket`, `PublishedComposites` | the streams of each instrument and composite market |
+/// | `FeedStreams`, `DocumentStreams` | the streams of feeds and of documents |
+/// | `PublishingSchedule` | which streams wait for a tick or for the end of a batch |
+/// | `RingMemory` | the bytes that are kept for clients that come back |
 package final class StreamPublisher {
-  /// The number of streams without subscribers that are kept for returning clients.
-  package static let idleStreamLimit = 4_096
-
-  package let loop: Int
-  package let loops: Int
   /// The epoch of the numbers. Runs of the gateway share it if the numbering was not lost between them.
   package let epoch: String
   /// The name of this run, with which revisions restart. Runs may share an epoch.
   package let run: String
 
+  var table: StreamTable
   var markets: [PublishedMarket] = []
-  /// The streams by number / `loops`; the first place is unused, so that no stream has the number 0.
-  var streams: [PublishedStream?] = [nil]
-  var byKey: [StreamKey: PublishedStream] = [:]
-  /// Numbers that are reserved for streams of an earlier run.
-  var reserved: Set<UInt32>
-  /// Where the search for the next free place begins.
-  private var nextPlace = 1
+  /// The composite markets with subscribed streams that show their state; on loop 0.
+  var composites = PublishedComposites()
+  var feeds = FeedStreams()
+  var documents = DocumentStreams()
+  var schedule = PublishingSchedule()
   /// Streams of an earlier run that run without subscribers until a time, in the order of time.
   var held: [(stream: PublishedStream, until: Timestamp)] = []
-  /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are
-  /// streams.
-  var idle: [(stream: PublishedStream, generation: UInt32)] = []
-  var idleHead = 0
-  /// The highest `seq` of a stream whose slot was given away, or of an earlier run.
-  var retiredSeq: UInt64
-
-  /// Streams that wait for the next tick of their class, by `RateClass.index`.
-  var waiting: [[PublishedStream]] = RateClass.intervals.map { _ in [] }
-  var ticks: [Timestamp] = RateClass.intervals.map { _ in .distantFuture }
-  /// Book streams to be flushed at the end of the batch.
-  var touched: [PublishedStream] = []
-
-  /// The bytes of all streams' rings; also for metrics.
-  package internal(set) var ringBytes = 0
-  let remembers: Bool
+  var memory: RingMemory
   private(set) var stepped: Int64 = 0
-
   /// The number of texts made for HTTP, for tests and metrics; a request that is answered from known texts makes none.
   package internal(set) var textsMade: UInt64 = 0
 
-  var feeds: [FeedStatus] = []
-  var statusStreams: [PublishedStream] = []
-  var documents = DocumentStreams()
-  /// The composite markets with subscribed streams that show their state; on loop 0.
-  var composites = PublishedComposites()
-
+  /// Reused for each message.
   var frame = ByteBuffer(capacity: 4096)
-  var changedBids: [PriceLevel] = []
-  var changedAsks: [PriceLevel] = []
-  var levels: [PriceLevel] = []
+  /// Reused for each update of a book.
+  var levels = ChangedLevels()
 
   /// - Parameters:
   ///   - loop: this loop; stream numbers are striped so that `number % loops == loop`.
@@ -69,14 +47,10 @@ package final class StreamPublisher {
   ///   - run: a different name for each run; nil: the epoch.
   ///   - remembers: whether the last messages are kept for returning clients, which otherwise get snapshots.
   package init(loop: Int, loops: Int, numbering: KeptNumbering, run: String? = nil, remembers: Bool = true) {
-    precondition((1...64).contains(loops) && (0..<loops).contains(loop), "loops are 1 to 64")
-    self.loop = loop
-    self.loops = loops
-    self.epoch = numbering.epoch
+    epoch = numbering.epoch
     self.run = run ?? numbering.epoch
-    self.remembers = remembers
-    retiredSeq = numbering.highest
-    reserved = numbering.numbers.filter { Int($0) % loops == loop && Int($0) >= loops }
+    table = StreamTable(loop: loop, loops: loops, numbering: numbering)
+    memory = RingMemory(isEnabled: remembers)
   }
 
   /// A publisher with the numbering of a new epoch.
@@ -96,10 +70,11 @@ package final class StreamPublisher {
   func steady(_ now: Timestamp) -> Timestamp { now + -stepped }
 
   /// Streams that have subscribers. For metrics. O(streams).
-  package var subscribedStreams: Int { streams.count { ($0?.loops ?? 0) != 0 } }
-
+  package var subscribedStreams: Int { table.streams.count { ($0?.loops ?? 0) != 0 } }
   /// Streams that have a number, those without subscribers included. For metrics.
-  package var keptStreams: Int { byKey.count }
+  package var keptStreams: Int { table.count }
+  /// The bytes of all messages that are kept for returning clients. For metrics.
+  package var ringBytes: Int { memory.bytes }
 
   // MARK: Commands
 
@@ -108,15 +83,15 @@ package final class StreamPublisher {
     switch command {
     case .join(let request): join(request, now: now, into: &out)
     case .leave(let id, let loop):
-      guard let stream = stream(id), stream.loops & (1 << UInt64(loop)) != 0 else { return }
+      guard let stream = table[id], stream.loops & (1 << UInt64(loop)) != 0 else { return }
       stream.loops &= ~(1 << UInt64(loop))
       if !stream.isRunning { sleep(stream) }
     case .resnapshot(let id, let loop, let client, let reason):
-      guard let stream = stream(id), stream.loops & (1 << UInt64(loop)) != 0 else {
+      guard let stream = table[id], stream.loops & (1 << UInt64(loop)) != 0 else {
         out.append(.nothing(id, loop: loop, client: client))
         return
       }
-      flushBeforeSnapshot(stream, now: now, into: &out)
+      stream.prepareSnapshot(in: self, now: now, into: &out)
       let frame =
         snapshot(of: stream, reason: reason, now: now) ?? syncingSnapshot(of: stream, reason: reason, now: now)
       if let frame {
@@ -125,6 +100,45 @@ package final class StreamPublisher {
         out.append(.nothing(id, loop: loop, client: client))
       }
     }
+  }
+
+  private func join(_ request: JoinRequest, now: Timestamp, into out: inout [Delivery]) {
+    let stream =
+      table[request.key] ?? table.make(request.key, market: request.market, instrument: request.instrument)
+    if stream.isRunning { stream.prepareSnapshot(in: self, now: now, into: &out) }
+    let replay = request.position.flatMap { self.replay(from: $0, of: stream, now: now) }
+    if !stream.isRunning { wake(stream) }
+    stream.loops |= 1 << UInt64(request.loop)
+    let isOfEpoch = request.position?.epoch ?? epoch == epoch
+    let frame =
+      replay == nil ? snapshot(of: stream, reason: isOfEpoch ? request.reason : .epoch, now: now) : nil
+    let result = JoinResult(
+      stream: stream.id, key: stream.key, epoch: epoch, seq: stream.seq, state: stream.state(in: self),
+      request: request.request, item: request.item, snapshot: frame,
+      isRecovered: request.position == nil ? nil : replay != nil, replay: replay ?? [])
+    out.append(.joined(result, loop: request.loop, client: request.client))
+  }
+
+  /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
+  private func wake(_ stream: PublishedStream) {
+    stream.seq += 1
+    stream.wake(in: self)
+  }
+
+  func sleep(_ stream: PublishedStream) {
+    stream.sleep(in: self)
+    memory.forget(stream)
+    stream.clear()
+    table.noteIdle(stream)
+  }
+
+  // MARK: Feeds
+
+  /// Replaces the feed states that the `status` stream shows; publishes if something other than an age changed. Loop 0
+  /// only.
+  package func publish(status: [FeedStatus], now: Timestamp, into out: inout [Delivery]) {
+    guard feeds.set(status) else { return }
+    for stream in feeds.streams { flush(stream, now: now, into: &out) }
   }
 
   // MARK: Documents
@@ -138,16 +152,9 @@ package final class StreamPublisher {
     _ document: StreamDocument, as name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
     for stream in documents.streams(of: name) where !stream.isShown {
-      stream.document = document
-      stream.limitDocument()
+      stream.set(document)
       stream.isShown = true
-      stream.seq += 1
-      stream.cachedSnapshot = nil
-      forget(stream)
-      if let frame = snapshot(of: stream, reason: stream.dueReason, now: now) {
-        stream.dueReason = .subscribe
-        out.append(.frame(frame, loops: stream.loops))
-      }
+      publishDue(stream, now: now, into: &out)
     }
   }
 
@@ -156,10 +163,7 @@ package final class StreamPublisher {
     _ update: StreamDocumentUpdate, to name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
     for stream in documents.streams(of: name) where stream.isShown {
-      if let head = update.head { stream.document?.head = head }
-      for key in update.removed { stream.document?.remove(key) }
-      for entry in update.changed { stream.document?.set(entry) }
-      stream.limitDocument()
+      stream.apply(update)
       self.update(stream, events: update.events, now: now, into: &out) { $0.append(update.data.unsafeBytes) }
     }
   }
@@ -170,8 +174,8 @@ package final class StreamPublisher {
     _ document: StreamDocument, of name: StreamDocumentName, now: Timestamp, into out: inout [Delivery]
   ) {
     for stream in documents.streams(of: name) where stream.isShown {
-      stream.document = document
-      changed([stream], now: now, into: &out)
+      stream.set(document)
+      changed(stream, now: now, into: &out)
     }
     show(document, as: name, now: now, into: &out)
   }
@@ -190,154 +194,10 @@ package final class StreamPublisher {
   ) {
     guard let market = composites.market(symbol), let instrument = market.instrument(InstrumentID(0)) else { return }
     if instrument.setMembers(members) {
-      for stream in instrument.books where stream.isShown { bookChanged(stream, now: now) }
+      for group in instrument.groups {
+        for stream in group.streams { stream.membersChanged(in: self, now: now) }
+      }
     }
     publish(changes, of: market, now: now, into: &out)
-  }
-
-  // MARK: Streams
-
-  func stream(_ id: StreamID) -> PublishedStream? {
-    let number = Int(id.rawValue)
-    guard number % loops == loop, number / loops < streams.count else { return nil }
-    return streams[number / loops]
-  }
-
-  func join(_ request: JoinRequest, now: Timestamp, into out: inout [Delivery]) {
-    let stream = byKey[request.key] ?? makeStream(request)
-    if stream.isRunning { flushBeforeSnapshot(stream, now: now, into: &out) }
-    let replay = request.position.flatMap { self.replay(from: $0, of: stream, now: now) }
-    if !stream.isRunning { wake(stream) }
-    stream.loops |= 1 << UInt64(request.loop)
-    let isOfEpoch = request.position?.epoch ?? epoch == epoch
-    let frame =
-      replay == nil ? snapshot(of: stream, reason: isOfEpoch ? request.reason : .epoch, now: now) : nil
-    var state = "live"
-    if stream.key.channel == .book, let instrument = instrument(of: stream), instrument.state.bookState != .live {
-      state = "syncing"
-    }
-    let result = JoinResult(
-      stream: stream.id, key: stream.key, epoch: epoch, seq: stream.seq, state: state, request: request.request,
-      item: request.item, snapshot: frame, isRecovered: request.position == nil ? nil : replay != nil,
-      replay: replay ?? [])
-    out.append(.joined(result, loop: request.loop, client: request.client))
-  }
-
-  func makeStream(_ request: JoinRequest) -> PublishedStream {
-    let stream: PublishedStream
-    if let old = retireIdleStream() {
-      stream = PublishedStream(id: old.id, seq: retiredSeq, key: request.key)
-      streams[Int(old.id.rawValue) / loops] = stream
-    } else {
-      let place = takePlace()
-      stream = PublishedStream(
-        id: StreamID(rawValue: UInt32(place * loops + loop)), seq: retiredSeq, key: request.key)
-      streams[place] = stream
-    }
-    stream.assign(request.key, market: request.market, instrument: request.instrument)
-    byKey[request.key] = stream
-    return stream
-  }
-
-  /// A slot without a stream that is not reserved for a stream of an earlier run. Amortised O(1).
-  private func takePlace() -> Int {
-    while nextPlace < streams.count && streams[nextPlace] != nil
-      || reserved.contains(UInt32(nextPlace * loops + loop))
-    {
-      nextPlace += 1
-    }
-    while streams.count <= nextPlace { streams.append(nil) }
-    return nextPlace
-  }
-
-  /// Takes the slot of the stream that has been idle longest, if more than the limit are idle.
-  func retireIdleStream() -> PublishedStream? {
-    while idle.count - idleHead > Self.idleStreamLimit {
-      let (stream, generation) = idle[idleHead]
-      idleHead += 1
-      if idleHead > 1024, idleHead * 2 > idle.count {
-        idle.removeFirst(idleHead)
-        idleHead = 0
-      }
-      guard !stream.isRunning, stream.idleGeneration == generation else { continue }
-      byKey[stream.key] = nil
-      retiredSeq = max(retiredSeq, stream.seq)
-      return stream
-    }
-    return nil
-  }
-
-  func sleep(_ stream: PublishedStream) {
-    if stream.key.channel == .status {
-      statusStreams.removeAll { $0 === stream }
-    } else if stream.key.isOfCompositeState {
-      composites.remove(stream)
-    } else if !stream.key.isOfMarket {
-      documents.remove(stream)
-    } else {
-      instrument(of: stream)?.remove(stream)
-    }
-    forget(stream)
-    stream.sleep()
-    idle.append((stream, stream.idleGeneration))
-    if idle.count > 2 * streams.count { forgetStaleNotes() }
-  }
-
-  /// Drops the notes of streams that have run since. At most one note of each stream is current, so after this there
-  /// are no more notes than streams. As many streams must become idle before this happens again: amortised O(1).
-  func forgetStaleNotes() {
-    idle.removeFirst(idleHead)
-    idleHead = 0
-    idle.removeAll { $0.stream.isRunning || $0.stream.idleGeneration != $0.generation }
-  }
-
-  /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
-  func wake(_ stream: PublishedStream) {
-    stream.seq += 1
-    if stream.key.channel == .status {
-      statusStreams.append(stream)
-      stream.isShown = true
-      return
-    }
-    if stream.key.isOfCompositeState {
-      composites.add(stream)
-    } else if !stream.key.isOfMarket {
-      return documents.add(stream)
-    }
-    guard let instrument = instrument(of: stream) else { return }
-    instrument.add(stream)
-    show(stream, instrument)
-  }
-
-  func instrument(of stream: PublishedStream) -> PublishedInstrument? {
-    if stream.key.isOfCompositeState { return composites.instrument(of: stream.key.symbol) }
-    guard stream.key.isOfMarket, stream.market >= 0, stream.market < markets.count else { return nil }
-    return markets[stream.market].instrument(stream.instrument)
-  }
-
-  /// Takes over the present state, if there is any, as the published one; the snapshot has exactly this state.
-  func show(_ stream: PublishedStream, _ instrument: PublishedInstrument) {
-    let state = instrument.state
-    switch stream.key.channel {
-    case .trades, .status: stream.isShown = true
-    case .alerts, .topic, .rate, .portfolio, .deck: break
-    case .quote: stream.isShown = state.quote != nil
-    case .ticker: stream.isShown = state.hasTicker
-    case .pulse: stream.isShown = instrument.lastPulse != nil
-    case .sparkline: stream.isShown = state.hasLine(stream.key.range)
-    case .candles:
-      stream.isShown = state.hasCandles(stream.key.candle)
-      stream.closedCandles.removeAll(keepingCapacity: true)
-    case .book:
-      stream.isShown = state.bookState == .live
-      stream.view.removeAll()
-      guard stream.isShown else { return }
-      stream.view.time = state.bookTime
-      stream.view.members = instrument.members
-      if stream.key.depth > 0 {
-        BookView.top(Int(stream.key.depth), of: state.book.bids, into: &stream.view.bids)
-        BookView.top(Int(stream.key.depth), of: state.book.asks, into: &stream.view.asks)
-      }
-    }
   }
 }

@@ -51,6 +51,19 @@ struct StreamPublisherTests {
     #expect(world.mail[0].isEmpty)
   }
 
+  @Test("an instrument has subscribers whatever their channel, until the last one leaves")
+  func watched() {
+    let world = World()
+    let publisher = world.publishers[0]
+    var out: [Delivery] = []
+    for channel in ChannelName.allCases where channel.isOfMarket {
+      #expect(!publisher.hasSubscribers(of: InstrumentID(0), market: 0), "\(channel)")
+      let stream = join(world, StreamKey(channel: channel, symbol: "kraken:BTC-USD")).stream
+      #expect(publisher.hasSubscribers(of: InstrumentID(0), market: 0), "\(channel)")
+      publisher.perform(.leave(stream, loop: 0), now: world.now, into: &out)
+    }
+  }
+
   @Test("what is noted of streams that come and go is bounded, and the one that is idle longest still goes first")
   func comingAndGoing() {
     let world = World()
@@ -67,17 +80,17 @@ struct StreamPublisherTests {
     for round in 0..<10_000 {
       _ = use(StreamKey(channel: .trades, symbol: "kraken:BTC-USD"))
       if round % 3 == 0 { _ = use(StreamKey(channel: .quote, symbol: "kraken:BTC-USD")) }
-      most = max(most, publisher.idle.count)
+      most = max(most, publisher.table.idleCount)
     }
-    #expect(most <= 2 * publisher.streams.count)
+    #expect(most <= 2 * publisher.table.streams.count)
     var numbers: Set<StreamID> = [quiet]
     var reused: [StreamID] = []
-    for points in 3..<UInt16(StreamPublisher.idleStreamLimit + 100) {
+    for points in 3..<UInt16(StreamTable.idleLimit + 100) {
       let number = use(StreamKey(channel: .sparkline, symbol: "x:A-B", points: points))
       if !numbers.insert(number).inserted { reused.append(number) }
     }
     #expect(reused.first == quiet)
-    #expect(publisher.idle.count <= 2 * publisher.streams.count)
+    #expect(publisher.table.idleCount <= 2 * publisher.table.streams.count)
   }
 
   @Test("shows nothing of a book that is out of sync, and a snapshot to all once it is back")
@@ -182,7 +195,7 @@ struct StreamPublisherTests {
     let world = World()
     var top: UInt64 = 0
     var numbers: Set<UInt32> = []
-    for index in 0..<(StreamPublisher.idleStreamLimit + 50) {
+    for index in 0..<(StreamTable.idleLimit + 50) {
       let key = StreamKey(channel: .sparkline, symbol: "x:\(index)", points: 96)
       let result = join(world, key)
       if numbers.contains(result.stream.rawValue) { #expect(result.seq > top) }
@@ -191,7 +204,7 @@ struct StreamPublisherTests {
       var out: [Delivery] = []
       world.publishers[0].perform(.leave(result.stream, loop: 0), now: world.now, into: &out)
     }
-    #expect(numbers.count == StreamPublisher.idleStreamLimit + 1)
+    #expect(numbers.count == StreamTable.idleLimit + 1)
   }
 
   @Test("after wider scales everything is shown anew in the new text")

@@ -97,9 +97,10 @@ package struct Grant: Sendable, Equatable {
   /// Identifies the holder's status stream: the rules, or empty if all symbols are allowed.
   var scope: [SymbolRules] { allowsAllSymbols ? [] : symbols }
   package func allows(_ channel: ChannelName, _ symbol: String) -> Bool {
-    // A conversion may use any market.
-    if channel == .rate { return channels.contains(channel) && allowsAllSymbols }
-    return channels.contains(channel) && (!channel.isOfMarket || allows(symbol))
+    guard channels.contains(channel) else { return false }
+    let facts = channel.facts
+    if facts.needsAllSymbols { return allowsAllSymbols }
+    return facts.source != .market || allows(symbol)
   }
 }
 

@@ -2,7 +2,21 @@ import Bytes
 import MarketData
 
 /// `book`: the resting orders by price, as snapshots and exact differences.
-enum BookChannel {
+enum BookChannel: Channel {
+  static let facts = ChannelFacts(
+    composites: .state, rate: .requested(usual: 0), parameters: [.depth], hasLargeSnapshots: true, isBook: true,
+    hears: [.book, .bookState], rank: 1,
+    data: .init(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"]))
+
+  static func makeStream(_ start: StreamStart) -> PublishedStream { BookStream(start) }
+
+  /// About 40 bytes a level, of both sides. A full book's snapshot is far too large to keep as much.
+  static func ringLimits(of key: StreamKey) -> ReplayRing.Limits? {
+    .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
+  }
+
+  static func addNeeds(of key: StreamKey, to wants: inout CompositeWants) { wants.hasBook = true }
+
   /// The number of changed prices a side that a full-depth stream stores between two updates; beyond it, the next
   /// message is a snapshot.
   static let pendingLimit = 2_000
@@ -76,6 +90,146 @@ enum BookChannel {
       }
     }
     out.append(UInt8(ascii: "]"))
+  }
+}
+
+/// A stream of a book.
+///
+/// It publishes at the end of the batch, because the book may go out of sync in it.
+final class BookStream: MarketStream {
+  private var view = BookView()
+  private var isFull: Bool { key.depth == 0 }
+
+  override func clear() {
+    super.clear()
+    view = BookView()
+  }
+
+  override func show(_ instrument: PublishedInstrument) {
+    let state = instrument.state
+    isShown = state.bookState == .live
+    view.removeAll()
+    guard isShown else { return }
+    view.time = state.bookTime
+    view.members = instrument.members
+    guard !isFull else { return }
+    BookView.top(Int(key.depth), of: state.book.bids, into: &view.bids)
+    BookView.top(Int(key.depth), of: state.book.asks, into: &view.asks)
+  }
+
+  override func take(
+    _ change: MarketChange, of instrument: PublishedInstrument, _ changes: borrowing MarketChanges,
+    in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    switch change {
+    case .bookDelta(_, let bids, let asks, _):
+      if isFull, isShown { view.note(bids: changes.bids[bids], asks: changes.asks[asks]) }
+    case .bookSnapshot: if isFull { view.isOverflowing = true }
+    case .bookState(_, let state): if state != .live { publisher.loseSync(self, instrument, now: now, into: &out) }
+    default: return
+    }
+    publisher.changedInBatch(self, now: now)
+  }
+
+  override func publishChanges(
+    of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    let state = instrument.state
+    guard state.bookState == .live else { return }
+    let isOverflowing = isFull && view.isOverflowing
+    if isOverflowing {
+      view.removePending()
+    } else if isFull {
+      publisher.levels.resolve(&view, bids: state.book.bids, asks: state.book.asks)
+    } else {
+      publisher.levels.advance(&view, bids: state.book.bids, asks: state.book.asks, depth: Int(key.depth))
+    }
+    let hasOtherMembers = view.members != instrument.members
+    guard isOverflowing || !publisher.levels.isEmpty || hasOtherMembers else { return }
+    view.time = state.bookTime
+    view.members = instrument.members
+    guard !isOverflowing else { return publisher.republish(self, now: now, into: &out) }
+    publisher.update(self, events: 0, now: now, into: &out) {
+      BookChannel.appendUpdate(
+        bids: publisher.levels.bids, asks: publisher.levels.asks, members: hasOtherMembers ? instrument.members : "",
+        time: state.bookTime, of: state.instrument, to: &$0)
+    }
+  }
+
+  override func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
+    if isFull { publisher.flush(self, now: now, into: &out) }
+  }
+
+  override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    let state = instrument.state
+    var (bids, asks) = (view.bids, view.asks)
+    if isFull {
+      BookView.top(0, of: state.book.bids, into: &bids)
+      BookView.top(0, of: state.book.asks, into: &asks)
+    }
+    out.append("{\"state\":\"live\",")
+    BookChannel.appendSnapshot(bids: bids, asks: asks, time: view.time, of: state.instrument, to: &out)
+    out.append(view.members)
+    out.append(UInt8(ascii: "}"))
+    return true
+  }
+
+  override func rescale(_ rescaling: Rescaling, in publisher: StreamPublisher, now: Timestamp) {
+    publisher.restart(self, now: now)
+  }
+
+  override func membersChanged(in publisher: StreamPublisher, now: Timestamp) {
+    if isShown { publisher.changedInBatch(self, now: now) }
+  }
+
+  // MARK: Sync
+
+  override func state(in publisher: StreamPublisher) -> String {
+    guard let instrument = instrument(in: publisher) else { return "live" }
+    return instrument.state.bookState == .live ? "live" : "syncing"
+  }
+
+  override func isOutOfSync(_ state: InstrumentState) -> Bool { state.bookState != .live }
+
+  override func appendSyncing(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) {
+    BookChannel.appendSyncing(instrument.state.bookReason, members: instrument.members, time: now, to: &out)
+  }
+}
+
+extension InstrumentState {
+  /// Why the book is out of sync, in a few words for people.
+  var bookReason: String {
+    if case .syncing(let why?) = bookState { return why.description }
+    return "awaiting a snapshot"
+  }
+}
+
+/// The levels that changed since a stream's last update, best first. One for all streams of a publisher, and reused.
+struct ChangedLevels {
+  private(set) var bids: [PriceLevel] = []
+  private(set) var asks: [PriceLevel] = []
+  private var scratch: [PriceLevel] = []
+
+  var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
+
+  private mutating func removeAll() {
+    bids.removeAll(keepingCapacity: true)
+    asks.removeAll(keepingCapacity: true)
+  }
+
+  /// Sets the view to the best `depth` levels of each side of a book (best last), and the changed levels to those that
+  /// differ.
+  mutating func advance(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel], depth: Int) {
+    removeAll()
+    BookView.advance(&view.bids, to: bids, depth: depth, isBid: true, scratch: &scratch, changed: &self.bids)
+    BookView.advance(&view.asks, to: asks, depth: depth, isBid: false, scratch: &scratch, changed: &self.asks)
+  }
+
+  /// Sets the changed levels to those of a book (best last) at the pending prices of the view, which has none then.
+  mutating func resolve(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel]) {
+    removeAll()
+    BookView.resolve(&view.pendingBids, in: bids, isBid: true, changed: &self.bids)
+    BookView.resolve(&view.pendingAsks, in: asks, isBid: false, changed: &self.asks)
   }
 }
 

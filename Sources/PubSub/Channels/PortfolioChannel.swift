@@ -6,7 +6,13 @@ import Portfolio
 /// `{"currency":"EUR","state":"live","value":"…","holdings":[{"asset":"BTC",…}],"positions":[…]}`.
 ///
 /// It has no time, so that an unchanged value causes no message.
-package enum PortfolioChannel {
+package enum PortfolioChannel: Channel {
+  static let facts = ChannelFacts(
+    source: .documents, names: .nothing, audience: .subject, rate: .fixed(1000), parameters: [.portfolio],
+    data: .init(["state"]))
+
+  static func document(of key: StreamKey) -> StreamDocumentName? { key.portfolio.map { StreamDocumentName($0) } }
+
   /// - Parameters:
   ///   - head: the first fields, each with a comma after it.
   ///   - source: the least real source of the used markets.

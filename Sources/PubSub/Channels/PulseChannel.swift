@@ -3,7 +3,13 @@ import MarketData
 
 /// `pulse`: that the price moved, at most ten times a second. The first pulse of an instrument has no `previous` and so
 /// no `direction` or `change_pct`.
-enum PulseChannel {
+enum PulseChannel: Channel {
+  static let facts = ChannelFacts(
+    composites: .documents, rate: .requested(usual: 100, fastest: 100), naturalInterval: 100,
+    hears: [.pulse, .channel], rank: 3, data: .init(["price", "merged", "time"]))
+
+  static func makeStream(_ start: StreamStart) -> PublishedStream { PulseStream(start) }
+
   /// `{"price":"…","merged":0,"time":…,"state":"syncing","reason":"…"}`: the price did not move, but its state changed.
   static func append(
     _ price: Int64, _ mark: ChannelMark, time: Timestamp, of instrument: Instrument, to out: inout ByteBuffer
@@ -55,5 +61,58 @@ enum PulseChannel {
     out.append(integer: pulse.time.microseconds)
     mark?.append(to: &out)
     out.append(UInt8(ascii: "}"))
+  }
+}
+
+/// A stream of pulses. `PulseMerger` merges them to ten a second.
+final class PulseStream: MarketStream {
+  /// The revision of the instrument's figures in the last snapshot.
+  private var figures: UInt64 = 0
+
+  override func show(_ instrument: PublishedInstrument) { isShown = instrument.lastPulse != nil }
+
+  override func take(
+    _ change: MarketChange, of instrument: PublishedInstrument, _ changes: borrowing MarketChanges,
+    in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    switch change {
+    case .pulse: publisher.changed(self, now: now, into: &out)
+    case .channel(_, .trades, _) where isShown && isRunning:
+      guard let price = instrument.lastPulse?.price else { return }
+      publisher.update(self, events: 0, now: now, into: &out) {
+        PulseChannel.append(
+          price, instrument.state.mark(.trades), time: now, of: instrument.state.instrument, to: &$0)
+      }
+    default: break
+    }
+  }
+
+  override func publishChanges(
+    of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    guard let pulse = instrument.lastPulse else { return }
+    publisher.update(self, events: 0, now: now, into: &out) { Self.append(pulse, of: instrument, now: now, to: &$0) }
+  }
+
+  /// Beside the last pulse a snapshot has the present change of 24 h.
+  override func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
+    guard let state = instrument(in: publisher)?.state else { return }
+    if figures != state.revision.number(of: .figures) { cachedSnapshot = nil }
+  }
+
+  override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    guard let pulse = instrument.lastPulse else { return false }
+    figures = instrument.state.revision.number(of: .figures)
+    Self.append(pulse, of: instrument, now: now, to: &out)
+    return true
+  }
+
+  private static func append(
+    _ pulse: Pulse, of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer
+  ) {
+    let state = instrument.state
+    let change = state.dayChange(to: pulse.price, now: now)
+    PulseChannel.append(
+      pulse, changePercent: change?.percent, of: state.instrument, mark: state.silenceMark(.trades), to: &out)
   }
 }

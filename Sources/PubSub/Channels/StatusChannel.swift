@@ -2,7 +2,12 @@ import Bytes
 import MarketData
 
 /// `status`: the state of every feed, whole in each message.
-enum StatusChannel {
+enum StatusChannel: Channel {
+  static let facts = ChannelFacts(
+    source: .feeds, names: .nothing, audience: .scope, rate: .fixed(0), data: .init(["feeds"]))
+
+  static func makeStream(_ start: StreamStart) -> PublishedStream { StatusStream(start) }
+
   /// `{"feeds":[…]}`
   static func append(_ feeds: [FeedStatus], now: Timestamp, to out: inout ByteBuffer) {
     out.append("{\"feeds\":[")
@@ -100,5 +105,45 @@ extension FeedStatus {
     var aligned = other
     aligned.lastMessage = lastMessage
     return self != aligned
+  }
+}
+
+/// A stream of the states of the feeds.
+final class StatusStream: PublishedStream {
+  override func wake(in publisher: StreamPublisher) {
+    publisher.feeds.add(self)
+    isShown = true
+  }
+
+  override func sleep(in publisher: StreamPublisher) { publisher.feeds.remove(self) }
+
+  override func flush(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
+    publisher.update(self, events: 0, now: now, into: &out) {
+      StatusChannel.append(publisher.feeds.visible(to: key.scope), now: now, to: &$0)
+    }
+  }
+
+  override func appendSnapshot(in publisher: StreamPublisher, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    StatusChannel.append(publisher.feeds.visible(to: key.scope), now: now, to: &out)
+    return true
+  }
+
+  override var hasAges: Bool { true }
+}
+
+/// The states of the feeds, and the streams that show them. Loop 0 has them.
+struct FeedStreams {
+  private(set) var streams: [StatusStream] = []
+  private var feeds: [FeedStatus] = []
+
+  func visible(to scope: [SymbolRules]) -> [FeedStatus] { feeds.visible(to: scope) }
+
+  mutating func add(_ stream: StatusStream) { streams.append(stream) }
+  mutating func remove(_ stream: StatusStream) { streams.removeAll { $0 === stream } }
+
+  /// Replaces the states. Returns whether something other than an age changed.
+  mutating func set(_ status: [FeedStatus]) -> Bool {
+    defer { feeds = status }
+    return status.count != feeds.count || zip(status, feeds).contains { $0.differsInMoreThanAge(from: $1) }
   }
 }

@@ -3,7 +3,14 @@ import MarketData
 
 /// `ticker`: the 24 h figures, the same fields for every venue: the venue's values if it publishes them, otherwise the
 /// gateway's.
-enum TickerChannel {
+enum TickerChannel: Channel {
+  /// Tickers move so little that the rate-limited classes start at 1 s.
+  static let facts = ChannelFacts(
+    composites: .documents, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
+    hears: [.ticker, .past, .channel], rank: 4, data: .init(["source", "time"]))
+
+  static func makeStream(_ start: StreamStart) -> PublishedStream { TickerStream(start) }
+
   /// Unknown values are left out. Values that the venue left out and that follow from the others (last, change) are
   /// computed.
   /// - Parameter mark: the state of the figures, if it is to be told.
@@ -88,5 +95,52 @@ enum TickerChannel {
   private static func append(_ value: Decimal64?, named name: StaticString, to out: inout ByteBuffer) {
     guard let value else { return }
     append(value.mantissa, scale: value.scale, named: name, to: &out)
+  }
+}
+
+/// A stream of tickers.
+final class TickerStream: MarketStream {
+  /// The revision of the instrument's figures in the last message.
+  private var figures: UInt64 = 0
+
+  override func show(_ instrument: PublishedInstrument) { isShown = instrument.state.hasTicker }
+
+  override func take(
+    _ change: MarketChange, of instrument: PublishedInstrument, _ changes: borrowing MarketChanges,
+    in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    switch change {
+    case .ticker, .past: publisher.changed(self, now: now, into: &out)
+    case .channel(_, .ticker, _), .channel(_, .trades, _):
+      if isShown { publisher.flush(self, now: now, into: &out) }
+    default: break
+    }
+  }
+
+  override func publishChanges(
+    of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    let state = instrument.state
+    guard let day = state.knownDay(now: now) else { return }
+    figures = state.revision.number(of: .figures)
+    publisher.update(self, events: 0, now: now, into: &out) {
+      TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &$0)
+    }
+  }
+
+  /// A ticker shows the newest trade, which the market reports once a second at most.
+  override func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
+    guard isShown, let state = instrument(in: publisher)?.state, figures != state.revision.number(of: .figures) else {
+      return
+    }
+    publisher.flush(self, now: now, into: &out)
+  }
+
+  override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    let state = instrument.state
+    guard let day = state.knownDay(now: now) else { return false }
+    figures = state.revision.number(of: .figures)
+    TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
+    return true
   }
 }

@@ -2,7 +2,14 @@ import Bytes
 import MarketData
 
 /// `trades`: every execution, in order. An event channel.
-enum TradesChannel {
+enum TradesChannel: Channel {
+  static let facts = ChannelFacts(
+    isEvent: true, rate: .requested(usual: 0), hears: [.trades, .tradeGap, .tradeHole, .channel], rank: 0,
+    data: .init(["trades"]))
+
+  static func makeStream(_ start: StreamStart) -> PublishedStream { TradesStream(start) }
+  static func ringLimits(of key: StreamKey) -> ReplayRing.Limits? { .events }
+
   /// The number of trades in a snapshot, which are stored for each instrument.
   static let recent = 50
   /// The largest number of trades in one update of a rate-limited stream; when it is reached, they are published early.
@@ -77,6 +84,98 @@ enum TradesChannel {
   }
 }
 
+/// A stream of trades.
+final class TradesStream: MarketStream {
+  /// Trades since the last update; of a rate-limited stream.
+  private var gathered: [Trade] = []
+
+  override func clear() {
+    super.clear()
+    gathered = []
+  }
+
+  override func show(_ instrument: PublishedInstrument) { isShown = true }
+
+  override func take(
+    _ change: MarketChange, of instrument: PublishedInstrument, _ changes: borrowing MarketChanges,
+    in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    switch change {
+    case .trades(_, let range):
+      guard !isImmediate else {
+        return publish(changes.trades[range], of: instrument, in: publisher, now: now, into: &out)
+      }
+      gathered.append(contentsOf: changes.trades[range])
+      publisher.wait(self, now: now)
+      if gathered.count >= TradesChannel.gatheredLimit { publisher.flush(self, now: now, into: &out) }
+    case .tradeGap:
+      // Trades may be missing from here on: the stream begins again with a snapshot, in which the trades from before
+      // this place stay. The first trade after it says so itself.
+      publisher.flush(self, now: now, into: &out)
+      publisher.republish(self, now: now, into: &out)
+    case .tradesMissing(_, let hole):
+      publish(changes.holes[hole], isEnd: false, in: publisher, now: now, into: &out)
+    case .tradesSearched(_, let hole):
+      publish(changes.holes[hole], isEnd: true, in: publisher, now: now, into: &out)
+    case .channel(_, .trades, _) where isShown && isRunning:
+      publisher.flush(self, now: now, into: &out)
+      publisher.update(self, events: 0, now: now, into: &out) {
+        TradesChannel.append([], of: instrument.state.instrument, mark: instrument.state.mark(.trades), to: &$0)
+      }
+    default: break
+    }
+  }
+
+  override func publishChanges(
+    of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    guard !gathered.isEmpty else { return }
+    publish(gathered[...], of: instrument, in: publisher, now: now, into: &out)
+    gathered.removeAll(keepingCapacity: true)
+  }
+
+  private func publish(
+    _ trades: ArraySlice<Trade>, of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp,
+    into out: inout [Delivery]
+  ) {
+    guard !trades.isEmpty else { return }
+    publisher.update(self, events: UInt32(trades.count), now: now, into: &out) {
+      TradesChannel.append(trades, of: instrument.state.instrument, to: &$0)
+    }
+  }
+
+  /// Notifies the subscribers, at once in every rate class, that trades are missing between those before and those
+  /// after, or how the search for them has ended. It is an update of the stream, so clients that return get it, too.
+  private func publish(
+    _ hole: TradeHole, isEnd: Bool, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
+  ) {
+    publisher.flush(self, now: now, into: &out)
+    guard isRunning, isShown else { return }
+    publisher.update(self, events: 0, now: now, into: &out) { TradesChannel.append(hole, isEnd: isEnd, to: &$0) }
+  }
+
+  override func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
+    if !gathered.isEmpty { publisher.flush(self, now: now, into: &out) }
+  }
+
+  override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    let state = instrument.state
+    TradesChannel.append(
+      instrument.recentTrades.last(TradesChannel.recent), of: state.instrument, mark: state.silenceMark(.trades),
+      to: &out)
+    return true
+  }
+
+  override func rescale(_ rescaling: Rescaling, in publisher: StreamPublisher, now: Timestamp) {
+    super.rescale(rescaling, in: publisher, now: now)
+    guard let factors = rescaling.factors else { return }
+    for index in gathered.indices {
+      gathered[index].price &*= factors.price
+      gathered[index].size &*= factors.size
+    }
+  }
+}
+
 /// The last trades of an instrument, oldest first; at most `TradesChannel.recent`. Allocates only at its first trade.
 struct RecentTrades {
   private var ring: [Trade] = []
@@ -98,15 +197,15 @@ struct RecentTrades {
     }
   }
 
-  /// Appends a trade, or puts one that is late to its place by its number.
+  /// Appends a trade, or inserts one that is late where its number belongs.
   mutating func add(_ trade: Trade) {
     guard trade.isLate, let number = trade.id.number else { return append(trade) }
     var trades = last(ring.count)
-    var place = trades.endIndex
-    while place > trades.startIndex, let other = trades[place - 1].id.number, other > number { place -= 1 }
+    var index = trades.endIndex
+    while index > trades.startIndex, let other = trades[index - 1].id.number, other > number { index -= 1 }
     // Older than all that are kept.
-    guard place > trades.startIndex || ring.count < TradesChannel.recent else { return }
-    trades.insert(trade, at: place)
+    guard index > trades.startIndex || ring.count < TradesChannel.recent else { return }
+    trades.insert(trade, at: index)
     ring = Array(trades.suffix(TradesChannel.recent))
     start = 0
     appended &+= 1

@@ -244,9 +244,7 @@ extension SubscriberHub {
   ) {
     let forbidden = state.memberships.subscriptions.map(\.stream).filter { stream in
       let key = lists[stream].key
-      return !grant.allows(key.channel, key.symbol) || (key.channel == .status && key.scope != grant.scope)
-        || (key.channel == .alerts && key.owner != grant.owner)
-        || (key.portfolio.map { $0.scope != grant.scope || ($0.owner != nil && $0.owner != grant.owner) } ?? false)
+      return !grant.allows(key.channel, key.symbol) || !key.isShared(with: grant)
     }
     guard !forbidden.isEmpty else { return }
     for stream in forbidden {

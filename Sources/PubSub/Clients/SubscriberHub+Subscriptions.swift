@@ -14,7 +14,7 @@ extension SubscriberHub {
     let asker = SubscriptionResolver.Asker(
       grant: state.grant ?? .nothing, count: state.memberships.count, limit: admission.subscriptionLimit(state.grant),
       degraded: state.flow.degraded,
-      portfolioLines: items.contains { $0.channel == .portfolio }
+      portfolioLines: items.contains { $0.channel.facts.audience == .subject }
         ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
     let resolution = resolver.resolve(items, for: asker, now: now) { key in
       lists.number(of: key).map { state.memberships.index(of: $0) != nil } ?? false
@@ -108,13 +108,13 @@ extension SubscriberHub {
   /// `live` or what is the matter: of the symbol's feed, or of its book.
   private func presentState(of key: StreamKey, known: String? = nil) -> String {
     if !key.isOfMarket {
-      guard key.isOfCompositeState, key.channel == .book else { return "live" }
+      guard key.isOfCompositeState, key.channel.facts.isBook else { return "live" }
       return known ?? (directory.members(ofComposite: key.symbol).contains(where: isLive) ? "live" : "syncing")
     }
     let venue = key.symbol.prefix { $0 != ":" }
     if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
     if let known { return known }
-    guard key.channel == .book, let entry = directory.entries[key.symbol] else { return "live" }
+    guard key.channel.facts.isBook, let entry = directory.entries[key.symbol] else { return "live" }
     return entry.bookState == .live ? "live" : "syncing"
   }
 
@@ -168,8 +168,7 @@ extension SubscriberHub {
     let marked = state.memberships.nextMarked(
       small: Self.snapshotsAtATime, large: state.isWatched ? 1 : Self.snapshotsAtATime
     ) { stream in
-      let channel = lists[stream].key.channel
-      return channel == .book || channel == .sparkline
+      lists[stream].key.channel.facts.hasLargeSnapshots
     }
     for index in marked {
       lists.setMark(.awaiting, of: index, client.slot, clients)
@@ -271,7 +270,7 @@ extension SubscriberHub {
     while let interval = next {
       let changes = state.memberships.subscriptions.contains { subscription in
         let key = lists[subscription.stream].key
-        return SubscriptionResolver.isDegradable(key.channel) && key.intervalMilliseconds < interval
+        return key.channel.isDegradable && key.intervalMilliseconds < interval
       }
       if changes {
         state.flow.degraded = interval

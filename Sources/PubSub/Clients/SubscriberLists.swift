@@ -11,6 +11,8 @@ struct SubscriberList {
   var behind: UInt32 = 0
   var backlog = ReplayRing()
   var key = StreamKey(channel: .status, symbol: "")
+  /// Whether every message of the stream matters.
+  var isEvent = false
   /// Sessions without a client that may come back for what they missed of it.
   var holds: UInt32 = 0
   var epoch = ""
@@ -49,7 +51,7 @@ struct SubscriberLists {
   func has(_ stream: UInt32) -> Bool { Int(stream) < lists.count && !lists[Int(stream)].epoch.isEmpty }
 
   /// Whether every message of the stream matters.
-  func isEvent(_ stream: UInt32) -> Bool { lists[Int(stream)].key.channel.isEvent }
+  func isEvent(_ stream: UInt32) -> Bool { lists[Int(stream)].isEvent }
 
   /// The number of the stream with this key, if this loop has subscribers of it.
   func number(of key: StreamKey) -> UInt32? { numbers[key] }
@@ -67,6 +69,7 @@ struct SubscriberLists {
     let stream = result.stream.rawValue
     while lists.count <= Int(stream) { lists.append(SubscriberList()) }
     lists[Int(stream)].key = result.key
+    lists[Int(stream)].isEvent = result.key.channel.isEvent
     lists[Int(stream)].epoch = result.epoch
     lists[Int(stream)].seq = result.seq
     numbers[result.key] = stream

@@ -82,12 +82,9 @@ struct SubscriptionResolver {
 
   /// The class of a subscription, from its requested class and the class to which its client was slowed down.
   static func effectiveInterval(_ wanted: UInt16, _ channel: ChannelName, degraded: UInt16) -> UInt16 {
-    guard degraded > wanted, isDegradable(channel) else { return wanted }
+    guard degraded > wanted, channel.isDegradable else { return wanted }
     return RateClass.interval(for: channel, asked: Int(degraded))
   }
-
-  /// Event channels keep their rate: their bound is `ClientLimits.queuedEvents`.
-  static func isDegradable(_ channel: ChannelName) -> Bool { !channel.isEvent && channel.isOfMarket }
 
   // MARK: Resolving
 
@@ -144,11 +141,12 @@ struct SubscriptionResolver {
     _ isSubscribed: (StreamKey) -> Bool
   ) {
     let isWildcard = symbol.utf8.contains(UInt8(ascii: "*"))
+    let grant = search.asker.grant
+    var asked = Self.key(of: item, symbol, search.asker)
+    asked.setAudience(grant, portfolio)
     // The same one again adds nothing.
-    if isWildcard, !search.wildcards.insert(Self.key(of: item, symbol, search.asker)).inserted { return }
-    if item.channel == .deck, let error = refuseDeck(symbol, item.zone ?? StreamLimits.defaultZone) {
-      return search.fail(error, symbol)
-    }
+    if isWildcard, !search.wildcards.insert(asked).inserted { return }
+    if let zone = asked.zone, let error = refuseDeck(symbol, zone) { return search.fail(error, symbol) }
     let known = symbols(of: symbol, item.channel)
     if isWildcard {
       guard search.examined == 0 || search.examined + known.count <= wildcardLimit else {
@@ -156,17 +154,13 @@ struct SubscriptionResolver {
       }
       search.examined += known.count
     }
-    let grant = search.asker.grant
     let allowed = grant.allowsAllSymbols ? known : known.filter { grant.allows(item.channel, $0) }
     guard !allowed.isEmpty else {
       return search.fail(refusal(of: symbol, item.channel, isKnown: !known.isEmpty, &search), symbol)
     }
+    let wanted = RateClass.interval(for: item.channel, asked: item.interval)
     for (index, name) in allowed.enumerated() {
-      var key = Self.key(of: item, name, search.asker)
-      if item.channel == .status { key.scope = grant.scope }
-      if item.channel == .alerts { key.owner = grant.owner }
-      key.portfolio = portfolio
-      if item.channel == .deck { key.zone = item.zone ?? StreamLimits.defaultZone }
+      let key = isWildcard ? asked.named(name) : asked
       guard search.seen.insert(key).inserted else { continue }
       let isPresent = isSubscribed(key)
       if !isPresent {
@@ -183,9 +177,7 @@ struct SubscriptionResolver {
         search.joins += 1
       }
       search.result.matches.append(
-        Match(
-          key: key, wanted: RateClass.interval(for: item.channel, asked: item.interval), isPresent: isPresent,
-          position: item.position))
+        Match(key: key, wanted: wanted, isPresent: isPresent, position: item.position))
     }
   }
 
@@ -193,8 +185,9 @@ struct SubscriptionResolver {
   private mutating func portfolio(
     of item: ClientRequest.Item, _ grant: Grant
   ) throws(ProtocolError) -> PortfolioSubject? {
-    if item.channel == .alerts, grant.owner == nil { throw Self.nobody }
-    if item.channel == .portfolio { return try item.portfolio.subject(for: grant, &directory, exists: hasPortfolio) }
+    let audience = item.channel.facts.audience
+    if audience == .owner, grant.owner == nil { throw Self.nobody }
+    if audience == .subject { return try item.portfolio.subject(for: grant, &directory, exists: hasPortfolio) }
     guard item.portfolio.isEmpty else {
       throw ProtocolError(
         .badRequest, "only the channel `portfolio` takes \(PortfolioRequestItem.fields.joined(separator: ", "))")
@@ -205,28 +198,28 @@ struct SubscriptionResolver {
   /// The stream of a symbol that an item asks for.
   private static func key(of item: ClientRequest.Item, _ symbol: String, _ asker: Asker) -> StreamKey {
     let wanted = RateClass.interval(for: item.channel, asked: item.interval)
-    return StreamKey(
+    var key = StreamKey(
       channel: item.channel, symbol: symbol,
-      depth: item.channel == .book ? item.depth ?? StreamLimits.defaultDepth : 0,
-      points: item.channel == .sparkline
-        ? item.points ?? StreamLimits.defaultPoints : item.channel == .topic ? item.last ?? 1 : 0,
-      range: item.channel == .sparkline ? item.range ?? .day : .day,
-      candle: item.channel == .candles ? item.candle ?? .minute : .minute,
       intervalMilliseconds: effectiveInterval(wanted, item.channel, degraded: asker.degraded))
+    for parameter in item.channel.facts.parameters { parameter.set(from: item, in: &key) }
+    return key
   }
 
   /// The symbols that `symbol` stands for, in their order: itself, those of a venue (`kraken:*`), or those of all
   /// venues (`*:BTC-USD`); empty if there are none.
   private mutating func symbols(of symbol: String, _ channel: ChannelName) -> [String] {
-    if channel == .topic { return TopicBoard.isName(symbol) ? [symbol] : [] }
-    if channel == .rate { return RateName(symbol) == nil ? [] : [symbol] }
-    if channel == .deck { return [symbol] }
-    if CompositeSymbol.isOne(symbol) {
-      return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
+    switch channel.facts.names {
+    case .nothing: return [""]
+    case .topics: return TopicBoard.isName(symbol) ? [symbol] : []
+    case .rates: return RateName(symbol) == nil ? [] : [symbol]
+    case .decks: return [symbol]
+    case .symbols:
+      if CompositeSymbol.isOne(symbol) {
+        return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
+      }
+      if directory.entries[symbol] != nil { return [symbol] }
+      return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
     }
-    if !channel.takesNames { return [""] }
-    if directory.entries[symbol] != nil { return [symbol] }
-    return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
   }
 
   // MARK: Refusals
@@ -272,8 +265,9 @@ struct SubscriptionResolver {
   private mutating func refusal(
     of symbol: String, _ channel: ChannelName, isKnown: Bool, _ search: inout Search
   ) -> ProtocolError {
-    if channel == .topic { return Self.noTopic(symbol) }
-    if channel == .rate { return isKnown ? Self.noConversions : Self.noRate(symbol) }
+    let names = channel.facts.names
+    if names == .topics { return Self.noTopic(symbol) }
+    if names == .rates { return isKnown ? Self.noConversions : Self.noRate(symbol) }
     if isKnown {
       return ProtocolError(
         .forbidden, "your token does not allow `\(symbol.prefix(80))`",

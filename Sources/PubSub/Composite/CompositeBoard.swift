@@ -228,12 +228,10 @@ package struct CompositeBoard {
     }
     let quote = CompositeQuote(parts.map(\.market))
     let source = QuoteAnswer.source(of: parts.filter { quote.venues.contains($0.market.instrument.venue) })
-    for channel in [ChannelName.quote, .ticker] {
-      guard let shown = composite.shown[channel] else { continue }
-      let document =
-        channel == .quote
-        ? CompositeChannel.quote(quote, source, now: now) : CompositeChannel.ticker(quote, source, now: now)
-      guard document.head != shown else { continue }
+    for (channel, document) in [(ChannelName.quote, CompositeChannel.quote), (.ticker, CompositeChannel.ticker)] {
+      guard let shown = composite.shown[channel], case let document = document(quote, source, now),
+        document.head != shown
+      else { continue }
       composites[symbol]?.shown[channel] = document.head
       show(StreamDocumentName(channel, symbol), document)
     }

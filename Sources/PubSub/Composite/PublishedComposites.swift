@@ -11,16 +11,8 @@ package struct CompositeWants: Sendable, Equatable {
 
   package var isEmpty: Bool { !hasBook && candles.allSatisfy { $0 == 0 } }
 
-  mutating func add(_ key: StreamKey) {
-    switch key.channel {
-    case .book: hasBook = true
-    case .candles: add(key.candle, StreamLimits.candles + CompositeCandles.lead)
-    case .sparkline: add(key.range.candles.interval, key.range.candles.count)
-    default: break
-    }
-  }
-
-  private mutating func add(_ interval: CandleInterval, _ count: Int) {
+  /// Adds candles of an interval.
+  mutating func add(_ interval: CandleInterval, _ count: Int) {
     let index = Int(interval.rawValue)
     candles[index] = max(candles[index], count)
   }
@@ -42,7 +34,7 @@ struct PublishedComposites {
   private struct Entry {
     let market: CompositeMarket
     let published: PublishedMarket
-    var streams: [PublishedStream] = []
+    var streams: [MarketStream] = []
     /// What its owner knows that it needs.
     var told: CompositeWants?
     /// Whether it is in `changed`.
@@ -62,7 +54,7 @@ struct PublishedComposites {
   }
 
   /// Adds a stream that has its first subscriber.
-  mutating func add(_ stream: PublishedStream) {
+  mutating func add(_ stream: MarketStream) {
     let symbol = stream.key.symbol
     if entries[symbol] == nil {
       let market = CompositeMarket(symbol)
@@ -74,7 +66,7 @@ struct PublishedComposites {
   }
 
   /// Removes a stream that has lost its last subscriber.
-  mutating func remove(_ stream: PublishedStream) {
+  mutating func remove(_ stream: MarketStream) {
     let symbol = stream.key.symbol
     instrument(of: symbol)?.remove(stream)
     entries[symbol]?.streams.removeAll { $0 === stream }
@@ -108,7 +100,7 @@ struct PublishedComposites {
       }
       entries[symbol]?.isNoted = false
       var wants = CompositeWants()
-      for stream in entry.streams { wants.add(stream.key) }
+      for stream in entry.streams { stream.key.channel.type.addNeeds(of: stream.key, to: &wants) }
       guard wants != entry.told else { continue }
       entries[symbol]?.told = wants
       demands.append(CompositeDemand(symbol: symbol, market: entry.market, wants: wants))

@@ -90,39 +90,7 @@ enum Replies {
       out.append(",\"symbol\":")
       out.append(json: key.symbol)
     }
-    if key.channel == .book {
-      out.append(",\"depth\":")
-      if key.depth == 0 { out.append("\"full\"") } else { out.append(integer: UInt64(key.depth)) }
-    }
-    if key.channel == .sparkline {
-      out.append(",\"range\":\"")
-      out.append(key.range.name)
-      out.append("\",\"points\":")
-      out.append(integer: UInt64(key.points))
-    }
-    if let portfolio = key.portfolio {
-      if let id = portfolio.id {
-        out.append(",\"portfolio\":")
-        out.append(json: id)
-      }
-      if let currency = portfolio.currency {
-        out.append(",\"currency\":")
-        out.append(json: currency)
-      }
-    }
-    if let zone = key.zone {
-      out.append(",\"zone\":")
-      out.append(json: zone)
-    }
-    if key.channel == .topic {
-      out.append(",\"last\":")
-      out.append(integer: UInt64(key.points))
-    }
-    if key.channel == .candles {
-      out.append(",\"interval\":\"")
-      out.append(key.candle.name)
-      out.append(UInt8(ascii: "\""))
-    }
+    for parameter in key.channel.facts.parameters { parameter.append(key, to: &out) }
     out.append(",\"interval_ms\":")
     out.append(integer: UInt64(key.intervalMilliseconds))
     if let priceIncrement = stream.priceIncrement {

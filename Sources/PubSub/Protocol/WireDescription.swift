@@ -15,12 +15,12 @@ package enum WireDescription {
     package var snapshot: [String]
     package var update: [String]
     /// The fields of a subscription beside `channel`, `symbols` and `interval_ms`.
-    package var parameters: [String]
+    package fileprivate(set) var parameters: [String] = []
 
-    init(_ snapshot: [String], update: [String]? = nil, parameters: [String] = []) {
+    /// - Parameter update: nil: the same.
+    init(_ snapshot: [String], update: [String]? = nil) {
       self.snapshot = snapshot
       self.update = update ?? snapshot
-      self.parameters = parameters
     }
   }
 
@@ -54,21 +54,10 @@ package enum WireDescription {
   package static let snapshot = ["channel", "stream", "seq", "reason", "time", "data"]
   package static let update = ["channel", "stream", "prev", "seq", "time", "data"]
 
-  package static let channels: [ChannelName: ChannelData] = [
-    .trades: .init(["trades"]),
-    .quote: .init(["time"]),
-    .ticker: .init(["source", "time"]),
-    .pulse: .init(["price", "merged", "time"]),
-    .book: .init(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"], parameters: ["depth"]),
-    .sparkline: .init(
-      ["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"],
-      parameters: ["range", "points"]),
-    .candles: .init(["interval", "candles"], parameters: ["interval"]),
-    .status: .init(["feeds"]),
-    .alerts: .init(["kept", "alerts"], update: ["alerts", "removed", "firings"]),
-    .topic: .init(["number", "documents"], parameters: ["last"]),
-    .rate: .init(["base", "quote", "state"]),
-    .portfolio: .init(["state"], parameters: ["portfolio", "currency", "holdings", "positions"]),
-    .deck: .init(["deck", "zone", "state"], parameters: ["zone"]),
-  ]
+  package static let channels = Dictionary(
+    uniqueKeysWithValues: ChannelName.allCases.map { channel in
+      var data = channel.facts.data
+      data.parameters = channel.facts.parameters.flatMap(\.fields)
+      return (channel, data)
+    })
 }

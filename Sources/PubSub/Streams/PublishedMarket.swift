@@ -30,18 +30,21 @@ final class PublishedMarket {
   }
 }
 
-/// The subscribed streams of an instrument, and the recent trades for new subscribers.
+/// The subscribed streams of an instrument, and what new subscribers are shown of its past.
 final class PublishedInstrument {
+  /// The streams of one channel.
+  struct Group {
+    let channel: ChannelName
+    let hears: MarketChangeKinds
+    let rank: UInt8
+    var streams: [MarketStream]
+  }
+
   let state: InstrumentState
-  var trades: [PublishedStream] = []
-  var quotes: [PublishedStream] = []
-  var tickers: [PublishedStream] = []
-  var pulses: [PublishedStream] = []
-  var books: [PublishedStream] = []
-  var sparklines: [PublishedStream] = []
-  var candles: [PublishedStream] = []
-  var recentTrades = RecentTrades() { didSet { state.revision.raise(.figures) } }
-  var lastPulse: Pulse? { didSet { state.revision.raise(.figures) } }
+  /// The channels with subscribed streams, in the order in which they receive changes.
+  private(set) var groups: [Group] = []
+  private(set) var recentTrades = RecentTrades() { didSet { state.revision.raise(.figures) } }
+  private(set) var lastPulse: Pulse? { didSet { state.revision.raise(.figures) } }
   /// For a composite: its members, as fields of a book's messages; otherwise empty.
   private(set) var members = ""
   private var priceScale: UInt8
@@ -53,30 +56,42 @@ final class PublishedInstrument {
     self.sizeScale = state.instrument.sizeScale
   }
 
-  func add(_ stream: PublishedStream) {
-    switch stream.key.channel {
-    case .trades: trades.append(stream)
-    case .quote: quotes.append(stream)
-    case .ticker: tickers.append(stream)
-    case .pulse: pulses.append(stream)
-    case .book: books.append(stream)
-    case .sparkline: sparklines.append(stream)
-    case .candles: candles.append(stream)
-    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
+  // MARK: Streams
+
+  var hasStreams: Bool { !groups.isEmpty }
+
+  func add(_ stream: MarketStream) {
+    let channel = stream.key.channel
+    if let index = groups.firstIndex(where: { $0.channel == channel }) {
+      return groups[index].streams.append(stream)
+    }
+    let facts = channel.facts
+    let index = groups.firstIndex { $0.rank > facts.rank } ?? groups.count
+    groups.insert(Group(channel: channel, hears: facts.hears, rank: facts.rank, streams: [stream]), at: index)
+  }
+
+  func remove(_ stream: MarketStream) {
+    guard let index = groups.firstIndex(where: { $0.channel == stream.key.channel }) else { return }
+    groups[index].streams.removeAll { $0 === stream }
+    if groups[index].streams.isEmpty { groups.remove(at: index) }
+  }
+
+  // MARK: Changes
+
+  /// Keeps what new subscribers will be shown of a change.
+  func take(_ change: MarketChange, _ changes: borrowing MarketChanges) {
+    switch change {
+    case .trades(_, let range): for trade in changes.trades[range] { recentTrades.add(trade) }
+    case .tradeGap(_, let range): for trade in changes.trades[range] { recentTrades.append(trade) }
+    case .pulse(let pulse): lastPulse = pulse
+    default: break
     }
   }
 
-  func remove(_ stream: PublishedStream) {
-    switch stream.key.channel {
-    case .trades: trades.removeAll { $0 === stream }
-    case .quote: quotes.removeAll { $0 === stream }
-    case .ticker: tickers.removeAll { $0 === stream }
-    case .pulse: pulses.removeAll { $0 === stream }
-    case .book: books.removeAll { $0 === stream }
-    case .sparkline: sparklines.removeAll { $0 === stream }
-    case .candles: candles.removeAll { $0 === stream }
-    case .status, .alerts, .topic, .rate, .portfolio, .deck: break
-    }
+  /// Takes over the trades of an earlier run, oldest first, if there are no newer ones.
+  func restore(_ trades: [Trade]) {
+    guard recentTrades.isEmpty else { return }
+    for trade in trades { recentTrades.append(trade) }
   }
 
   /// Sets the members of a composite. Returns whether they changed.
@@ -86,11 +101,10 @@ final class PublishedInstrument {
     return true
   }
 
-  /// Adopts the wider scales of the instrument. Returns whether they changed, after which every text of a price
-  /// differs.
-  func rescale() -> Bool {
+  /// Adopts the wider scales of the instrument. Returns nil if they are the same.
+  func rescale() -> Rescaling? {
     let instrument = state.instrument
-    guard instrument.priceScale != priceScale || instrument.sizeScale != sizeScale else { return false }
+    guard instrument.priceScale != priceScale || instrument.sizeScale != sizeScale else { return nil }
     let priceBy = Self.factor(from: priceScale, to: instrument.priceScale)
     let sizeBy = Self.factor(from: sizeScale, to: instrument.sizeScale)
     priceScale = instrument.priceScale
@@ -98,20 +112,14 @@ final class PublishedInstrument {
     guard let priceBy, let sizeBy else {
       recentTrades = RecentTrades()
       lastPulse = nil
-      return true
+      return Rescaling(factors: nil)
     }
     recentTrades.rescale(priceBy: priceBy, sizeBy: sizeBy)
-    for stream in trades {
-      for index in stream.gathered.indices {
-        stream.gathered[index].price &*= priceBy
-        stream.gathered[index].size &*= sizeBy
-      }
-    }
     if let pulse = lastPulse {
       lastPulse?.price = pulse.price &* priceBy
       lastPulse?.previous = pulse.previous.map { $0 &* priceBy }
     }
-    return true
+    return Rescaling(factors: (priceBy, sizeBy))
   }
 
   /// 10^(to − from); nil if scales became narrower or the factor does not fit.

@@ -1,12 +1,21 @@
 import Bytes
 import MarketData
 
-/// A stream as its publisher sees it. A class, because the lists by key, by instrument and by due time share it.
-final class PublishedStream {
+/// What a stream begins with.
+struct StreamStart {
   let id: StreamID
-  private(set) var key: StreamKey
-  private(set) var market = 0
-  private(set) var instrument = InstrumentID(rawValue: 0)
+  let seq: UInt64
+  let key: StreamKey
+  /// The slot of its market in the publisher, and the instrument there; 0 for streams of no market.
+  var market = 0
+  var instrument = InstrumentID(rawValue: 0)
+}
+
+/// A stream as its publisher sees it. Each channel has a subclass, which holds what its subscribers have and publishes
+/// what changed since. A class, because the lists by key, by instrument and by due time share it.
+class PublishedStream {
+  let id: StreamID
+  let key: StreamKey
   /// The number of the last message. It never goes back in an epoch, also not when the slot is given to another key.
   var seq: UInt64
   /// Bit n: loop n has subscribers. A stream without subscribers publishes nothing, unless it is held.
@@ -22,57 +31,39 @@ final class PublishedStream {
   /// The reason of that snapshot.
   var dueReason = SnapshotReason.subscribe
   /// Raised each time the last subscriber leaves, so that a note of it in the idle queue can be told from a newer one.
-  var idleGeneration: UInt32 = 0
+  private(set) var idleGeneration: UInt32 = 0
   /// `"channel":"book","symbol":"kraken:BTC-USD","stream":2`, the part of every message that stays the same.
-  private(set) var label: [UInt8] = []
+  let label: [UInt8]
+  /// Whether every message matters.
+  let isEvent: Bool
+  /// Whether it publishes each change at once.
+  let isImmediate: Bool
   /// The snapshot of this `seq`, so that a thousand joiners cost one encoding.
   var cachedSnapshot: StreamFrame?
   var cachedReason = SnapshotReason.subscribe
   var cachedTime = Timestamp.distantPast
-
-  var view = BookView()
-  var gathered: [Trade] = []
-  /// Candles that closed, or changed after it, since the last update.
-  var closedCandles: [Candle] = []
-  /// The open candle that clients have.
-  var openCandle: Candle?
-  /// The last published tip, and the coverage of its line.
-  var sparklineTip: SparklineTip?
-  var coverageRevision: UInt32 = 0
-  /// The price at the beginning of that line, and the last published change over it.
-  var lineOpen: Int64?
-  var lineChange: PriceChange?
-  /// For a composite: the line that clients have.
-  var line: Sparkline?
-  /// The revision of the figures that the last message of a ticker has, and the last snapshot of a pulse.
-  var figures: UInt64 = 0
-  /// The document of a channel whose data does not come from a market.
-  var document: StreamDocument?
   var ring = ReplayRing()
   /// Nil: the channel's messages are whole, so only the last one matters.
-  private(set) var ringLimits: ReplayRing.Limits?
+  let ringLimits: ReplayRing.Limits?
 
-  init(id: StreamID, seq: UInt64, key: StreamKey) {
-    self.id = id
-    self.seq = seq
-    self.key = key
+  init(_ start: StreamStart) {
+    id = start.id
+    seq = start.seq
+    key = start.key
+    let facts = key.channel.facts
+    isEvent = facts.isEvent
+    isImmediate = key.intervalMilliseconds <= facts.naturalInterval
+    ringLimits = key.channel.type.ringLimits(of: key)
+    label = PublishedStream.label(of: start)
   }
 
-  /// Gives the stream its key: at its start, and when its slot is reused.
-  func assign(_ key: StreamKey, market: Int, instrument: InstrumentID) {
-    self.key = key
-    self.market = market
-    self.instrument = instrument
-    switch key.channel {
-    case .trades: ringLimits = .events
-    // About 40 bytes a level, of both sides. A full book's snapshot is far too large to keep as much.
-    case .book: ringLimits = .differences(snapshotBytes: key.depth == 0 ? 64 << 10 : 80 * Int(key.depth))
-    case .sparkline: ringLimits = .differences(snapshotBytes: 16 * Int(key.points))
-    case .candles: ringLimits = .differences(snapshotBytes: CandlesChannel.bytes * StreamLimits.candles)
-    case .topic: ringLimits = .events
-    case .alerts: ringLimits = .differences(snapshotBytes: 64 << 10)
-    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: ringLimits = nil
-    }
+  /// A stream of the key's channel.
+  static func make(_ start: StreamStart) -> PublishedStream {
+    start.key.isOfCompositeDocument ? DocumentStream(start) : start.key.channel.type.makeStream(start)
+  }
+
+  private static func label(of start: StreamStart) -> [UInt8] {
+    let key = start.key
     var text = ByteBuffer(capacity: 96)
     text.append("\"channel\":\"")
     text.append(key.channel.rawValue)
@@ -90,31 +81,48 @@ final class PublishedStream {
       text.append(json: zone)
     }
     text.append(",\"stream\":")
-    text.append(integer: UInt64(id.rawValue))
-    label = Array(text.unsafeBytes)
+    text.append(integer: UInt64(start.id.rawValue))
+    return Array(text.unsafeBytes)
   }
 
   var interval: UInt16 { key.intervalMilliseconds }
 
-  /// A pulse is at its natural rate up to 100 ms, the others at 0.
-  var isImmediate: Bool { interval == 0 || (key.channel == .pulse && interval <= 100) }
+  // MARK: What a channel does
+
+  /// Its first subscriber has come: it enters the list through which changes reach it, and is shown if there is data.
+  func wake(in publisher: StreamPublisher) {}
+
+  /// Its last subscriber has left: it leaves that list.
+  func sleep(in publisher: StreamPublisher) {}
 
   /// Drops data that only subscribers need.
-  func sleep() {
+  func clear() {
     isShown = false
     dueReason = .subscribe
     cachedSnapshot = nil
-    view = BookView()
-    gathered = []
-    closedCandles = []
-    openCandle = nil
-    sparklineTip = nil
-    lineOpen = nil
-    lineChange = nil
-    line = nil
-    document = nil
     idleGeneration &+= 1
   }
+
+  /// Publishes the pending changes, if any. Call `StreamPublisher.flush`, which checks that it runs.
+  func flush(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {}
+
+  /// Publishes pending changes of an incremental stream before a snapshot. Then all clients have the same data at each
+  /// `seq`, whenever they joined.
+  func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {}
+
+  /// Appends a snapshot's `data`; false if there is none.
+  func appendSnapshot(in publisher: StreamPublisher, now: Timestamp, to out: inout ByteBuffer) -> Bool { false }
+
+  /// Whether a snapshot has ages. They are computed at each call, so a cached one would be wrong even at the same
+  /// `seq`.
+  var hasAges: Bool { false }
+
+  /// The state that the reply to a joining client has: `live`, or what prevents data.
+  func state(in publisher: StreamPublisher) -> String { "live" }
+
+  /// Appends the data of a snapshot that says why there is none, for a client that may not know that yet; false if the
+  /// channel has no such message, or there is data.
+  func appendSyncing(in publisher: StreamPublisher, now: Timestamp, to out: inout ByteBuffer) -> Bool { false }
 }
 
 /// The start of a message up to and with `"data":`; a `}` ends it.

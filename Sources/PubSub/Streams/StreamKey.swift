@@ -8,38 +8,13 @@ package struct StreamID: Sendable, Hashable, RawRepresentable {
   @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
-package enum ChannelName: String, Sendable, CaseIterable {
-  case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio, deck
-
-  /// Whether every message matters (`trades`, `topic`); for the other channels, only the latest does.
-  package var isEvent: Bool { self == .trades || self == .topic }
-
-  /// Whether its data comes from a market, so that the directory has its symbol. Loop 0 publishes the others.
-  package var isOfMarket: Bool {
-    switch self {
-    case .trades, .quote, .ticker, .pulse, .book, .sparkline, .candles: true
-    case .status, .alerts, .topic, .rate, .portfolio, .deck: false
-    }
-  }
-
-  /// Whether subscriptions name something: a symbol, a topic, a pair of assets, or a deck.
-  package var takesNames: Bool { isOfMarket || self == .topic || self == .rate || self == .deck }
-
-  /// Whether composite markets have this channel.
-  package var isOfComposites: Bool { isOfMarket && self != .trades }
-
-  /// Whether a composite market has a state of its own for this channel, which changes in differences. Its messages on
-  /// the others are whole documents.
-  var hasCompositeState: Bool { self == .book || self == .sparkline || self == .candles }
-}
-
 /// The properties of a stream: subscriptions with equal keys share it.
 package struct StreamKey: Sendable, Hashable {
   package var channel: ChannelName
   /// `kraken:BTC-USD`, the name of a topic or a deck, or for a rate `ZEC-USD`; empty for `status` and `alerts`.
-  package let symbol: String
+  package private(set) var symbol: String
   /// Whether the symbol is a composite's, which no single market publishes.
-  package let isComposite: Bool
+  package private(set) var isComposite: Bool
   /// Levels a side of a `book`: 10, 25, 100, or 0 for all.
   package var depth: UInt16
   /// Points of a `sparkline`; the number of last documents of a `topic`.
@@ -65,7 +40,7 @@ package struct StreamKey: Sendable, Hashable {
   ) {
     self.channel = channel
     self.symbol = symbol
-    isComposite = channel.isOfComposites && CompositeSymbol.isOne(symbol)
+    isComposite = CompositeSymbol.isOne(symbol) && channel.isOfComposites
     self.depth = depth
     self.points = points
     self.range = range
@@ -73,11 +48,43 @@ package struct StreamKey: Sendable, Hashable {
     self.intervalMilliseconds = intervalMilliseconds
   }
 
+  /// The same stream of another symbol.
+  func named(_ symbol: String) -> StreamKey {
+    var key = self
+    key.symbol = symbol
+    key.isComposite = CompositeSymbol.isOne(symbol) && channel.isOfComposites
+    return key
+  }
+
   /// Whether a single market publishes it, which the directory finds by the symbol.
   package var isOfMarket: Bool { channel.isOfMarket && !isComposite }
 
   /// Whether it shows the state of a composite market.
-  var isOfCompositeState: Bool { isComposite && channel.hasCompositeState }
+  var isOfCompositeState: Bool { isComposite && channel.facts.composites == .state }
+
+  /// Whether it shows a document of a composite market, which has no state of the channel.
+  var isOfCompositeDocument: Bool { isComposite && channel.facts.composites == .documents }
+
+  /// Sets who shares the stream to the holders of a grant.
+  mutating func setAudience(_ grant: Grant, _ portfolio: PortfolioSubject?) {
+    switch channel.facts.audience {
+    case .everyone: break
+    case .scope: scope = grant.scope
+    case .owner: owner = grant.owner
+    case .subject: self.portfolio = portfolio
+    }
+  }
+
+  /// Whether a holder of the grant may be one of those who share the stream.
+  func isShared(with grant: Grant) -> Bool {
+    switch channel.facts.audience {
+    case .everyone: true
+    case .scope: scope == grant.scope
+    case .owner: owner == grant.owner
+    case .subject:
+      portfolio.map { $0.scope == grant.scope && ($0.owner == nil || $0.owner == grant.owner) } ?? true
+    }
+  }
 }
 
 /// The symbols of several venues' markets as one: `composite:BTC-USD`.
@@ -92,54 +99,4 @@ package enum CompositeSymbol {
   package static func of(_ instrument: Instrument) -> String {
     prefix + instrument.symbol.drop { $0 != ":" }.dropFirst()
   }
-}
-
-/// How often a stream may publish. A stream of class 0 publishes every change, the others at most once per interval, at
-/// multiples of it, so that all data of a class for a client is sent at once.
-package enum RateClass {
-  /// The intervals, in milliseconds.
-  package static let intervals: [UInt16] = [0, 100, 250, 1000, 5000]
-
-  /// The nearest class that is not faster than `milliseconds`; beyond 5 s it is 5 s.
-  package static func nearest(notFasterThan milliseconds: Int) -> UInt16 {
-    intervals.first { Int($0) >= milliseconds } ?? 5000
-  }
-
-  /// The next slower class; nil after the slowest.
-  package static func slower(than interval: UInt16) -> UInt16? { intervals.first { $0 > interval } }
-
-  static func index(of interval: UInt16) -> Int { intervals.firstIndex(of: interval) ?? 0 }
-
-  /// The class of a subscription that requests `milliseconds`, or nothing. A pulse's natural rate is 100 ms; a
-  /// sparkline, a candle and a ticker move so little that their rate-limited classes start at 1 s.
-  package static func interval(for channel: ChannelName, asked milliseconds: Int?) -> UInt16 {
-    switch channel {
-    case .status, .alerts, .topic, .deck: return 0
-    // A table of conversions is made at most four times a second.
-    case .rate: return max(250, nearest(notFasterThan: milliseconds ?? 1000))
-    case .portfolio: return 1000
-    case .pulse: return max(100, nearest(notFasterThan: milliseconds ?? 100))
-    case .ticker, .sparkline, .candles:
-      let nearest = nearest(notFasterThan: milliseconds ?? 1000)
-      return nearest == 0 ? 0 : max(1000, nearest)
-    case .trades, .quote, .book: return nearest(notFasterThan: milliseconds ?? 0)
-    }
-  }
-}
-
-/// The limits of the parameters of a subscription.
-package enum StreamLimits {
-  /// Levels a side; 0 is all.
-  package static let depths: [UInt16] = [10, 25, 100, 0]
-  package static let defaultDepth: UInt16 = 25
-  package static let points: ClosedRange<Int> = 2...1440
-  package static let defaultPoints: UInt16 = 96
-  /// The number of last documents of a topic in a snapshot.
-  package static let documents: ClosedRange<Int> = 1...100
-  /// Holdings and positions of all portfolios of a client.
-  package static let portfolioLines = 500
-  /// Of a deck.
-  package static let defaultZone = "UTC"
-  /// The number of candles in a snapshot.
-  package static let candles = 100
 }

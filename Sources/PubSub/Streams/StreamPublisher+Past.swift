@@ -9,9 +9,9 @@ extension StreamPublisher {
   /// - Parameter trades: of one instrument, oldest first.
   package func restore(_ trades: [Trade], market: Int) {
     guard let first = trades.first, market >= 0, market < markets.count,
-      let instrument = markets[market].instrument(first.instrument), instrument.recentTrades.isEmpty
+      let instrument = markets[market].instrument(first.instrument)
     else { return }
-    for trade in trades { instrument.recentTrades.append(trade) }
+    instrument.restore(trades)
   }
 
   /// The number of all trades of an instrument, and the last of them, at most 50, oldest first.
@@ -44,8 +44,8 @@ extension StreamPublisher {
   package func keep(now: Timestamp, into out: inout [Delivery]) -> [KeptStream] {
     var kept: [KeptStream] = []
     var room = Self.keptBytesLimit
-    for case let stream? in streams where stream.key.channel == .trades && stream.isRunning {
-      guard instrument(of: stream) != nil else { continue }
+    for case let stream as TradesStream in table.streams where stream.isRunning {
+      guard stream.instrument(in: self) != nil else { continue }
       flush(stream, now: now, into: &out)
       var result = KeptStream(
         number: stream.id.rawValue, market: stream.market, instrument: stream.instrument, symbol: stream.key.symbol,
@@ -64,9 +64,7 @@ extension StreamPublisher {
   }
 
   /// The highest `seq` of this run so far, plus a margin for messages until its end. O(streams).
-  package var highestSeq: UInt64 {
-    streams.reduce(retiredSeq) { max($0, $1?.seq ?? 0) } + Self.numberingMargin
-  }
+  package var highestSeq: UInt64 { table.highestSeq + Self.numberingMargin }
 
   /// Continues a stream of an earlier run, before any client joins it. It runs until `time`, with or without
   /// subscribers, so that its ring has no gap.
@@ -74,30 +72,25 @@ extension StreamPublisher {
   @discardableResult
   package func restore(_ kept: KeptStream, until time: Timestamp, now: Timestamp) -> Bool {
     let key = StreamKey(channel: .trades, symbol: kept.symbol, intervalMilliseconds: kept.interval)
-    let index = Int(kept.number) / loops
-    guard reserved.remove(kept.number) != nil, byKey[key] == nil, self.stream(StreamID(rawValue: kept.number)) == nil
-    else { return false }
-    while streams.count <= index { streams.append(nil) }
-    let stream = PublishedStream(id: StreamID(rawValue: kept.number), seq: kept.seq, key: key)
-    stream.assign(key, market: kept.market, instrument: kept.instrument)
-    streams[index] = stream
-    byKey[key] = stream
+    let start = StreamStart(
+      id: StreamID(rawValue: kept.number), seq: kept.seq, key: key, market: kept.market, instrument: kept.instrument)
+    guard let stream = table.restore(start) as? TradesStream else { return false }
     stream.isHeld = true
     stream.isShown = true
     held.append((stream, steady(time)))
-    instrument(of: stream)?.add(stream)
+    stream.instrument(in: self)?.add(stream)
     for message in kept.messages {
       let frame = StreamFrame(
         stream: stream.id, kind: .update, prev: message.prev, seq: message.seq, events: message.events,
         bytes: message.bytes)
       // If the clock was set back, they would otherwise be kept for ever.
-      remember(frame, of: stream, now: min(message.time, now))
+      memory.remember(frame, of: stream, time: steady(min(message.time, now)))
     }
     return true
   }
 
   /// Whether a stream of an earlier run may still continue, because its instrument has not been listed yet.
-  package func isAwaited(_ number: UInt32) -> Bool { reserved.contains(number) }
+  package func isAwaited(_ number: UInt32) -> Bool { table.isReserved(number) }
 
   /// Ends the streams that were held for clients of an earlier run and have no subscribers. Call it once a second. At
   /// most O(held).
@@ -109,11 +102,5 @@ extension StreamPublisher {
       if stream.loops == 0 { sleep(stream) }
       return true
     }
-  }
-}
-
-extension PublishedInstrument {
-  var hasStreams: Bool {
-    !(trades.isEmpty && quotes.isEmpty && tickers.isEmpty && pulses.isEmpty && books.isEmpty && sparklines.isEmpty)
   }
 }

@@ -1,0 +1,44 @@
+import MarketData
+
+/// Kinds of changes of a market, as a set.
+package struct MarketChangeKinds: OptionSet, Sendable {
+  package let rawValue: UInt16
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  static let trades = Self(rawValue: 1 << 0)
+  static let tradeGap = Self(rawValue: 1 << 1)
+  /// Trades are missing, or the search for them has ended.
+  static let tradeHole = Self(rawValue: 1 << 2)
+  static let quote = Self(rawValue: 1 << 3)
+  static let ticker = Self(rawValue: 1 << 4)
+  static let pulse = Self(rawValue: 1 << 5)
+  /// Levels changed, or all of them.
+  static let book = Self(rawValue: 1 << 6)
+  static let bookState = Self(rawValue: 1 << 7)
+  static let channel = Self(rawValue: 1 << 8)
+  static let sparkline = Self(rawValue: 1 << 9)
+  static let candles = Self(rawValue: 1 << 10)
+  static let past = Self(rawValue: 1 << 11)
+  static let instrument = Self(rawValue: 1 << 12)
+}
+
+extension MarketChange {
+  /// The instrument that changed, and the kind of the change.
+  var target: (instrument: InstrumentID, kind: MarketChangeKinds) {
+    switch self {
+    case .trades(let id, _): (id, .trades)
+    case .tradeGap(let id, _): (id, .tradeGap)
+    case .tradesMissing(let id, _), .tradesSearched(let id, _): (id, .tradeHole)
+    case .quote(let quote): (quote.instrument, .quote)
+    case .ticker(let id): (id, .ticker)
+    case .pulse(let pulse): (pulse.instrument, .pulse)
+    case .bookSnapshot(let id), .bookDelta(let id, _, _, _): (id, .book)
+    case .bookState(let id, _): (id, .bookState)
+    case .channel(let id, _, _): (id, .channel)
+    case .sparkline(let id): (id, .sparkline)
+    case .candles(let id, _): (id, .candles)
+    case .past(let id): (id, .past)
+    case .instrument(let id): (id, .instrument)
+    }
+  }
+}
