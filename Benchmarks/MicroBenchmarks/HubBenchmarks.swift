@@ -25,7 +25,41 @@ enum HubBenchmarks {
             return bench.drain()
           })
       },
+      MicroBenchmark(name: "hub: subscribe to a wildcard, per symbol of 1,000") {
+        let bench = WildcardBench()
+        return PreparedBenchmark(run: { bench.subscribe() })
+      },
     ]
+  }
+}
+
+/// A hub that knows a thousand instruments of a venue.
+final class WildcardBench {
+  private let hub = SubscriberHub(loop: 0, loops: 1, identity: .init(node: "bench", version: "1"))
+  private let now = Timestamp(milliseconds: 1_790_000_000_000)
+  private let request = Array(
+    #"{"op":"subscribe","streams":[{"channel":"book","symbols":["binance:*"],"interval_ms":100}]}"#.utf8)
+  private var actions: [HubAction] = []
+
+  init() {
+    var directory = Directory()
+    directory.venues = ["binance"]
+    for index in 0..<MicroBenchmark.batch {
+      let instrument = Instrument(
+        id: InstrumentID(index), venue: "binance", venueSymbol: "A\(index)USDT", base: "A\(index)", quote: "USDT",
+        priceScale: 2, sizeScale: 5)
+      directory.update(DirectoryEntry(loop: 0, market: 0, instrument: instrument, bookState: .live))
+    }
+    hub.directory = directory
+  }
+
+  /// A new client subscribes to all of them and leaves; returns the number of joins.
+  func subscribe() -> Int {
+    actions.removeAll(keepingCapacity: true)
+    let client = hub.open(secret: SessionSecret(high: 0, low: 1), now: now)
+    request.withUnsafeBytes { hub.receive(RawSpan(_unsafeBytes: $0), from: client, now: now, into: &actions) }
+    hub.close(client, into: &actions)
+    return actions.count
   }
 }
 
