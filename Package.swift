@@ -139,8 +139,16 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
+      "Operations",
+      [
+        "Documents", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
+        "Transport", "Bytes", "Build", log,
+      ],
+      settings: confinedSettings),
+    house(
       "Gateway",
       [
+        "Operations",
         "Documents",
         "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
         "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console", log, configuration,
@@ -155,7 +163,8 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings",
+        "Gateway", "Operations",
+        "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings",
         "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes", "Build", arguments, log,
       ],
       path: "Sources/CLI", swiftSettings: settings),
@@ -208,10 +217,17 @@ var package = Package(
         "Documents", "History", "Decks", "Alerts", "Portfolio", "PubSub", "MarketData", "Transport", "Bytes", sqlite,
         log,
       ]),
+    .testTarget(
+      name: "OperationsTests",
+      dependencies: [
+        "Operations", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "Transport", "Bytes",
+        "TestSupport", "TestTraits", log,
+      ],
+      exclude: ["Metrics/metrics.txt"], swiftSettings: testSettings),
     tests(
       "Gateway",
       [
-        "Gateway", "Documents",
+        "Gateway", "Operations", "Documents",
         "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
         "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
@@ -226,7 +242,8 @@ var package = Package(
     tests(
       "Simulation",
       [
-        "Simulation", "Gateway", "VenueSimulator", "PubSub", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "Simulation", "Gateway", "Operations",
+        "VenueSimulator", "PubSub", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
         log,
       ]),
     .executableTarget(

@@ -7,6 +7,7 @@ import HTTP1
 import History
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Recordings
 import Synchronization
@@ -50,7 +51,7 @@ package final class Gateway: Sendable {
   let running: Mutex<RunningConfiguration>
   let adminToken: AdminToken
   let adminControl = AdminControl()
-  private let desk: StateDesk
+  private let state: StateCollector
   private let warm: WarmFeeds?
   /// Reads files, one reload after the other, off the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
@@ -170,10 +171,11 @@ package final class Gateway: Sendable {
     let started = startedAt
     let recordings = recordings
     let (adminToken, adminControl) = (adminToken, adminControl)
-    let desk = StateDesk(
+    let state = StateCollector(
       node: nodes[0], all: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
       recorders: { recordings.figures })
-    self.desk = desk
+    self.state = state
+    let desk = StateDesk(loop: loops[0]) { state.gather($0) }
     let internalAPI = nodes.map {
       InternalAPI(
         node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
@@ -206,7 +208,7 @@ package final class Gateway: Sendable {
         settings: { [weak self] in self?.current.shown ?? [] }))
     let replayers = try makeReplayers()
     for node in nodes { node.start() }
-    desk.start()
+    state.start()
     alerts.start(
       LoopOutlet(
         nodes: nodes, addresses: WebhookAddresses(allowed: configuration.webhookNetworks), tls: feedTLS,

@@ -6,6 +6,7 @@ import HTTP1
 import History
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Recordings
 import Transport
@@ -36,7 +37,7 @@ final class LoopNode: @unchecked Sendable {
   private(set) var nodes: [LoopNode] = []
 
   var clock: GatewayClock
-  var metrics = NodeMetrics()
+  var metrics = NodeMetrics(routes: NodeMetrics.routes)
   var delivery = DeliveryTimes()
   private(set) var httpDate = ""
 

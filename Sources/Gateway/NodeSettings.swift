@@ -1,6 +1,7 @@
 import Access
 import Documents
 import Logging
+import Operations
 import PubSub
 import Transport
 

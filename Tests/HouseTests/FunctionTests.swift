@@ -12,8 +12,6 @@ struct FunctionTests {
     "FeedPipeline.takeOver": 72,
     "Gateway.init": 107,
     "InstrumentMarket.init": 78,
-    "MetricsText.render": 97,
-    "MetricsText.renderFeeds": 83,
     "PortfolioDesk.change": 79,
     "serve": 90,
   ]

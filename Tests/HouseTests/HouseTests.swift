@@ -25,6 +25,8 @@ struct HouseTests {
     // Recorders write on a queue of their own, and large answers are read on one.
     "Feeds": ["Dispatch", "Foundation", "Synchronization"],
     "Documents": ["Dispatch", "Foundation", "Synchronization"],
+    // The log writes to a descriptor, on a queue of its own if that is slow, and memory is returned on one.
+    "Operations": ["Glibc", "Dispatch", "Synchronization"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization", "CZlib"],
     "VenueSimulator": ["Synchronization"],
     // `Date` and `Decimal`, which are what apps have.

@@ -2,6 +2,7 @@ import Access
 import Bytes
 import HTTP1
 import Logging
+import Operations
 import PubSub
 import Simulation
 import TestTraits

@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import History
 import Logging
+import Operations
 import Transport
 import VenueSimulator
 import Venues

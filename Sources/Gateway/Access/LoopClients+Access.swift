@@ -1,6 +1,7 @@
 import Access
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Transport
 

@@ -4,6 +4,7 @@ import Feeds
 import HTTP1
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Transport
 import Venues
@@ -60,7 +61,10 @@ final class AdminAPI: @unchecked Sendable {
     guard request.method == "GET", request.path == AdminRoute.live.path, request.query.isEmpty,
       token.check(request) == .good
     else { return false }
-    return desk.admit(connection, ended: ended)
+    guard desk.hasRoom else { return false }
+    node.clients.remove(connection)
+    desk.admit(connection, date: node.httpDate, ended: ended)
+    return true
   }
 
   private func refusal(of request: HTTPRequestHead, on connection: Connection) -> HTTPResponse? {

@@ -1,4 +1,5 @@
 import Bytes
+import Operations
 import PubSub
 import Transport
 

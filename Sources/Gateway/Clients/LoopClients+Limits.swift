@@ -1,5 +1,6 @@
 import Access
 import Logging
+import Operations
 import PubSub
 import Transport
 

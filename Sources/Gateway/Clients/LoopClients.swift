@@ -1,6 +1,7 @@
 import Access
 import Bytes
 import MarketData
+import Operations
 import PubSub
 import Transport
 import WebSocket
@@ -97,7 +98,10 @@ final class LoopClients: @unchecked Sendable {
     node.metrics.clients -= 1
     node.metrics.connections -= 1
     node.metrics.ends.left(isTLS: session.connection.isTLS, session.encoding, code: session.closeCode)
-    node.settings.accessLog?.ended(session, ClientFigures(session.client, of: hub))
+    node.settings.accessLog?.ended(
+      AccessLog.Stream(
+        peer: session.address, closeCode: session.closeCode, openedAt: session.openedAt,
+        bytesWritten: session.connection.bytesWritten), ClientFigures(session.client, of: hub))
     hub.close(session.client, into: &node.actions)
   }
 

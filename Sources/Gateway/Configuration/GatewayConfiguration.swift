@@ -4,6 +4,7 @@ import Foundation
 import History
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Recordings
 import Transport

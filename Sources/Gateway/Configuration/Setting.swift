@@ -2,6 +2,7 @@ import Access
 import Documents
 import HTTP1
 import Logging
+import Operations
 import Recordings
 import Transport
 

@@ -1,5 +1,6 @@
 import Feeds
 import MarketData
+import Operations
 import PubSub
 import Recordings
 import Transport

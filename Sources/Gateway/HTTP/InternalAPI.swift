@@ -4,6 +4,7 @@ import Documents
 import Feeds
 import HTTP1
 import MarketData
+import Operations
 import PubSub
 import Recordings
 import Transport
@@ -174,17 +175,18 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
         total.backfill.add(part.backfill)
         total.parts += 1
         guard total.parts == count else { return }
-        let uptime = Double(node.loop.moment - startedAt) / 1e6
+        var page = MetricsPage(total.metrics, now: node.clock.now())
+        page.feeds = total.feeds
+        page.loops = total.loops
+        page.admission = node.settings.admission.figures
+        page.queuedBytes = node.settings.admission.budget.total
+        page.shed = shedCount()
+        page.uptimeSeconds = Double(node.loop.moment - startedAt) / 1e6
         reply(
           .text(
-            MetricsText.render(
-              total.metrics, feeds: total.feeds, loops: total.loops, admission: node.settings.admission.figures,
-              queuedBytes: node.settings.admission.budget.total, shed: shedCount(), uptimeSeconds: uptime,
-              now: node.clock.now())
-              + (tls.map { TLSMetricsText.render($0.statistics, $0.certificates) } ?? "")
-              + RecordingMetricsText.render(recorders())
-              + HistoryMetricsText.render(history?.figures, total.backfill)
-              + AlertMetricsText.render(node.settings.alerts.figures) + upgradeMetrics + processFigures,
+            page.text + (tls.map { TLSMetrics($0.statistics, $0.certificates).text } ?? "")
+              + RecordingMetrics.text(recorders()) + HistoryMetrics.text(history?.figures, total.backfill)
+              + AlertMetrics.text(node.settings.alerts.figures) + upgradeMetrics + processFigures,
             contentType: "text/plain; version=0.0.4; charset=utf-8"))
       }
     }
@@ -194,7 +196,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   /// The system's figures about this process. A simulated kernel reports none, because its runs must be repeatable.
   private var processFigures: String {
-    node.loop.kernel is SystemKernel ? ProcessMetricsText.render(.current) : ""
+    node.loop.kernel is SystemKernel ? ProcessMetrics.text(.current) : ""
   }
 
   /// Answers `/v1/feeds/{venue}/errors`: the rejected messages of all connections of the venue.
@@ -220,7 +222,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
 
   private final class Total {
     var parts = 0
-    var metrics = NodeMetrics()
+    var metrics = NodeMetrics(routes: NodeMetrics.routes)
     var feeds: [FeedMetrics] = []
     var loops: [LoopMetrics] = []
     var backfill = CandleBackfill.Figures()

@@ -1,5 +1,6 @@
 import Access
 import HTTP1
+import Operations
 import PubSub
 import Transport
 import WebSocket

@@ -2,6 +2,7 @@ import Access
 import Bytes
 import HTTP1
 import MarketData
+import Operations
 import PubSub
 import Transport
 import WebSocket

@@ -1,4 +1,5 @@
 import Bytes
+import Operations
 
 /// The progress of an upgrade, for operators and metrics.
 struct UpgradeReport: Sendable {
@@ -31,15 +32,18 @@ struct UpgradeReport: Sendable {
     return .json(writer.takeBytes(), status: status)
   }
 
-  /// The same in Prometheus' text format.
+  private static let table: [Metric<UpgradeReport>] = [
+    .counter("upgrades_total", "Upgrades of the service without a gap, until this process.", \.number),
+    .counter("upgrade_failures_total", "Upgrades that failed in this process.", \.failed),
+    .gauge("upgrade_under_way", "1 while the next process warms up or takes over.") {
+      [.warming, .writing, .taking].contains($0.phase) ? 1 : 0
+    },
+  ]
+
+  /// The same as metrics.
   var metrics: String {
-    func metric(_ name: String, _ type: String, _ help: String, _ value: Int) -> String {
-      "# HELP tidegate_\(name) \(help)\n# TYPE tidegate_\(name) \(type)\ntidegate_\(name) \(value)\n"
-    }
-    return metric("upgrades_total", "counter", "Upgrades of the service without a gap, until this process.", number)
-      + metric("upgrade_failures_total", "counter", "Upgrades that failed in this process.", failed)
-      + metric(
-        "upgrade_under_way", "gauge", "1 while the next process warms up or takes over.",
-        [.warming, .writing, .taking].contains(phase) ? 1 : 0)
+    var writer = MetricsWriter()
+    writer.append(Self.table, of: self)
+    return writer.text
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Operations
 import Synchronization
 import Testing
 

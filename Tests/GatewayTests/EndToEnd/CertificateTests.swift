@@ -1,5 +1,6 @@
 import Bytes
 import Foundation
+import Operations
 import TestTraits
 import Testing
 import Transport
@@ -96,12 +97,5 @@ struct CertificateTests {
     let reason = await failure(harness, try TLSClientContext(caFile: nil))
     #expect(reason?.contains("the server does not speak TLS") == true, "\(reason ?? "connected")")
     await harness.stop()
-  }
-
-  @Test("labels of metrics are escaped")
-  func labels() {
-    let info = TLSMetricsText.render(TLSStatistics(), [])
-    #expect(info.contains("tidegate_tls_handshakes_total{kind=\"resumed\"} 0\n"))
-    #expect(TLSMetricsText.escaped("a\\b\"c\nd") == "a\\\\b\\\"c\\nd")
   }
 }

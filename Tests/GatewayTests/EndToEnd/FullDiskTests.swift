@@ -1,5 +1,6 @@
 import Feeds
 import Foundation
+import Operations
 import Recordings
 import Synchronization
 import TestTraits
@@ -14,7 +15,8 @@ struct FullDiskTests {
     "a gateway whose disk is full goes on serving, and its metrics say that nothing is recorded", .realTime,
     .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func gateway() async throws {
-    let log = LogLines()
+    let lines = Mutex<[String]>([])
+    let log = LogSink { line in lines.withLock { $0.append(line) } }
     let sinks = Mutex<[RecordingSink]>([])
     let harness = try GatewayHarness(
       venues: ["coinbase"],
@@ -34,8 +36,9 @@ struct FullDiskTests {
     let sink = try #require(sinks.withLock { $0.first })
     await withCheckedContinuation { continuation in sink.finish { continuation.resume() } }
     #expect(sink.isEnded && sink.records == 0 && sink.figures.lost > 0)
-    #expect(log.all.count == 1)
-    #expect(log.all.first?.contains("No space left on device") == true, "\(log.all)")
+    let logged = lines.withLock { $0 }
+    #expect(logged.count == 1)
+    #expect(logged.first?.contains("No space left on device") == true, "\(logged)")
     let before = probe.count
     try await probe.first("updates go on", from: before) { $0.type == "update" }
     #expect(Links.problems(probe.messages) == [])

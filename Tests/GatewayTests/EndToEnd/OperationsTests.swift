@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import HTTP1
+import Operations
 import Synchronization
 import TestTraits
 import Testing
