@@ -21,7 +21,7 @@ struct LogEventTests {
     let call = /[.\s](trace|debug|info|notice|warning|error|critical)\(\s*"((?:[^"\\]|\\.)*)"/
     let computed = /[lL]og(?:ger)?\??\.(?:trace|debug|info|notice|warning|error|critical)\(\s*[^"\s$].*/
     let folded = /FoldedLog\.Event\(\s*(?:level: [^,]*,\s*)?message: "([^"]*)"/
-    for folder in ["Sources/Feeds", "Sources/Operations", "Sources/Gateway", "Sources/CLI"] {
+    for folder in ["Sources/Documents", "Sources/Feeds", "Sources/Operations", "Sources/Gateway", "Sources/CLI"] {
       let files = FileManager.default.enumerator(
         at: root.appendingPathComponent(folder), includingPropertiesForKeys: nil)
       while let file = files?.nextObject() as? URL {
