@@ -5,8 +5,8 @@ import MarketData
 enum BookChannel: Channel {
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 0), parameters: [.depth], hasLargeSnapshots: true, isBook: true,
-    hears: [.book, .bookState], rank: 1,
-    data: .init(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"]))
+    hears: [.book, .bookState], rank: 1)
+  static let data = WireDescription.ChannelData(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { BookStream(start) }
 

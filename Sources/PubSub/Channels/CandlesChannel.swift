@@ -7,7 +7,8 @@ enum CandlesChannel: Channel {
   /// Candles move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true), parameters: [.interval],
-    hears: [.trades, .tradeHole, .candles, .past], rank: 6, data: .init(["interval", "candles"]))
+    hears: [.trades, .tradeHole, .candles, .past], rank: 6)
+  static let data = WireDescription.ChannelData(["interval", "candles"])
   /// The approximate size of a candle on the wire.
   private static let bytes = 220
 

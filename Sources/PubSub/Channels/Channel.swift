@@ -6,6 +6,8 @@ import MarketData
 /// class.
 protocol Channel {
   static var facts: ChannelFacts { get }
+  /// The members that the data of each snapshot and of each update has.
+  static var data: WireDescription.ChannelData { get }
 
   /// A stream of the channel. The default is a stream of a document.
   static func makeStream(_ start: StreamStart) -> PublishedStream
@@ -87,8 +89,6 @@ package struct ChannelFacts: Sendable {
   package var hears: MarketChangeKinds = []
   /// The order in which the streams of an instrument receive a change, lowest first. Equal ranks are not allowed.
   package var rank: UInt8 = 0
-  /// The members that the data of each snapshot and of each update has.
-  package var data: WireDescription.ChannelData
 }
 
 extension ChannelName {

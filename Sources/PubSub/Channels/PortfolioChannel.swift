@@ -8,8 +8,8 @@ import Portfolio
 /// It has no time, so that an unchanged value causes no message.
 package enum PortfolioChannel: Channel {
   static let facts = ChannelFacts(
-    source: .documents, names: .nothing, audience: .subject, rate: .fixed(1000), parameters: [.portfolio],
-    data: .init(["state"]))
+    source: .documents, names: .nothing, audience: .subject, rate: .fixed(1000), parameters: [.portfolio])
+  static let data = WireDescription.ChannelData(["state"])
 
   static func document(of key: StreamKey) -> StreamDocumentName? { key.portfolio.map { StreamDocumentName($0) } }
 

@@ -4,8 +4,8 @@ import MarketData
 /// `quote`: the best bid and ask. A side without orders is absent.
 enum QuoteChannel: Channel {
   static let facts = ChannelFacts(
-    composites: .documents, rate: .requested(usual: 0), hears: [.quote, .bookState, .channel], rank: 2,
-    data: .init(["time"]))
+    composites: .documents, rate: .requested(usual: 0), hears: [.quote, .bookState, .channel], rank: 2)
+  static let data = WireDescription.ChannelData(["time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { QuoteStream(start) }
 

@@ -5,8 +5,8 @@ import MarketData
 enum RateChannel: Channel {
   /// A conversion may use any market. A table of conversions is made at most four times a second.
   static let facts = ChannelFacts(
-    source: .documents, names: .rates, needsAllSymbols: true, rate: .requested(usual: 1000, fastest: 250),
-    data: .init(["base", "quote", "state"]))
+    source: .documents, names: .rates, needsAllSymbols: true, rate: .requested(usual: 1000, fastest: 250))
+  static let data = WireDescription.ChannelData(["base", "quote", "state"])
 
   /// `{"base":"ZEC","quote":"USD","rate":"48","path":["kraken:ZEC-BTC",…],"state":"live","age_ms":120}`
   static func rate(_ conversion: Conversion, _ name: RateName, _ source: DataSource) -> StreamDocument {

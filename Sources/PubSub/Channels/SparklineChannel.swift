@@ -6,8 +6,9 @@ enum SparklineChannel: Channel {
   /// Lines move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
-    parameters: [.range, .points], hasLargeSnapshots: true, hears: [.sparkline, .ticker, .past], rank: 5,
-    data: .init(["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"]))
+    parameters: [.range, .points], hasLargeSnapshots: true, hears: [.sparkline, .ticker, .past], rank: 5)
+  static let data = WireDescription.ChannelData(
+    ["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { SparklineStream(start) }
 

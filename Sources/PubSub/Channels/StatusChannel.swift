@@ -4,7 +4,8 @@ import MarketData
 /// `status`: the state of every feed, whole in each message.
 enum StatusChannel: Channel {
   static let facts = ChannelFacts(
-    source: .feeds, names: .nothing, audience: .scope, rate: .fixed(0), data: .init(["feeds"]))
+    source: .feeds, names: .nothing, audience: .scope, rate: .fixed(0))
+  static let data = WireDescription.ChannelData(["feeds"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { StatusStream(start) }
 

@@ -1,8 +1,8 @@
 /// `topic`: every document that is published under a name. An event channel. The gateway keeps the documents.
 enum TopicChannel: Channel {
   static let facts = ChannelFacts(
-    source: .documents, names: .topics, isEvent: true, rate: .fixed(0), parameters: [.last],
-    data: .init(["number", "documents"]))
+    source: .documents, names: .topics, isEvent: true, rate: .fixed(0), parameters: [.last])
+  static let data = WireDescription.ChannelData(["number", "documents"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { TopicStream(start) }
   static func ringLimits(of key: StreamKey) -> ReplayRing.Limits? { .events }

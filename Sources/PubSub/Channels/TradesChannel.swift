@@ -4,8 +4,8 @@ import MarketData
 /// `trades`: every execution, in order. An event channel.
 enum TradesChannel: Channel {
   static let facts = ChannelFacts(
-    isEvent: true, rate: .requested(usual: 0), hears: [.trades, .tradeGap, .tradeHole, .channel], rank: 0,
-    data: .init(["trades"]))
+    isEvent: true, rate: .requested(usual: 0), hears: [.trades, .tradeGap, .tradeHole, .channel], rank: 0)
+  static let data = WireDescription.ChannelData(["trades"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { TradesStream(start) }
   static func ringLimits(of key: StreamKey) -> ReplayRing.Limits? { .events }

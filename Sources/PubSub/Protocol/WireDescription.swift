@@ -56,7 +56,7 @@ package enum WireDescription {
 
   package static let channels = Dictionary(
     uniqueKeysWithValues: ChannelName.allCases.map { channel in
-      var data = channel.facts.data
+      var data = channel.type.data
       data.parameters = channel.facts.parameters.flatMap(\.fields)
       return (channel, data)
     })

@@ -30,8 +30,9 @@ extension StreamPublisher {
     case .instrument: return rescale(instrument, now: now)
     default: instrument.take(change, changes)
     }
-    for group in instrument.groups where !group.hears.isDisjoint(with: kind) {
-      for stream in group.streams {
+    let groups = instrument.groups
+    for index in groups.indices where !groups[index].hears.isDisjoint(with: kind) {
+      for stream in groups[index].streams {
         stream.take(change, of: instrument, changes, in: self, now: now, into: &out)
       }
     }

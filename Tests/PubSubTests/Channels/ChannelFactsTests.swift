@@ -16,7 +16,7 @@ struct ChannelFactsTests {
     for channel in ChannelName.allCases {
       let facts = channel.facts
       #expect(Self.unrelated(facts), "\(channel)")
-      #expect(facts.data.update.isEmpty == false && facts.data.snapshot.isEmpty == false, "\(channel)")
+      #expect(!channel.type.data.update.isEmpty && !channel.type.data.snapshot.isEmpty, "\(channel)")
       guard facts.source == .market else { continue }
       #expect(facts.names == .symbols && facts.audience == .everyone && !facts.hears.isEmpty, "\(channel)")
       #expect(ranks.insert(facts.rank).inserted, "\(channel): two channels with the rank \(facts.rank)")
