@@ -203,7 +203,7 @@ var package = Package(
       exclude: ["oracle.py"], swiftSettings: settings),
     tests("Decks", ["Decks", "Alerts", "MarketData", "Bytes"]),
     tests("PubSub", ["PubSub", "Portfolio", "MarketData", "WebSocket", "Bytes"]),
-    tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes"]),
+    tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes", "CZlib"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
     tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),
     tests(

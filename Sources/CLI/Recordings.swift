@@ -28,7 +28,7 @@ func loadRecording(_ path: String) throws(RecordingError) -> (RecordedSource, sy
       isTaken = recording.add(
         answer: reader.payload.unsafeBytes, to: record.url ?? "", status: record.status, at: record.time)
     // One session plays all connections; the client sends its own requests again.
-    case .open, .sent, .close, .gap: break
+    case .open, .sent, .close, .gap, .state: break
     }
     if !isTaken {
       throw fail("m", "more than \(RecordedSource.byteLimit >> 20) MB of frames; simulate holds them in memory")

@@ -59,7 +59,7 @@ struct RecordingBegin {
         payload.count <= Self.byteLimit - bytes
       else { return }
       note(answer: payload, to: Self.path(of: url))
-    case .sent, .close, .gap: break
+    case .sent, .close, .gap, .state: break
     }
   }
 

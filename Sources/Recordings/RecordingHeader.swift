@@ -47,5 +47,6 @@ package struct RecordingHeader: Sendable, Equatable {
   }
 }
 
-/// The kinds of record. `gap`: records that could not be written are missing here.
-package enum RecordKind: String, Sendable { case open, text, binary, sent, http, close, gap }
+/// The kinds of record. `gap`: records that could not be written are missing here. `state`: the books at a recording's
+/// beginning, if it was cut out of another one.
+package enum RecordKind: String, Sendable { case open, text, binary, sent, http, close, gap, state }

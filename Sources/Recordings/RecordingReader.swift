@@ -7,7 +7,7 @@ import MarketData
 /// `isCutOff` is true. Every other mistake is an error with its line and field.
 package final class RecordingReader {
   package let header: RecordingHeader
-  private let lines: LineReader
+  private var lines: LineReader
 
   /// The record of the last `next`; `payload` has its text.
   package struct Record: Sendable {
@@ -29,8 +29,18 @@ package final class RecordingReader {
   private var lastTime = Timestamp.distantPast
   static let noHeader = "ends in its first line and has no records; delete it"
 
-  package init(path: String) throws(RecordingError) {
-    let lines = try LineReader(path: path)
+  package convenience init(path: String) throws(RecordingError) { try self.init(path: path, notesRestarts: false) }
+
+  /// - Parameter point: the beginning of a record; the header is read in any case.
+  convenience init(path: String, at point: RestartPoint) throws(RecordingError) {
+    try self.init(path: path, notesRestarts: false)
+    guard point != .beginning else { return }
+    lines = try LineReader(path: path, at: point)
+  }
+
+  /// - Parameter notesRestarts: whether `restartPoint` is asked for.
+  init(path: String, notesRestarts: Bool) throws(RecordingError) {
+    let lines = try LineReader(path: path, at: .beginning, notesRestarts: notesRestarts)
     let header = try lines.next { (line) throws(RecordingError) in
       if lines.isCutOff, !lines.lastLineEnded { throw RecordingError(path: path, Self.noHeader) }
       return try Self.header(line, path: path)
@@ -48,6 +58,9 @@ package final class RecordingReader {
   package var time: Timestamp { lastTime == .distantPast ? Timestamp(clamping: header.started.microseconds) : lastTime }
   /// The number of the last line that was read, from 1.
   package var lineNumber: Int { lines.lineNumber }
+
+  /// The point at which another reader would begin with the last record; nil if it is not known.
+  var restartPoint: RestartPoint? { lines.restartPoint }
 
   /// Whether the file ended in the middle of a record or of its compressed data; known at the end.
   package private(set) var isCutOff = false
@@ -100,7 +113,7 @@ package final class RecordingReader {
     var fields = Fields()
     do throws(JSONError) { try read(line, into: &fields) } catch {
       if error.offset < 0 {
-        throw fail("k", "not a kind of record; the kinds are open, text, binary, sent, http, close and gap")
+        throw fail("k", "not a kind of record; the kinds are open, text, binary, sent, http, close, gap and state")
       }
       throw fail(fields.key, "malformed at byte \(error.offset)")
     }
@@ -116,7 +129,7 @@ package final class RecordingReader {
       )
     }
     switch kind {
-    case .text, .binary, .sent, .http:
+    case .text, .binary, .sent, .http, .state:
       guard fields.hasPayload else { throw fail("m", "missing in a record of kind \(kind.rawValue)") }
     case .open, .close, .gap: break
     }

@@ -21,16 +21,47 @@ package final class RecordingSequence {
   package private(set) var badLines = 0
   /// The mistake in the first of them.
   package private(set) var firstBadLine: RecordingError?
+  /// By index of the file: how many, and the mistake in the first.
+  private(set) var badLinesByFile: [Int: (count: Int, first: RecordingError)] = [:]
   /// With this many bad lines, the file is not a recording.
   private static let badLineLimit = 10_000
 
+  private let notesRestarts: Bool
+
   /// - Parameter paths: at least one, in the order of time.
   /// - Throws: the mistake in the first.
-  package init(paths: [String]) throws(RecordingError) {
+  package convenience init(paths: [String]) throws(RecordingError) {
+    try self.init(paths: paths, notesRestarts: false)
+  }
+
+  /// - Parameter notesRestarts: whether `restartPoint` is asked for.
+  init(paths: [String], notesRestarts: Bool) throws(RecordingError) {
     precondition(!paths.isEmpty, "a sequence has a file")
     self.paths = paths
-    reader = try RecordingReader(path: paths[0])
+    self.notesRestarts = notesRestarts
+    reader = try RecordingReader(path: paths[0], notesRestarts: notesRestarts)
   }
+
+  /// Begins in the middle.
+  /// - Parameters:
+  ///   - file: an index of `paths`. The files before it are not read.
+  ///   - point: a record of it.
+  init(paths: [String], file: Int, at point: RestartPoint) throws(RecordingError) {
+    self.paths = paths
+    notesRestarts = false
+    index = file
+    reader = try RecordingReader(path: paths[file], at: point)
+    isContinued = true
+  }
+
+  /// The index in `paths` of the present file.
+  var fileIndex: Int { index }
+  /// The point of the present file at which another sequence would begin with the last record; nil at a gap between
+  /// two files, and if it is not known.
+  var restartPoint: RestartPoint? { isBetweenFiles ? nil : reader.restartPoint }
+  /// What the present file's reader says of itself.
+  var header: RecordingHeader { reader.header }
+  var isCutOff: Bool { reader.isCutOff }
 
   /// The header of the first file.
   package var firstPath: String { paths[0] }
@@ -44,10 +75,12 @@ package final class RecordingSequence {
   /// Bytes of the files that were read so far.
   package var bytesRead: Int { bytesBefore + reader.bytesRead }
   private var isBetween = false
+  private var isBetweenFiles = false
 
   /// The next record, nil at the end of the last file.
   package func next() throws(RecordingError) -> RecordingReader.Record? {
     isBetween = false
+    isBetweenFiles = false
     if let record = held {
       held = nil
       return record
@@ -73,6 +106,7 @@ package final class RecordingSequence {
       guard error.isOfOneLine, badLines < Self.badLineLimit else { throw error }
       badLines += 1
       firstBadLine = firstBadLine ?? error
+      badLinesByFile[index, default: (0, error)].count += 1
       isBetween = true
       var gap = RecordingReader.Record(kind: .gap, time: max(last, reader.time), connection: 0, url: nil, status: 0)
       gap.lost = 1
@@ -84,7 +118,7 @@ package final class RecordingSequence {
   private func enterNext() throws(RecordingError) -> RecordingReader.Record? {
     let before = reader
     index += 1
-    reader = try RecordingReader(path: paths[index])
+    reader = try RecordingReader(path: paths[index], notesRestarts: notesRestarts)
     bytesBefore += before.bytesRead
     isContinued = Self.continues(reader.header, before.header) && !before.isCutOff
     guard !isContinued else { return nil }
@@ -92,6 +126,7 @@ package final class RecordingSequence {
     guard first.time >= last else { throw overlap(first.time) }
     held = first
     isBetween = true
+    isBetweenFiles = true
     last = first.time
     var gap = RecordingReader.Record(kind: .gap, time: first.time, connection: first.connection, url: nil, status: 0)
     gap.lost = 1

@@ -94,6 +94,23 @@ package final class RecordingWriter {
     try end()
   }
 
+  /// Records the books from which the messages after it continue.
+  func state(_ books: String, connection: Int, at time: Timestamp) throws(RecordingError) {
+    begin(.state, connection, time)
+    text.append(",\"m\":")
+    text.append(json: books)
+    try end()
+  }
+
+  /// Records a received binary frame, as the reader gives it.
+  func binary(
+    _ message: UnsafeRawBufferPointer, connection: Int, at time: Timestamp
+  ) throws(RecordingError) {
+    begin(.binary, connection, time)
+    appendPayload(message)
+    try end()
+  }
+
   /// Records a sent text frame.
   package func sent(_ message: String, connection: Int, at time: Timestamp) throws(RecordingError) {
     begin(.sent, connection, time)

@@ -41,6 +41,10 @@ struct ReplayTally {
   var resyncs: [Int32: [ResyncReason: Int]] = [:]
   /// Records that gaps say are missing.
   var lost = 0
+  /// What symbols had counted, and checksums, when counting began.
+  var before: [SymbolCounts] = []
+  var checksumsBefore: [Int] = []
+  var badLinesBefore = 0
   /// Requests that the recording has no answer to.
   var unanswered = 0
 
@@ -178,7 +182,9 @@ extension ReplayResult.Symbol {
     }
     let id = instrument.id.rawValue
     self.init(
-      name: instrument.venueSymbol, counts: counts, checksumsOK: state.checksumsOK,
+      name: instrument.venueSymbol, counts: counts,
+      checksumsOK: state.checksumsOK
+        - (instrument.id.index < tally.checksumsBefore.count ? tally.checksumsBefore[instrument.id.index] : 0),
       unknownDeletes: state.book.unknownDeletes,
       lastTradePrice: tally.lastPrices[id].map { text($0.mantissa, $0.scale) },
       finalBids: best(state.book.bids), finalAsks: best(state.book.asks), bidLevels: state.book.bids.count,
@@ -212,5 +218,19 @@ extension SymbolCounts {
     trades += other.trades
     backlogTrades += other.backlogTrades
     missedTrades += other.missedTrades
+  }
+
+  mutating func subtract(_ other: SymbolCounts) {
+    deltas -= other.deltas
+    snapshots -= other.snapshots
+    sequenceOK -= other.sequenceOK
+    gaps -= other.gaps
+    dropped -= other.dropped
+    bridged -= other.bridged
+    trades -= other.trades
+    backlogTrades -= other.backlogTrades
+    missedTrades -= other.missedTrades
+    tradeHoles -= other.tradeHoles
+    foundTrades -= other.foundTrades
   }
 }

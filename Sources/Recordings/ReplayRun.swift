@@ -31,21 +31,38 @@ package final class ReplayRun {
   package let replayers: [Replayer]
   /// What was left out, files and whole recordings, and why.
   package let skipped: [RecordingError]
+  /// What the indexes could not be used for.
+  package let notes: [String]
   private let publisher: ReplayPublisher?
+  private let window: Range<Timestamp>
+  private let onChanges: (Replayer, Timestamp) throws(RecordingError) -> Void
   private var places: [FeedPipelineSlot] = []
   private let bytes: Int
   private var records = 0
+  private var hasSought = false
 
-  /// - Parameter publisher: publishes the changes of the markets.
+  /// All of a recording.
+  package static let always = Timestamp.distantPast..<Timestamp.distantFuture
+
+  /// - Parameters:
+  ///   - publisher: publishes the changes of the markets.
+  ///   - window: the records that are played. Those before it build the books, unseen; an index makes that short.
+  ///   - onChanges: is called after each record, while the pipeline has its changes.
   /// - Throws: the problem of the first recording, if none can be replayed.
-  package init(_ plan: ReplayPlan, publisher: ReplayPublisher? = nil) throws(RecordingError) {
+  package init(
+    _ plan: ReplayPlan, publisher: ReplayPublisher? = nil, window: Range<Timestamp> = always,
+    onChanges: @escaping (Replayer, Timestamp) throws(RecordingError) -> Void = { _, _ in }
+  ) throws(RecordingError) {
     self.plan = plan
     self.publisher = publisher
+    self.window = window
+    self.onChanges = onChanges
+    var notes: [String] = []
     var replayers: [Replayer] = []
     var skipped = plan.skipped
     for track in plan.tracks {
       do throws(RecordingError) {
-        replayers.append(try Replayer(paths: track.paths))
+        replayers.append(try Self.replayer(track.paths, from: window.lowerBound, &notes))
       } catch {
         skipped.append(error)
       }
@@ -53,6 +70,7 @@ package final class ReplayRun {
     if replayers.isEmpty, let first = skipped.first { throw first }
     self.replayers = replayers
     self.skipped = skipped
+    self.notes = notes
     bytes = plan.tracks.reduce(0) { $0 + $1.bytes }
     if let publisher {
       places = replayers.map {
@@ -61,10 +79,51 @@ package final class ReplayRun {
     }
   }
 
+  private static func replayer(
+    _ paths: [String], from time: Timestamp, _ notes: inout [String]
+  ) throws(RecordingError) -> Replayer {
+    guard time > .distantPast else { return try Replayer(paths: paths) }
+    let (entry, problems) = RecordingEntry.find(paths, before: time)
+    notes += problems
+    guard let entry else { return try Replayer(paths: paths) }
+    do throws(RecordingError) {
+      return try Replayer(paths: paths, at: entry)
+    } catch {
+      // Whatever is wrong with the recording itself shows from its beginning as well.
+      let replayer = try Replayer(paths: paths)
+      notes.append("\(error.description), so \(paths[0]) is read from its beginning")
+      return replayer
+    }
+  }
+
+  /// Builds the books of the moment at which the window begins, and publishes them. `run` does this first.
+  /// - Parameter onProgress: called about every 1,000 records.
+  package func seek(onProgress: (ReplayProgress) -> Void = { _ in }) throws(RecordingError) {
+    guard window.lowerBound > .distantPast, !hasSought else { return }
+    hasSought = true
+    for (index, replayer) in replayers.enumerated() {
+      while let time = replayer.nextTime, time < window.lowerBound {
+        // Why a recording cannot be read any further, its result tells.
+        _ = try? replayer.step()
+        replayer.pipeline.clear()
+        if replayer.recordsPlayed % 1_000 == 0 { onProgress(progress(time)) }
+      }
+      replayer.pipeline.clear()
+      replayer.beginCounting()
+      replayer.pipeline.appendPresent()
+      try onChanges(replayer, window.lowerBound)
+      if let publisher {
+        try publisher.publish(places[index], at: window.lowerBound)
+      } else {
+        replayer.pipeline.clear()
+      }
+    }
+  }
+
   /// The track whose record is next; nil at the end. O(tracks).
   private var next: Int? {
     var best: Int?
-    var time = Timestamp.distantFuture
+    var time = window.upperBound
     for index in replayers.indices {
       if let due = replayers[index].nextTime, due < time {
         best = index
@@ -87,6 +146,7 @@ package final class ReplayRun {
     // Why a recording cannot be read any further, its result tells.
     _ = try? replayer.step()
     records += 1
+    try onChanges(replayer, time)
     if let publisher {
       try publisher.publish(places[index], at: time)
     } else {
@@ -106,6 +166,7 @@ package final class ReplayRun {
     onProgress: (ReplayProgress) -> Void = { _ in }
   ) throws(RecordingError) -> [ReplayResult] {
     let clock = ReplayClock()
+    try seek(onProgress: onProgress)
     guard let first = nextTime else { return replayers.map { $0.result(clock) } }
     var last = first
     while let time = nextTime {

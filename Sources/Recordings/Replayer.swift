@@ -28,7 +28,7 @@ package final class Replayer {
   private var upcoming: RecordingReader.Record?
   private var tally: ReplayTally
   private var nextTick: Timestamp?
-  private var isConnected = false
+  private(set) var isConnected = false
   /// The newest recorded answer of each symbol, and requests that wait for the first.
   private var snapshots: [String: (status: Int, body: [UInt8])] = [:]
   private var snapshotBytes = 0
@@ -40,10 +40,26 @@ package final class Replayer {
   package convenience init(path: String) throws(RecordingError) { try self.init(paths: [path]) }
 
   /// - Parameter paths: at least one: the files of a set in the order of time.
-  package init(paths: [String]) throws(RecordingError) {
-    let source = try ReplaySource(path: paths[0])
+  package convenience init(paths: [String]) throws(RecordingError) { try self.init(paths: paths, notesRestarts: false) }
+
+  /// - Parameter notesRestarts: whether `restartPoint` is asked for.
+  convenience init(paths: [String], notesRestarts: Bool) throws(RecordingError) {
+    try self.init(try ReplaySource(path: paths[0]), try RecordingSequence(paths: paths, notesRestarts: notesRestarts))
+  }
+
+  /// Begins in the middle.
+  /// - Throws: also if the entry does not fit the recording.
+  convenience init(paths: [String], at entry: RecordingEntry) throws(RecordingError) {
+    let reader = try RecordingSequence(paths: paths, file: entry.file, at: entry.restart)
+    try self.init(try ReplaySource(path: paths[0]), reader)
+    guard upcoming?.time == entry.time else { throw entry.failure(paths, "names another record") }
+    guard entry.frame.isConnected else { return }
+    guard restore(entry.frame, at: entry.time) else { throw entry.failure(paths, "has books that do not fit") }
+  }
+
+  private init(_ source: ReplaySource, _ reader: RecordingSequence) throws(RecordingError) {
     self.source = source
-    self.reader = try RecordingSequence(paths: paths)
+    self.reader = reader
     self.venue = source.venue
     var configuration = FeedConfiguration(symbols: source.symbols)
     // A recording has no answers to what a replay asks for.
@@ -59,6 +75,28 @@ package final class Replayer {
 
   /// When the next record is due; nil at the end.
   package var nextTime: Timestamp? { upcoming?.time }
+
+  /// The next record, and its text; the index looks at both.
+  var nextRecord: RecordingReader.Record? { upcoming }
+  var nextPayload: UnsafeRawBufferPointer { reader.payload }
+  var restartPoint: RestartPoint? { reader.restartPoint }
+  /// The file of the next record.
+  var fileIndex: Int { reader.fileIndex }
+  var header: RecordingHeader { reader.header }
+  var cutOff: [String] { reader.cutOff }
+  var badLinesByFile: [Int: (count: Int, first: RecordingError)] { reader.badLinesByFile }
+
+  /// Goes on to the next record without playing this one.
+  func skip() throws(RecordingError) { upcoming = try reader.next() }
+
+  /// Counts from here on; what was played before only built the books.
+  func beginCounting() {
+    tally = ReplayTally()
+    tally.skipped = source.skipped
+    tally.before = pipeline.symbolCounts
+    tally.badLinesBefore = reader.badLines
+    tally.checksumsBefore = pipeline.market.instruments.map(\.checksumsOK)
+  }
 
   /// The number of played records, for progress.
   package var recordsPlayed: Int { tally.recordCount }
@@ -99,6 +137,10 @@ package final class Replayer {
       isConnected = false
       forgetAnswers()
       carryOut(now)
+    case .state:
+      // Books that do not fit are as if they were missing.
+      if !isConnected || !restoreState(now) { pipeline.lostTrack(now: now) }
+      carryOut(now)
     case .gap:
       guard record.lost > 0 else { break }
       forgetAnswers()
@@ -133,9 +175,9 @@ package final class Replayer {
       wallSeconds: clock.wallSeconds, cpuSeconds: clock.cpuSeconds)
     result.isClosedAtEnd = symbolsAtClose != nil
     result.cutOff = reader.cutOff
-    result.lostRecords -= reader.badLines
-    result.badLines = reader.badLines
-    result.firstBadLine = reader.firstBadLine
+    result.badLines = reader.badLines - tally.badLinesBefore
+    result.lostRecords -= result.badLines
+    result.firstBadLine = result.badLines > 0 ? reader.firstBadLine : nil
     result.stoppedBy = stoppedBy
     result.ignoredMessages = pipeline.counts.ignored
     result.leftOutLevels = pipeline.counts.rejectedLevels
@@ -156,7 +198,9 @@ package final class Replayer {
     let counts = pipeline.symbolCounts
     return pipeline.market.instruments.map { state in
       let index = state.instrument.id.index
-      return ReplayResult.Symbol(state, index < counts.count ? counts[index] : SymbolCounts(), tally)
+      var own = index < counts.count ? counts[index] : SymbolCounts()
+      if index < tally.before.count { own.subtract(tally.before[index]) }
+      return ReplayResult.Symbol(state, own, tally)
     }
     .sorted { $0.name < $1.name }
   }
@@ -182,6 +226,27 @@ package final class Replayer {
     }
     nextTick = due
     if pipeline.market.nextDeadline <= time { pipeline.advance(now: time) }
+  }
+
+  /// Brings a pipeline that has read nothing to a state of another one. False if that does not fit.
+  private func restore(_ frame: KeyFrame, at now: Timestamp) -> Bool {
+    let times = frame.setUpTimes(endingAt: now)
+    connect(times.first ?? now)
+    for (message, time) in zip(frame.messages, times) {
+      advance(to: time)
+      pipeline.receive(message.payload.span.bytes, now: time)
+      carryOut(time)
+    }
+    advance(to: now)
+    guard pipeline.restore(frame.books, lost: frame.lost, now: now) else { return false }
+    carryOut(now)
+    return true
+  }
+
+  /// Takes the books of a `state` record, in place of the messages that were cut off before it.
+  private func restoreState(_ now: Timestamp) -> Bool {
+    guard let frame = KeyFrame(record: reader.payload) else { return false }
+    return pipeline.restore(frame.books, lost: frame.lost, now: now)
   }
 
   private func connect(_ now: Timestamp) {

@@ -124,6 +124,8 @@ package final class Bitfinex: Dialect {
     leaving = []
   }
 
+  func skip() { lastCount = nil }
+
   // MARK: Channels
 
   func code(_ topic: Topic) -> Int { topic.place * Self.channels.count + topic.channel }

@@ -9,12 +9,14 @@ struct AppliedNumbers {
   /// A message that comes again later than that counts as one that went back.
   let limit: Int
 
-  private struct Entry {
+  struct Entry {
     var numbers: UpdateNumbers
     var time: Timestamp
   }
 
   private var entries: [Entry] = []
+  /// Oldest first.
+  var inOrder: [Entry] { entries.count < limit ? entries : Array(entries[next...] + entries[..<next]) }
   private var next = 0
 
   /// - Parameter limit: 8 for the messages of a book; more for those of a connection, which may have hundreds of books.

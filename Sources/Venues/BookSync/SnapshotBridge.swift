@@ -76,6 +76,22 @@ struct SnapshotBridge {
     return .gap
   }
 
+  /// The state of a live bridge; nil while it is not.
+  var link: BookCheckpoint.Link? {
+    guard case .live(let last, let joined) = state else { return nil }
+    return BookCheckpoint.Link(
+      isBridged: true, first: newest, last: last, previous: 0, isJoined: joined,
+      recent: recent.inOrder.map { .init($0) })
+  }
+
+  /// Goes live at a state that `link` was.
+  mutating func restore(_ link: BookCheckpoint.Link) {
+    beginAnew()
+    state = .live(last: link.last, joined: link.isJoined)
+    newest = link.first
+    for entry in link.recent { recent.note(entry.numbers, at: entry.time) }
+  }
+
   private func isAgain(_ numbers: UpdateNumbers, _ time: Timestamp) -> Bool {
     rule.isNumbered && recent.contains(numbers, at: time)
   }

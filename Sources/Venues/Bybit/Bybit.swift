@@ -98,6 +98,11 @@ package final class Bybit: Dialect {
     tickersAsked = []
   }
 
+  func skip() {
+    quotes = []
+    tickers = []
+  }
+
   // MARK: Replies
 
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`. One bad topic refuses all of its request, and so does one that is

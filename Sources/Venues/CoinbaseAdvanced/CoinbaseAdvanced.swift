@@ -81,6 +81,8 @@ package final class CoinbaseAdvanced: Dialect {
     heartbeat = nil
   }
 
+  func skip() { forget() }
+
   // MARK: Requests
 
   func spell(

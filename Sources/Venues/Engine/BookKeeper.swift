@@ -81,6 +81,34 @@ struct BookKeeper {
   /// follow it.
   mutating func left() { if !isBridged { isLeft = true } }
 
+  /// The state of a live book, without its levels; nil while it is not live.
+  var link: BookCheckpoint.Link? {
+    if isBridged { return bridge.link }
+    guard stream.isLive else { return nil }
+    return BookCheckpoint.Link(
+      isBridged: false, first: newest.first, last: newest.last, previous: newest.previous, isJoined: isJoined,
+      recent: applied.inOrder.map { .init($0) })
+  }
+
+  /// Brings the book to a state that `link` was: it is live from now on. False if no book of this venue is in such a
+  /// state.
+  mutating func restore(_ link: BookCheckpoint.Link, canBridge: Bool, now: Timestamp) -> Bool {
+    guard link.isBridged ? canBridge : !isBridgedFirst else { return false }
+    isLeft = false
+    isBridged = link.isBridged
+    guard !link.isBridged else {
+      stream.disconnected()
+      bridge.restore(link)
+      return true
+    }
+    stream.snapshotArrived(now: now)
+    newest = UpdateNumbers(first: link.first, last: link.last, previous: link.previous)
+    isJoined = link.isJoined
+    applied.removeAll()
+    for entry in link.recent { applied.note(entry.numbers, at: entry.time) }
+    return true
+  }
+
   /// Whether a streamed book is to be subscribed again.
   func isDue(now: Timestamp) -> Bool { !isBridged && stream.isDue(now: now) }
 

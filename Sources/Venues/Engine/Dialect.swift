@@ -33,6 +33,10 @@ protocol Dialect: AnyObject {
   /// The connection is gone, and with it what the dialect kept of it.
   func forget()
 
+  /// Messages of the connection are left out here on purpose, as the engine was brought to a later state of it: what
+  /// the dialect compares with the next message, or adds it to, is not of the one before.
+  func skip()
+
   /// About four times a second while connected: what a dialect watches beyond the engine's own watches.
   func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing)
 }
@@ -42,6 +46,7 @@ extension Dialect {
   func opening(_ url: String) -> ConnectionOpening { .atOnce }
   func silent(_ place: Int) {}
   func forget() {}
+  func skip() {}
   func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 }
 

@@ -238,4 +238,54 @@ extension FeedEngine {
     else { return }
     actions.append(.get(request: request, path: path, bodyLimit: FigureRequests.bodyLimit))
   }
+
+  // MARK: Restored books
+
+  /// Messages are left out here on purpose. Channels that have been acknowledged count as open.
+  func skip(now: Timestamp) {
+    dialect.skip()
+    life.heard = now
+    life.marketHeard = now
+    requests.desk.heard()
+    for place in books.indices {
+      books.lines[place].hasTraded = true
+      for channel in facts.channels.indices { requests.desk.flows(Topic(place: place, channel: channel)) }
+    }
+  }
+
+  /// A book is out of sync, as it was in another run.
+  func restore(_ lost: LostBook, into batch: inout EventBatch) -> Bool {
+    guard let place = known.place(named: lost.venueSymbol) else { return false }
+    batch.events.append(.bookReset(InstrumentID(place), lost.reason))
+    return true
+  }
+
+  func restore(_ checkpoint: BookCheckpoint, now: Timestamp, into batch: inout EventBatch) -> Bool {
+    guard let place = known.place(named: checkpoint.venueSymbol), books.indices.contains(place),
+      books.lines[place].isCarried,
+      widen(
+        InstrumentID(place), priceScale: checkpoint.priceScale, sizeScale: checkpoint.sizeScale, into: &batch),
+      known[place].priceScale == checkpoint.priceScale, known[place].sizeScale == checkpoint.sizeScale,
+      books.lines[place].book.restore(checkpoint.link, canBridge: facts.bridge != nil, now: now)
+    else { return false }
+    books.lines[place].isAsked = true
+    books.lines[place].wasLive = true
+    books.lines[place].isHeard = true
+    books.lines[place].acknowledged = books.lines[place].acknowledged ?? now
+    life.watches.heardBook(of: place, now: now)
+    if checkpoint.link.isBridged { books.joined(place, now: now) }
+    let (bids, asks) = (batch.bids.count, batch.asks.count)
+    batch.bids += checkpoint.bids
+    batch.asks += checkpoint.asks
+    let event = BookEvent(
+      instrument: InstrumentID(place), kind: .snapshot, bidRange: bids..<batch.bids.count,
+      askRange: asks..<batch.asks.count, time: checkpoint.time)
+    // The venue's own limit is not an event's.
+    if let depth = checkpoint.depthLimit, depth != venue.market.bookDepthLimit ?? Market.defaultDepthLimit {
+      batch.events.append(.bookDepth(InstrumentID(place), levels: depth))
+    }
+    batch.events.append(.book(event))
+    note(event, batch)
+    return true
+  }
 }
