@@ -146,12 +146,18 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
+      "HTTPAPI",
+      [
+        "Documents", "History", "Decks", "Alerts", "Portfolio", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
+        "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console",
+      ],
+      settings: confinedSettings),
+    house(
       "Gateway",
       [
-        "Operations",
-        "Documents",
-        "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData",
-        "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console", log, configuration,
+        "HTTPAPI", "Operations", "Documents", "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings",
+        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build", log,
+        configuration,
       ],
       settings: confinedSettings),
     // The client library: a core without sockets, and a transport for each kind of platform.
@@ -175,8 +181,8 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access",
-        "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
+        "Gateway", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings",
+        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),
@@ -225,9 +231,14 @@ var package = Package(
       ],
       exclude: ["Metrics/metrics.txt"], swiftSettings: testSettings),
     tests(
+      "HTTPAPI",
+      [
+        "HTTPAPI", "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes",
+      ]),
+    tests(
       "Gateway",
       [
-        "Gateway", "Operations", "Documents",
+        "Gateway", "HTTPAPI", "Operations", "Documents",
         "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
         "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",

@@ -4,6 +4,7 @@ import Dispatch
 import Documents
 import Feeds
 import HTTP1
+import HTTPAPI
 import History
 import Logging
 import MarketData
@@ -148,7 +149,7 @@ package final class Gateway: Sendable {
     // Clients send little. A larger window would let each hostile one fill it.
     let limits = Connection.Limits(
       queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
-    let publicAPI = nodes.map { PublicAPI(node: $0) }
+    let publicAPI = nodes.map { PublicAPI($0, .clientPort) }
     let admission = settings.admission
     let ports = KeptPorts(sockets, kernel)
     let keptPort = ports.take(.clients, configuration.listen)

@@ -1,4 +1,5 @@
 import Feeds
+import HTTPAPI
 import PubSub
 import Transport
 

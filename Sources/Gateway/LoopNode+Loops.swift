@@ -1,7 +1,13 @@
+import Access
+import Documents
+import HTTP1
+import HTTPAPI
 import History
 import MarketData
+import Operations
 import PubSub
 import Transport
+import WebSocket
 
 extension LoopNode {
   /// Runs `work` on the node of `loop` and `then` with its result back here. On the loop.
@@ -16,7 +22,7 @@ extension LoopNode {
   }
 }
 
-extension LoopNode: Loops, LoopMarkets {
+extension LoopNode: APIGateway, LoopMarkets {
   var run: String { settings.run }
 
   func now() -> Timestamp { clock.now() }
@@ -32,4 +38,54 @@ extension LoopNode: Loops, LoopMarkets {
   func storedSymbol(of place: MarketPlace) -> String? { history?.symbol(place.instrument, place.market) }
 
   func wantAllHistory(of place: MarketPlace) { history?.wantAll(of: place.instrument, place.market) }
+}
+
+/// What the client port of this loop needs.
+extension LoopNode {
+  var api: APISettings { settings.api }
+  var admission: Admission { settings.admission }
+  var access: Authenticator? { settings.access }
+  var offeredCompression: PerMessageDeflate.Policy? { compression.policy }
+
+  func began(_ session: HTTPSession, on connection: Connection) {
+    metrics.connections += 1
+    clients.add(session, for: connection)
+  }
+
+  func ended(_ connection: Connection) {
+    metrics.connections -= 1
+    clients.remove(connection)
+  }
+
+  func sawTLS(from peer: SocketAddress) { settings.tlsLog?.sawTLS(from: peer) }
+
+  func admits(_ address: IPAddress) -> Bool { clients.admits(address) }
+
+  func admit(_ stream: NewStream, on connection: Connection, rest: UnsafeMutableRawBufferPointer) {
+    metrics.http.record(stream.path, status: stream.events == nil ? 101 : 200)
+    let session = clients.admit(
+      connection, deflate: stream.deflate, events: stream.events.map { EventWriter($0) },
+      credential: stream.credential, grant: stream.grant, address: stream.address, rest: rest)
+    for message in stream.events?.messages ?? [] { clients.receive(message.span.bytes, from: session) }
+  }
+
+  func answered(_ request: AnsweredRequest, by caller: () -> RequestCaller) {
+    let (head, status) = (request.head, request.status)
+    metrics.http.record(head?.path, status: status, nanoseconds: head == nil ? nil : request.nanoseconds)
+    settings.accessLog?.request(
+      AccessLog.Client(caller()), method: head?.method, path: head?.path, status: status, bytes: request.bytes,
+      nanoseconds: request.nanoseconds)
+  }
+
+  var documents: DocumentDesks {
+    DocumentDesks(
+      alerts: settings.alerts, portfolios: settings.portfolios, topics: settings.topics, decks: settings.decks,
+      webhookNetworks: settings.webhookNetworks)
+  }
+
+  func announce(_ topic: String, _ news: PublishedTopics.News) { alerts.announce(topic, news) }
+}
+
+extension AccessLog.Client {
+  fileprivate init(_ caller: RequestCaller) { self.init(peer: caller.address, subject: caller.subject) }
 }

@@ -3,6 +3,7 @@ import Build
 import Bytes
 import Feeds
 import HTTP1
+import HTTPAPI
 import History
 import Logging
 import MarketData

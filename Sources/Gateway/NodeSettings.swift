@@ -1,5 +1,6 @@
 import Access
 import Documents
+import HTTPAPI
 import Logging
 import Operations
 import PubSub
@@ -24,16 +25,10 @@ struct NodeSettings: Sendable {
   var compression = GatewayConfiguration.Compression()
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
-  var http = HTTPConnectionLimits()
-  /// The origins whose pages may connect; nil: all.
-  var origins: Set<String>?
+  /// Those of the client port.
+  var api = APISettings()
   /// Host names that the internal port accepts, beside addresses and localhost.
   var internalHosts: [String] = []
-  /// Host names that the client port accepts for owners' documents and the console while it asks for no tokens, beside
-  /// addresses and localhost.
-  var hosts: [String] = []
-  /// Whether the client port serves the console's pages.
-  var servesConsole = true
   /// Admits connections and requests; one for all nodes.
   var admission: Admission
   /// The accepted tokens; nil: no token is required.
@@ -65,11 +60,11 @@ struct NodeSettings: Sendable {
   /// Takes what a node can change while it runs, but for the limits of clients.
   mutating func take(_ configuration: GatewayConfiguration) {
     readyFeeds = configuration.readyFeeds
-    http = configuration.http
-    origins = configuration.allowedOrigins
     internalHosts = configuration.internalHosts
-    hosts = configuration.hosts
-    servesConsole = configuration.console
+    api.connections = configuration.http
+    api.origins = configuration.allowedOrigins
+    api.hosts = configuration.hosts
+    api.servesConsole = configuration.console
   }
 }
 

@@ -2,6 +2,7 @@ import Access
 import Bytes
 import Feeds
 import HTTP1
+import HTTPAPI
 import Logging
 import MarketData
 import Operations
@@ -353,7 +354,7 @@ final class AdminAPI: @unchecked Sendable {
 
   func upgrade(_ call: AdminCall) {
     guard let desk = control.current?.upgrade else {
-      return call.reply(.error(501, code: "no_upgrade", message: "this process cannot be upgraded by a request"))
+      return call.reply(.error(409, code: "no_upgrade", message: "this process cannot be upgraded by a request"))
     }
     let home = node.loop
     let reply = UncheckedTransfer(value: call.reply)

@@ -1,3 +1,5 @@
+import HTTPAPI
+
 /// A route of the administration on the internal port, as one value. Two methods of one path are two routes.
 /// `Administration.md` lists them; a test compares the two.
 struct AdminRoute: Sendable {

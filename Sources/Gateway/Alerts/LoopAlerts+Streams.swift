@@ -1,6 +1,7 @@
 import Alerts
 import Documents
 import HTTP1
+import HTTPAPI
 import History
 import MarketData
 import PubSub
@@ -47,25 +48,18 @@ struct LoopOutlet: AlertOutlet {
 extension LoopAlerts {
   /// Performs the hub's `.control`.
   func perform(_ request: ControlRequest, number: UInt32, _ grant: Grant, of client: ClientID, _ now: Timestamp) {
+    let node: LoopNode = node
     let call: AlertCall
     do throws(ProtocolError) {
-      call = try AlertCall(request, grant) { find($0) }
+      call = try AlertCall(request, grant) { node.hub.refusal(ofSymbol: $0) }
     } catch {
       return node.hub.answer(client, number: number, .failure(error), now: now, into: &node.actions)
     }
-    let node: LoopNode = node
     desk.perform(call) { answer in
       node.loop.execute {
         node.hub.answer(client, number: number, answer.map(\.fields), now: node.clock.now(), into: &node.actions)
       }
     }
-  }
-
-  /// Why a rule cannot name a symbol; nil if it can.
-  func find(_ symbol: String) -> ProtocolError? {
-    if node.hub.directory.entries[symbol] != nil { return nil }
-    var lookup = SymbolLookup()
-    return node.hub.explainMissing(symbol, &lookup)
   }
 
   /// Gives streams the documents that they wait for. Loop 0 only; at the end of a turn.

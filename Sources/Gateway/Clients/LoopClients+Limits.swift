@@ -1,4 +1,5 @@
 import Access
+import HTTPAPI
 import Logging
 import Operations
 import PubSub

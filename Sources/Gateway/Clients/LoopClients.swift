@@ -1,5 +1,6 @@
 import Access
 import Bytes
+import HTTPAPI
 import MarketData
 import Operations
 import PubSub

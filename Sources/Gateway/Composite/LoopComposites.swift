@@ -1,3 +1,4 @@
+import HTTPAPI
 import History
 import MarketData
 import PubSub

@@ -1,6 +1,7 @@
 import Access
 import Documents
 import Foundation
+import HTTPAPI
 import History
 import Logging
 import MarketData

@@ -1,6 +1,7 @@
 import Access
 import Documents
 import HTTP1
+import HTTPAPI
 import Logging
 import Operations
 import Recordings

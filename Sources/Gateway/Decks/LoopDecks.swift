@@ -1,5 +1,6 @@
 import Decks
 import Documents
+import HTTPAPI
 import MarketData
 import PubSub
 import Transport
@@ -40,9 +41,4 @@ final class LoopDecks {
       node.publisher.replace(document, of: name, now: node.clock.now(), into: &node.outgoing)
     }
   }
-}
-
-extension EventLoop {
-  /// The wall clock. It may go back: a card changes at midnight of this clock, even after somebody set it back.
-  var wallTime: Timestamp { Timestamp(microseconds: kernel.wallMicroseconds()) }
 }

@@ -1,8 +1,9 @@
+import HTTPAPI
 import Operations
 
 extension NodeMetrics {
   /// One label for each route of the client port, one for the console's files, one for all other paths.
-  static let routes = Route.all.map(\.path) + ["console", "other"]
+  static let routes = RouteTable.clientPort.paths + ["console", "other"]
 }
 
 extension HTTPFigures {
@@ -17,7 +18,7 @@ extension HTTPFigures {
   private static func index(of path: String?) -> Int {
     let other = NodeMetrics.routes.count - 1
     guard let path else { return other }
-    if let match = Route.find(path) { return match.index }
+    if let match = RouteTable.clientPort.find(path) { return match.index }
     return ConsoleFiles.embedded[path] == nil ? other : other - 1
   }
 }

@@ -1,6 +1,7 @@
 import Access
 import Bytes
 import HTTP1
+import HTTPAPI
 import MarketData
 import Operations
 import PubSub

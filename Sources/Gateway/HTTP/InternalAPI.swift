@@ -3,6 +3,7 @@ import Bytes
 import Documents
 import Feeds
 import HTTP1
+import HTTPAPI
 import MarketData
 import Operations
 import PubSub
@@ -52,7 +53,7 @@ final class InternalAPI: HTTPResponder, @unchecked Sendable {
       return RefusalSession(connection, refusal, date: httpDate)
     }
     connections += 1
-    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.http)
+    let session = HTTPSession(connection: connection, responder: self, limits: node.settings.api.connections)
     node.clients.add(session, for: connection)
     return session
   }

@@ -1,4 +1,5 @@
 import HTTP1
+import HTTPAPI
 
 /// A route of the internal port, as one value; none takes parameters. `GET` and `HEAD` read it. `HTTPAPI.md` describes
 /// each; a test compares the two.

@@ -1,5 +1,6 @@
 import Bytes
 import Documents
+import HTTPAPI
 import MarketData
 import PubSub
 import Transport

@@ -1,4 +1,5 @@
 import Bytes
+import HTTPAPI
 import Operations
 
 /// The progress of an upgrade, for operators and metrics.

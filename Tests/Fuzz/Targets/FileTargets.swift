@@ -7,6 +7,7 @@ import MarketData
 import Venues
 
 @testable import Gateway
+@testable import HTTPAPI
 
 /// Zone files, histories, queries, candles and what two processes say to each other.
 extension FuzzTarget {
@@ -69,7 +70,7 @@ extension FuzzTarget {
   ) { (bytes) throws(FuzzFailure) in
     let target = "/v1/x?" + String(decoding: bytes, as: UTF8.self)
     let request = HTTPRequestHead(method: "GET", target: target, fields: HTTPFields([]))
-    for route in Route.all {
+    for route in RouteTable.clientPort.routes {
       do throws(RequestProblem) {
         let query = try RequestQuery(request, route.parameters, of: route.path)
         for parameter in route.parameters {

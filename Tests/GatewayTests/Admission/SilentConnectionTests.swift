@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPAPI
 import Logging
 import Operations
 import Synchronization

@@ -44,6 +44,9 @@ struct AdminTests {
     #expect(try await ask(harness, "GET", "/admin/clients?limit=0").status == 400)
     #expect(try await ask(harness, "GET", "/admin/nothing").status == 404)
     #expect(try await !ask(harness, "GET", "/admin/configuration").text.contains(Self.token))
+    // As for an upgrade that is refused for another reason: a code has one status.
+    let refused = try await ask(harness, "POST", "/admin/upgrade")
+    #expect(refused.status == 409 && refused.text.contains("\"code\":\"no_upgrade\""))
     await harness.stop()
     let open = try GatewayHarness(venues: ["kraken"])
     #expect(try await ask(open, "GET", "/admin/clients").status == 403)

@@ -3,6 +3,7 @@ import TestTraits
 import Testing
 
 @testable import Gateway
+@testable import HTTPAPI
 
 @Suite("The console, end to end", .serialized, .realTime)
 struct ConsoleTests {

@@ -3,11 +3,13 @@ import Foundation
 import HTTP1
 import MarketData
 import PubSub
+import TestSupport
 import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
+@testable import HTTPAPI
 
 @Suite("The guide of the HTTP API", .serialized, .realTime)
 struct HTTPGuideTests {
@@ -26,9 +28,9 @@ struct HTTPGuideTests {
     func paths(_ isInternal: Bool) -> [String] {
       guide.sections.filter { !$0.path.isEmpty && $0.isInternal == isInternal }.map(\.path).sorted()
     }
-    #expect(paths(false) == Route.all.map(\.path).sorted())
+    #expect(paths(false) == RouteTable.clientPort.paths.sorted())
     #expect(paths(true) == InternalRoute.all.map(\.path).sorted())
-    for route in Route.all {
+    for route in RouteTable.clientPort.routes {
       let section = try #require(guide.sections.first { $0.path == route.path })
       #expect(section.parameters == route.parameters.map(\.name), "\(route.path)")
     }
@@ -37,7 +39,8 @@ struct HTTPGuideTests {
       #expect(!section.isInternal || section.parameters.isEmpty, "\(section.path)")
       for example in section.examples where !section.path.isEmpty {
         let path = HTTPRequestHead(method: "GET", target: example.target, fields: HTTPFields()).path
-        let found = section.isInternal ? InternalRoute.find(path)?.route.path : Route.find(path)?.route.path
+        let found =
+          section.isInternal ? InternalRoute.find(path)?.route.path : RouteTable.clientPort.find(path)?.route.path
         #expect(found == section.path, "line \(example.line)")
       }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP1
+import HTTPAPI
 import Synchronization
 import TestTraits
 import Testing

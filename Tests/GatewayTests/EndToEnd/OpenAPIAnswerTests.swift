@@ -1,9 +1,11 @@
 import Foundation
 import HTTP1
+import TestSupport
 import TestTraits
 import Testing
 
 @testable import Gateway
+@testable import HTTPAPI
 
 @Suite("Answers as the OpenAPI document describes them", .serialized, .realTime)
 struct OpenAPIAnswerTests {
@@ -77,7 +79,7 @@ struct OpenAPIAnswerTests {
         loop: harness.clientLoop)
       #expect(answer.status == step.status, "\(step.method) \(path): \(answer.text)")
       if alert.isEmpty, step.path == "/v1/alerts" { alert = answer.json["id"] as? String ?? "" }
-      guard let route = Route.find(String(path.prefix { $0 != "?" }))?.route else { continue }
+      guard let route = RouteTable.clientPort.find(String(path.prefix { $0 != "?" }))?.route else { continue }
       let operation = try #require(paths[route.path]?[step.method.lowercased()])
       let response = (operation["responses"] as? [String: [String: Any]])?["\(step.status)"]
       #expect(response != nil, "\(step.method) \(path) has no \(step.status)")
@@ -98,7 +100,7 @@ struct OpenAPIAnswerTests {
   @Test("the check sees a member without a type, a wrong type and a missing member")
   func broken() throws {
     let document = try #require(
-      JSONSerialization.jsonObject(with: Data(OpenAPIDocument.body.bytes)) as? [String: Any])
+      JSONSerialization.jsonObject(with: Data(RouteTable.clientPort.openAPI.bytes)) as? [String: Any])
     let check = SchemaCheck(document)
     let trade = ["$ref": "#/components/schemas/Trade"]
     let good: [String: Any] = ["id": "1", "price": "2.5", "size": "1", "side": "buy", "time": 5]

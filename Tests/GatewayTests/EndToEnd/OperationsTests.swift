@@ -9,6 +9,7 @@ import Transport
 import VenueSimulator
 
 @testable import Gateway
+@testable import HTTPAPI
 
 /// What operators see of a running gateway.
 @Suite("Operations, end to end", .serialized, .realTime)

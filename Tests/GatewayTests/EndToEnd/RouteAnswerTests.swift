@@ -6,6 +6,7 @@ import TestTraits
 import Testing
 
 @testable import Gateway
+@testable import HTTPAPI
 
 @Suite("What follows from a route, end to end", .serialized, .realTime)
 struct RouteAnswerTests {
@@ -19,7 +20,7 @@ struct RouteAnswerTests {
     func ask(_ method: String, _ target: String) async throws -> Answer {
       try await HTTPProbe.send(method, target, to: harness.gateway.address, loop: harness.clientLoop)
     }
-    for route in Route.all {
+    for route in RouteTable.clientPort.routes {
       let target = Self.target(route)
       let allowed = (route.methods + ["OPTIONS"]).joined(separator: ", ")
       let options = try await ask("OPTIONS", target)
@@ -35,9 +36,9 @@ struct RouteAnswerTests {
     let other = try await ask("OPTIONS", "/v1/nothing")
     #expect(other.fields["Allow"] == "GET, HEAD, OPTIONS")
     let hint = try await ask("GET", "/v1/nothing").json["hint"] as? String
-    #expect(hint == "there are " + Route.all.dropFirst().map(\.path).joined(separator: " "))
+    #expect(hint == "there are " + RouteTable.clientPort.paths.dropFirst().joined(separator: " "))
     let metrics = try await harness.get("/metrics", internal: true).text
-    for route in Route.all {
+    for route in RouteTable.clientPort.routes {
       #expect(metrics.contains("tidegate_http_requests_total{route=\"\(route.path)\",code=\"204\"} 1"), "\(route.path)")
     }
     await harness.stop()
@@ -49,7 +50,7 @@ struct RouteAnswerTests {
     let policy = try KeyFile.parse(Array(NewKey.section(of: [key]).utf8), path: "keys.yaml") { _ in nil }
     let harness = try GatewayHarness(venues: ["kraken"], access: Authenticator(policy: policy))
     let bearer = [HTTPField("Authorization", "Bearer \(key.text)")]
-    for route in Route.all where route.reading != nil && route.name != "events" {
+    for route in RouteTable.clientPort.routes where route.reading != nil && route.name != "events" {
       let target = Self.target(route)
       let without = try await harness.get(target)
       let answer = try await harness.get(target, fields: bearer)

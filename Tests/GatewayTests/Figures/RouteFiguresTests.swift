@@ -3,6 +3,7 @@ import Operations
 import Testing
 
 @testable import Gateway
+@testable import HTTPAPI
 
 @Suite("The figures of routes")
 struct RouteFiguresTests {

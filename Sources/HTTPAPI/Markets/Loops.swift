@@ -1,0 +1,49 @@
+import History
+import MarketData
+import PubSub
+import Transport
+
+/// What questions about markets need of the gateway's loops: to ask the loop of a market, and to continue on their own.
+///
+/// A type that holds this instead of a node sees no connection, feed or client, and can be tested without a gateway.
+/// Used on its own loop only; other queues may hold it to come back to that loop.
+package protocol Loops: AnyObject, Sendable {
+  /// The loop on which the question is asked.
+  var loop: EventLoop { get }
+  /// The symbols of all loops, and the states of their feeds.
+  var hub: SubscriberHub { get }
+
+  /// The present moment; costs one `clock_gettime`.
+  func now() -> Timestamp
+
+  /// Runs `question` on the loop with that index, and `then` with its result back on this one.
+  func askMarkets<Value: Sendable>(
+    _ loop: Int, _ question: @escaping @Sendable (any LoopMarkets) -> Value, then: @escaping (Value) -> Void)
+
+  /// Reads the store on a thread of its own, and calls `then` there; nil is a failed read, which the log reports.
+  /// - Returns: nil if the gateway stores nothing, false if too many requests wait for the store; then nothing is read.
+  func readStore<Value: Sendable>(
+    _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then: @escaping @Sendable (Value?) -> Void
+  ) -> Bool?
+}
+
+/// The markets of one loop, as a question on that loop sees them.
+package protocol LoopMarkets: AnyObject {
+  var publisher: StreamPublisher { get }
+
+  func now() -> Timestamp
+
+  /// The store's symbol of an instrument; nil if nothing is stored. O(1).
+  func storedSymbol(of place: MarketPlace) -> String?
+
+  /// Requests the whole history of an instrument from its venue, once a run.
+  func wantAllHistory(of place: MarketPlace)
+}
+
+/// What answers about markets need beside the markets: the bodies that were sent lately.
+package protocol AnswerLoops: Loops {
+  /// The bodies that were sent lately, and those that are being compressed.
+  var compressor: ResponseCompressor { get }
+  /// Begins the entity tags that are valid in this run only.
+  var run: String { get }
+}
