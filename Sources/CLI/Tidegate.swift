@@ -14,8 +14,8 @@ struct Tidegate: AsyncParsableCommand {
       """,
     version: TidegateVersion.full,
     subcommands: [
-      ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, SimulateCommand.self,
-      VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self, KeyCommand.self,
-      PublishCommand.self, StatusCommand.self, TopCommand.self, BundleCommand.self,
+      ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, RecordingsCommand.self,
+      SimulateCommand.self, VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self,
+      KeyCommand.self, PublishCommand.self, StatusCommand.self, TopCommand.self, BundleCommand.self,
     ])
 }

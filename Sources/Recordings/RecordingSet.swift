@@ -388,6 +388,7 @@ package final class RecordingSet {
     }
     while !complete.isEmpty, isTooMuch() {
       let oldest = complete.removeFirst()
+      unlink(RecordingIndex.path(of: oldest.path))
       if unlink(oldest.path) == 0 {
         filesDeleted += 1
         report(.deleted(path: oldest.path))

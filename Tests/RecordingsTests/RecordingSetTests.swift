@@ -101,6 +101,8 @@ struct RecordingSetTests {
       policy.keepFiles = 3
       var deleted: [String] = []
       var set = try Self.set(folder, policy) { if case .deleted(let path) = $0 { deleted.append(path) } }
+      let firstIndex = RecordingIndex.path(of: set.figures.path)
+      try "index".write(toFile: firstIndex, atomically: false, encoding: .utf8)
       var random = SeededGenerator(seed: 3)
       // Hexadecimal digits take half their length compressed.
       let digits = Array("0123456789abcdef".utf8)
@@ -116,6 +118,7 @@ struct RecordingSetTests {
       write(6)
       set.finish(at: time)
       #expect(deleted.count >= 2 && set.figures.filesDeleted == deleted.count)
+      #expect(!FileManager.default.fileExists(atPath: firstIndex), "an index goes with its recording")
       let names = try Self.names(folder).filter { !foreign.contains($0) }
       #expect(names.count == 3)
       for name in names.dropLast() {

@@ -43,12 +43,12 @@ final class ProgressLine {
 /// Plays recordings and reports their contents.
 func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   let plan = try ReplayPlan(command.files)
-  let file = try command.published.map { try PublishedFile($0) }
+  let file = try command.published.map { try OutputFile($0) }
   let publisher =
     command.digest || file != nil
     ? ReplayPublisher(output: { (text) throws(RecordingError) in try file?.write(text) }) : nil
-  let run = try ReplayRun(plan, publisher: publisher)
-  for note in run.skipped.map({ "\($0.description), left out" }) + plan.tracks.flatMap(\.notes) {
+  let run = try ReplayRun(plan, publisher: publisher, window: try command.window())
+  for note in run.notes + run.skipped.map({ "\($0.description), left out" }) + plan.tracks.flatMap(\.notes) {
     printError("note: \(note)")
   }
   let progress = ProgressLine(everySeconds: 10)
@@ -74,8 +74,8 @@ func replay(_ command: ReplayCommand, speed: ReplaySpeed) async throws {
   if code != .replayed { throw ExitCode(code.rawValue) }
 }
 
-/// The file for published messages, one a line.
-private final class PublishedFile {
+/// A file for lines, or standard output.
+final class OutputFile {
   private static let blockSize = 256 << 10
   private let path: String
   private let descriptor: Int32
@@ -87,9 +87,16 @@ private final class PublishedFile {
     guard descriptor >= 0 else { throw failure }
   }
 
+  /// - Parameter message: without its break.
   func write(_ message: UnsafeRawBufferPointer) throws(RecordingError) {
     text.append(message)
     text.append(0x0A as UInt8)
+    if text.count >= Self.blockSize { try flush() }
+  }
+
+  /// - Parameter lines: with their breaks.
+  func append(_ lines: borrowing ByteBuffer) throws(RecordingError) {
+    text.append(lines.unsafeBytes)
     if text.count >= Self.blockSize { try flush() }
   }
 

@@ -18,7 +18,8 @@ struct RecordingEntry {
       guard let header = try? RecordingReader(path: paths[file]).header, header.started < time else { continue }
       switch RecordingIndex.lookUp(paths[file]) {
       case .none:
-        notes.append("\(paths[file]) has no index, so it is read from its beginning")
+        notes.append(
+          "\(paths[file]) has no index, so it is read from its beginning; tidegate recordings index makes one")
       case .unusable(let reason):
         notes.append("\(reason), so \(paths[file]) is read from its beginning")
       case .fits(let index):

@@ -25,6 +25,11 @@ extension RecordingIndex {
     }
   }
 
+  /// Whether a recording has an index that fits.
+  package static func fits(_ recording: String) -> Bool {
+    if case .fits = lookUp(recording) { true } else { false }
+  }
+
   private static func size(_ file: FileHandle) -> Int {
     var status = stat()
     return fstat(file.fileDescriptor, &status) == 0 ? Int(status.st_size) : 0
@@ -164,6 +169,7 @@ extension IndexEncoder {
       contents.records, contents.messages, contents.messageBytes, contents.connections, contents.lost,
       contents.gapCount, contents.badLines,
     ] { append(count) }
+    append(contents.rejected)
     append(contents.firstBadLine ?? "")
     append(contents.isCutOff)
     append(contents.stoppedBy ?? "")
@@ -175,7 +181,9 @@ extension IndexEncoder {
     append(UInt64(contents.symbols.count))
     for symbol in contents.symbols {
       append(symbol.name)
-      for count in [symbol.deltas, symbol.snapshots, symbol.trades, symbol.gaps, symbol.checksums] { append(count) }
+      for count in [symbol.deltas, symbol.snapshots, symbol.trades, symbol.gaps, symbol.checksums, symbol.mismatches] {
+        append(count)
+      }
     }
   }
 }
@@ -232,6 +240,7 @@ extension IndexDecoder {
     contents.lost = try int()
     contents.gapCount = try int()
     contents.badLines = try int()
+    contents.rejected = try int()
     contents.firstBadLine = try optionalText()
     contents.isCutOff = try flag()
     contents.stoppedBy = try optionalText()
@@ -245,6 +254,7 @@ extension IndexDecoder {
       symbol.trades = try int()
       symbol.gaps = try int()
       symbol.checksums = try int()
+      symbol.mismatches = try int()
       contents.symbols.append(symbol)
     }
     return contents

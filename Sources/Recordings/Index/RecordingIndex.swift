@@ -69,7 +69,6 @@ package struct RecordingIndex: Sendable {
   }
 
   package static func path(of recording: String) -> String { recording + suffix }
-  package var pointCount: Int { points.count }
 
   /// The last point at which a replay can begin that is to show the market at `time`: no record of that time or later
   /// is before it. Nil if all points are later. O(log points).
@@ -97,9 +96,11 @@ package struct RecordingContents: Sendable, Equatable {
     package var deltas = 0
     package var snapshots = 0
     package var trades = 0
-    /// Links between messages that did not hold, and checksums of the venue that did.
+    /// Links between messages that did not hold.
     package var gaps = 0
+    /// Checksums of the venue that its book had, and books that were rebuilt because they had not.
     package var checksums = 0
+    package var mismatches = 0
 
     package init(name: String) { self.name = name }
   }
@@ -113,6 +114,8 @@ package struct RecordingContents: Sendable, Equatable {
   /// Received messages, and their bytes.
   package var messages = 0
   package var messageBytes = 0
+  /// Messages that the venue's dialect could not read, and refusals by the venue.
+  package var rejected = 0
   /// Connections that were opened.
   package var connections = 0
   /// Records that are missing, as gaps say, and the places of the first of them.

@@ -37,6 +37,8 @@ package final class RecordingIndexer {
   private let tracker: StateTracker
   private let writes: Bool
   private var file: IndexFile
+  /// What the files before the present one had.
+  private var rejected = 0
   private var counted: [String: RecordingContents.Symbol] = [:]
 
   /// - Parameters:
@@ -117,6 +119,8 @@ package final class RecordingIndexer {
       file.contents.firstBadLine = bad.first.shortDescription
     }
     if let stopped, stopped.path == file.path { file.contents.stoppedBy = stopped.shortDescription }
+    file.contents.rejected = replayer.pipeline.handler.counts.rejected - rejected
+    rejected += file.contents.rejected
     let counts = replayer.pipeline.symbolCounts
     for state in replayer.pipeline.market.instruments.prefix(RecordingIndex.symbolLimit) {
       let place = state.instrument.id.index
@@ -127,6 +131,7 @@ package final class RecordingIndexer {
       symbol.trades = counts[place].trades
       symbol.gaps = counts[place].gaps
       symbol.checksums = state.checksumsOK
+      symbol.mismatches = tracker.mismatches[place] ?? 0
       file.contents.symbols.append(symbol.since(counted[symbol.name]))
       counted[symbol.name] = symbol
     }
@@ -144,6 +149,7 @@ extension RecordingContents.Symbol {
     symbol.trades -= before.trades
     symbol.gaps -= before.gaps
     symbol.checksums -= before.checksums
+    symbol.mismatches -= before.mismatches
     return symbol
   }
 }
@@ -240,7 +246,8 @@ final class IndexFile {
   /// Completes the file and puts it in its place.
   func finish() throws(RecordingError) -> RecordingIndexer.Indexed {
     let checksum = try RecordingIndex.Identity.checksum(of: path)
-    guard try RecordingIndex.Identity(of: path) == identity else {
+    let present = try RecordingIndex.Identity(of: path)
+    guard file == nil || present == identity else {
       throw RecordingError(path: path, "has changed while it was read: it is still being recorded; index it later")
     }
     contents.firstBadLine = contents.firstBadLine.map { String($0.prefix(1_000)) }

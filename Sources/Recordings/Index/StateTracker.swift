@@ -5,6 +5,8 @@ import Venues
 final class StateTracker {
   let replayer: Replayer
   var messages = ConnectionMessages()
+  /// How often a book was rebuilt because its checksum was another one, by instrument.
+  private(set) var mismatches: [Int: Int] = [:]
   private var payload: [UInt8] = []
 
   /// - Parameter entry: where the replayer begins, if that is in the middle.
@@ -40,6 +42,9 @@ final class StateTracker {
     if isText, counts.rejected == pipeline.handler.counts.rejected, counts.ignored == pipeline.handler.counts.ignored {
       let isNews = heard < record.time && pipeline.handler.marketHeard == record.time
       messages.note(payload, at: record.time, isNews: isNews, pipeline.changes)
+    }
+    for item in pipeline.changes.items {
+      if case .bookState(let id, .syncing(.checksum)) = item { mismatches[id.index, default: 0] += 1 }
     }
     pipeline.clear()
     if let failure { throw failure }

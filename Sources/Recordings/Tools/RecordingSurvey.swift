@@ -139,20 +139,27 @@ extension RecordingSurvey.File {
     if let bad = contents.firstBadLine {
       lines.append("\(contents.badLines) line\(contents.badLines == 1 ? " is" : "s are") no record; the first: \(bad)")
     }
-    for symbol in contents.symbols where symbol.gaps > 0 {
-      lines.append("\(symbol.name): messages are missing at \(symbol.gaps) place\(symbol.gaps == 1 ? "" : "s")")
+    func places(_ count: Int) -> String { count == 1 ? "1 place" : "\(count) places" }
+    for symbol in contents.symbols {
+      if symbol.gaps > 0 { lines.append("\(symbol.name): messages are missing at \(places(symbol.gaps))") }
+      if symbol.mismatches > 0 {
+        lines.append("\(symbol.name): the venue's checksum is not that of the book at \(places(symbol.mismatches))")
+      }
     }
     if case .wrong(let reason) = index { lines.append("its index is wrong: \(reason); index it again") }
     return lines
   }
 
-  /// What the recorder could not write, and files that are missing: no damage.
+  /// What the recorder could not write, files that are missing, and messages that are not understood: no damage.
   package var holes: [String] {
-    guard contents.gapCount > 0, let first = contents.gaps.first else { return [] }
-    return [
-      "\(contents.gapCount) gap\(contents.gapCount == 1 ? "" : "s"), \(contents.lost) records are missing; the first at "
-        + RecordingTime.text(first.time)
-    ]
+    var lines: [String] = []
+    if let first = contents.gaps.first {
+      let gaps = contents.gapCount == 1 ? "1 gap" : "\(contents.gapCount) gaps"
+      let time = RecordingTime.text(first.time)
+      lines.append("\(gaps), \(contents.lost) records are missing; the first at \(time)")
+    }
+    if contents.rejected > 0 { lines.append("\(contents.rejected) messages were not understood; see replay") }
+    return lines
   }
 }
 
@@ -229,7 +236,7 @@ extension RecordingSurvey {
     text("from", contents.first.map(RecordingTime.text))
     text("to", contents.last.map(RecordingTime.text))
     out.append(",\"records\":\(contents.records),\"messages\":\(contents.messages)")
-    out.append(",\"message_bytes\":\(contents.messageBytes),\"bytes\":\(file.bytes)")
+    out.append(",\"message_bytes\":\(contents.messageBytes),\"bytes\":\(file.bytes),\"rejected\":\(contents.rejected)")
     out.append(",\"connections\":\(contents.connections),\"lost_records\":\(contents.lost),\"gaps\":[")
     for (index, gap) in contents.gaps.enumerated() {
       out.append(index > 0 ? "," : "")
@@ -252,7 +259,8 @@ extension RecordingSurvey {
       out.append(index > 0 ? "," : "")
       out.append(json: symbol.name)
       out.append(":{\"deltas\":\(symbol.deltas),\"snapshots\":\(symbol.snapshots),\"trades\":\(symbol.trades)")
-      out.append(",\"gaps\":\(symbol.gaps),\"checksums_ok\":\(symbol.checksums)}")
+      out.append(",\"gaps\":\(symbol.gaps),\"checksums_ok\":\(symbol.checksums)")
+      out.append(",\"checksums_wrong\":\(symbol.mismatches)}")
     }
     out.append("}}")
   }
