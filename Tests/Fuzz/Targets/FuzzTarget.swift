@@ -26,7 +26,8 @@ package struct FuzzTarget: Sendable {
     [
       .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .serverMessage, .tokens, .keyFile,
       .selection, .events,
-      .recording, .configuration, .alertRule, .portfolio, .topic, .deck, .zoneFile, .history, .httpQuery,
+      .recording, .recordingIndex, .configuration, .alertRule, .portfolio, .topic, .deck, .zoneFile, .history,
+      .httpQuery,
       .candles, .upgrade,
     ] + venues
 }
