@@ -40,7 +40,7 @@ extension FuzzTarget {
 /// A small recording, and what becomes of it.
 private enum IndexedRecording {
   private static let start = 1_700_000_000_000_000
-  static let instant = Timestamp(microseconds: Int64(start + 55_000_000))
+  static let instant = Timestamp(microseconds: Int64(start + 38_500_000))
 
   private static func line(_ message: String, _ second: Int) -> String {
     let text = message.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")
@@ -55,7 +55,7 @@ private enum IndexedRecording {
     var text = header
     text += line(
       #"{"type":"snapshot","product_id":"BTC-USD","bids":[["20.00","1"]],"asks":[["90.50","1"]]}"#, 0)
-    for second in 1...60 {
+    for second in 1...40 {
       text += line(
         #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","\#(20 + second).00","0.\#(second)"]]}"#, second)
     }
