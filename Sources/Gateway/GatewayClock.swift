@@ -1,3 +1,5 @@
+import Bytes
+import HTTP1
 import MarketData
 import Transport
 
@@ -8,6 +10,8 @@ import Transport
 struct GatewayClock {
   private let kernel: any Kernel
   private var time: SlewingClock
+  /// The time of the last `follow`, as heads of answers show it.
+  private(set) var httpDate = ""
 
   init(kernel: any Kernel) {
     self.kernel = kernel
@@ -20,6 +24,7 @@ struct GatewayClock {
   /// Follows the wall clock; call about once a second. Returns a step of the wall clock by more than 100 ms, in µs,
   /// once. A step forward is also a step of `now`.
   mutating func follow() -> Int64? {
-    time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
+    defer { httpDate = HTTPDate.format(secondsSince1970: now().microseconds / Microseconds.second) }
+    return time.follow(wall: kernel.wallMicroseconds(), monotonic: kernel.monotonicMicroseconds)
   }
 }

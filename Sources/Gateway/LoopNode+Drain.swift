@@ -5,6 +5,8 @@ import Transport
 
 /// The progress of a node's end.
 struct NodeEnding {
+  /// Whether clients are being closed, over a span of time or at once.
+  var isDraining = false
   /// Whether the feeds have ended and the next process has everything, while clients are still here.
   var isFrozen = false
   /// Whether clients that connected before are still accepted: the next process has none of their connections.
@@ -59,8 +61,7 @@ extension LoopNode {
   func freeze() {
     loop.assertOnLoop()
     guard !ending.isFrozen else { return }
-    history?.stop()
-    names?.stop()
+    for observer in services.observers { observer.stop() }
     feeds.handOver()
     keepStreams()
     ending.isFrozen = true
@@ -72,18 +73,18 @@ extension LoopNode {
   ///   the last ones.
   func beginDrain(window: Int64, takesLatecomers: Bool = false) {
     loop.assertOnLoop()
-    isDraining = true
+    ending.isDraining = true
     ending.takesLatecomers = takesLatecomers
     ending.deadline = loop.moment + window
     ending.answersUntil = loop.moment + Self.answerTime
-    hub.drain(window: window, now: clock.now(), into: &actions)
+    hub.drain(window: window, now: clock.now(), into: &work.actions)
     for session in clients.httpSessions.sessions { session.closeForDrain(atOnce: false) }
   }
 
   /// Closes every client, those of the stream with 4201. They have `limit` µs to answer. On the loop.
   func closeAll(within limit: Int64) {
     loop.assertOnLoop()
-    isDraining = true
+    ending.isDraining = true
     ending.deadline = min(ending.deadline, loop.moment + limit)
     ending.answersUntil = .min
     stopTicks()
@@ -98,8 +99,7 @@ extension LoopNode {
   /// Ends the feeds for good, so that connections that end with the loops do not count as failures. On the loop.
   func stopFeeds() {
     loop.assertOnLoop()
-    history?.stop()
-    names?.stop()
+    for observer in services.observers { observer.stop() }
     feeds.stop()
   }
 

@@ -17,7 +17,7 @@ import WebSocket
 /// One event loop's part of the gateway: its feeds (`LoopFeeds`), their publisher, the subscriber hub and its clients
 /// (`LoopClients`). This file shows the path of a tick from a feed to the sockets.
 ///
-/// During a turn, feeds publish into `outgoing` as they read. At the end of the turn, the node delivers everything to
+/// During a turn, feeds publish into `work` as they read. At the end of the turn, the node delivers everything to
 /// the hub, writes to clients with queued bytes, and sends one batch to the mailbox of each other loop that needs it.
 ///
 ///     FeedSession ─ FeedPipeline ─▶ MarketChanges ─ publish ─▶ [Delivery] ─ deliver ─▶ queues ─ write ─▶ sockets
@@ -30,47 +30,28 @@ final class LoopNode: @unchecked Sendable {
   let publisher: StreamPublisher
   let hub: SubscriberHub
   var settings: NodeSettings
-  let compression: ClientCompression
-  let compressor: ResponseCompressor
   private(set) lazy var feeds = LoopFeeds(node: self)
   private(set) lazy var clients = LoopClients(node: self)
   /// All nodes by loop index, this one included; set once before any of them starts.
   private(set) var nodes: [LoopNode] = []
+  /// Set by `init`, and never again: its parts hold their node.
+  private(set) var services: MarketServices!
 
   var clock: GatewayClock
   var metrics = NodeMetrics(routes: NodeMetrics.routes)
   var delivery = DeliveryTimes()
-  private(set) var httpDate = ""
-
-  var outgoing: [Delivery] = []
-  /// By loop.
-  private var outboxes: [DeliveryOutbox]
-  var actions: [HubAction] = []
-  private var deadline = Timestamp.distantFuture
-  private var deadlineTimer: LoopTimer?
-  private static let ticksPerSecond = Microseconds.second / PulseMerger.interval
-  private var tickTimer: LoopTimer?
-  /// The last tick, since 1970, and the last one with which a second began.
-  private var tickNumber: Int64 = 0
-  private var secondNumber: Int64 = 0
-  var isDraining = false
-  /// Nil if the gateway stores nothing.
-  private(set) var history: LoopHistory?
-  /// On the first loop only.
-  private(set) var names: AssetNameRequests?
-  private(set) lazy var alerts = LoopAlerts(node: self, desk: settings.alerts)
-  private(set) lazy var composites = LoopComposites(node: self)
-  private(set) lazy var decks = LoopDecks(node: self)
+  var work: TurnWork
+  private var timers: NodeTimers
   /// The state of the node's end, once that has begun.
   var ending = NodeEnding()
-  var loopCount: Int { outboxes.count }
 
   init(loop: EventLoop, loops: Int, settings: NodeSettings) {
+    var clock = GatewayClock(kernel: loop.kernel)
     self.loop = loop
-    self.clock = GatewayClock(kernel: loop.kernel)
+    self.timers = NodeTimers(ticks: TickCount(at: clock.now()))
+    self.clock = clock
     self.settings = settings
-    self.compressor = ResponseCompressor(loop: loop)
-    self.compression = ClientCompression(settings.compression)
+    self.work = TurnWork(loops: loops)
     self.publisher = StreamPublisher(
       loop: loop.index, loops: loops, numbering: settings.kept?.numbering ?? KeptNumbering(epoch: settings.epoch),
       run: settings.run)
@@ -82,15 +63,19 @@ final class LoopNode: @unchecked Sendable {
       hub.asksForTokens = true
       hub.anonymousGrant = access.policy.anonymous
     }
-    self.outboxes = (0..<loops).map { DeliveryOutbox(to: $0) }
-    self.history = settings.history.map { LoopHistory(node: self, keeper: $0) }
+    services = MarketServices(node: self)
     restoreSessions()
-    if loop.index == 0 {
-      names = AssetNameRequests(
-        loop: loop, store: settings.history.map { AssetNameStore(file: $0.store.file) }, log: settings.log.of(.feeds),
-        now: { [unowned self] in clock.now() }, deliver: { [unowned self] in take($0) })
-    }
   }
+
+  var loopCount: Int { work.loopCount }
+  var isDraining: Bool { ending.isDraining }
+  var httpDate: String { clock.httpDate }
+  var compression: ClientCompression { clients.compression }
+  var compressor: ResponseCompressor { clients.compressor }
+  var history: LoopHistory? { services.history }
+  var alerts: LoopAlerts { services.alerts }
+  var composites: LoopComposites { services.composites }
+  var decks: LoopDecks { services.decks }
 
   // MARK: Life
 
@@ -98,7 +83,7 @@ final class LoopNode: @unchecked Sendable {
   func connect(to nodes: [LoopNode]) { self.nodes = nodes }
 
   /// Gives every loop the names of assets.
-  private func take(_ names: AssetNames) {
+  func take(_ names: AssetNames) {
     for node in nodes {
       if node === self {
         hub.directory.names = names
@@ -112,30 +97,23 @@ final class LoopNode: @unchecked Sendable {
     loop.execute { [self] in
       loop.onTurnEnd { [unowned self] in endTurn() }
       everySecond()
-      secondNumber = clock.now().microseconds / PulseMerger.interval
+      timers.ticks = TickCount(at: clock.now())
       scheduleTick()
     }
   }
 
-  /// Ticks when pulses leave, so that a quiet loop wakes once for both.
   private func scheduleTick() {
-    let wait = PulseMerger.interval - clock.now().microseconds % PulseMerger.interval
-    tickTimer = loop.schedule(after: .microseconds(wait)) { [unowned self] in
+    timers.tick = loop.schedule(after: .microseconds(TickCount.wait(from: clock.now()))) { [unowned self] in
       scheduleTick()
-      let number = clock.now().microseconds / PulseMerger.interval
-      // A late loop may leave ticks out.
-      if number - secondNumber >= Self.ticksPerSecond {
-        secondNumber = number
-        everySecond()
-      }
-      if number / 2 != tickNumber / 2 { feeds.tick(clock.now()) }
-      tickNumber = number
+      let begins = timers.ticks.take(at: clock.now())
+      if begins.isSecond { everySecond() }
+      if begins.isOfFeeds { feeds.tick(clock.now()) }
       everyTick()
     }
   }
 
   /// Ends the ticks: the node's end has begun.
-  func stopTicks() { tickTimer?.cancel() }
+  func stopTicks() { timers.tick?.cancel() }
 
   private func everySecond() {
     let before = clock.now()
@@ -148,66 +126,49 @@ final class LoopNode: @unchecked Sendable {
       hub.clockStepped(by: jump)
       publisher.clockStepped(by: jump)
     }
-    httpDate = HTTPDate.format(secondsSince1970: clock.now().microseconds / 1_000_000)
-    history?.everySecond(clock.now())
+    for observer in services.observers { observer.everySecond(clock.now()) }
     publisher.releaseHeld(now: clock.now())
-    names?.everySecond(clock.now())
   }
 
   /// Ten times a second.
   private func everyTick() {
     feeds.announceAges()
-    alerts.everyTick()
     let now = clock.now()
-    composites.everyTick(now)
-    decks.everyTick()
+    for observer in services.observers { observer.everyTick(now) }
     clients.advance(now)
   }
 
   // MARK: From feeds to the publisher
 
-  /// Whether the present changes of feeds come from the clock, and not from a message.
-  private var isAdvancing = false
-
   /// Publishes a feed's changes to the streams that have subscribers.
-  func publish(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp) {
+  /// - Parameter isFromClock: whether they come from the clock, and not from a message.
+  func publish(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp, isFromClock: Bool = false) {
     metrics.feedBatches += 1
-    if !isAdvancing { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
-    publisher.publish(changes, market: feed.slot, now: now, into: &outgoing)
-    history?.note(feed, changes, at: now)
-    alerts.note(feed, changes)
-    composites.note(feed.slot, changes)
+    if !isFromClock { delivery.came(changes, slot: feed.slot, now: now, uptime: loop.uptime) }
+    publisher.publish(changes, market: feed.slot, now: now, into: &work.outgoing)
+    for observer in services.observers { observer.observe(changes, of: feed, at: now) }
   }
 
   /// Publishes changes that do not come from the feed itself. On the loop.
   func publish(_ changes: borrowing MarketChanges, slot: Int, now: Timestamp) {
-    publisher.publish(changes, market: slot, now: now, into: &outgoing)
-    alerts.notePast(changes, slot)
-    composites.note(slot, changes)
+    publisher.publish(changes, market: slot, now: now, into: &work.outgoing)
+    for observer in services.observers { observer.observePast(changes, slot: slot) }
   }
 
   // MARK: The end of a turn
 
-  /// The number of subscriptions and snapshots that the publisher serves in one turn. Each takes 2 to 20 µs, and 200
-  /// µs for the largest books.
-  private static let commandsPerTurn = 256
-  private var commandsLeft = LoopNode.commandsPerTurn
-
   private func endTurn() {
     let now = clock.now()
     clients.inputTurn.end(at: hub.workDone)
-    commandsLeft = Self.commandsPerTurn
+    work.beginCommands()
     advanceMarkets(now)
     feeds.announceChanges()
-    composites.endTurn(now)
+    for observer in services.turnObservers { observer.endTurn(now) }
     let frames = metrics.framesSent
     deliverAndWrite(now)
-    if loop.index == 0 {
-      alerts.meetDemands()
-      composites.meetDemands(now)
-    }
+    if loop.index == 0 { for observer in services.turnObservers { observer.meetDemands(now) } }
     if delivery.isPending, metrics.framesSent != frames { delivery.wrote(at: loop.kernel.uptime()) }
-    if !actions.isEmpty { loop.execute {} }
+    if !work.actions.isEmpty { loop.execute {} }
     delivery.endTurn(isHeld: sendOutboxes())
     armTimer(now)
   }
@@ -217,62 +178,47 @@ final class LoopNode: @unchecked Sendable {
     repeat {
       deliver(now)
       perform(now)
-    } while !outgoing.isEmpty || (!actions.isEmpty && commandsLeft > 0)
+    } while !work.outgoing.isEmpty || work.canAct
   }
 
   private func advanceMarkets(_ now: Timestamp) {
     guard !ending.isFrozen else { return }
-    isAdvancing = true
     feeds.advance(now)
-    isAdvancing = false
-    if publisher.nextDeadline <= now { publisher.advance(to: now, into: &outgoing) }
+    if publisher.nextDeadline <= now { publisher.advance(to: now, into: &work.outgoing) }
   }
 
   /// Delivers published frames to this loop's hub, and puts those for other loops into the loops' outboxes.
   private func deliver(_ now: Timestamp) {
-    guard !outgoing.isEmpty else { return }
+    guard !work.outgoing.isEmpty else { return }
     if nodes.count == 1 {
-      hub.deliver(outgoing, now: now, into: &actions)
-      outgoing.removeAll(keepingCapacity: true)
+      hub.deliver(work.outgoing, now: now, into: &work.actions)
+      work.outgoing.removeAll(keepingCapacity: true)
       return
     }
-    var own: [Delivery] = []
-    for delivery in outgoing {
-      let loops: UInt64 =
-        switch delivery {
-        case .frame(_, let loops): loops
-        case .joined(_, let loop, _), .snapshot(_, let loop, _), .nothing(_, let loop, _), .missed(_, let loop):
-          1 << UInt64(loop)
-        }
-      for index in 0..<nodes.count where loops & (1 << UInt64(index)) != 0 {
-        if index == loop.index { own.append(delivery) } else { outboxes[index].append(delivery) }
-      }
-    }
-    outgoing.removeAll(keepingCapacity: true)
-    if !own.isEmpty { hub.deliver(own, now: now, into: &actions) }
+    let own = work.distribute(from: loop.index)
+    if !own.isEmpty { hub.deliver(own, now: now, into: &work.actions) }
   }
 
   private func perform(_ now: Timestamp) {
-    guard !actions.isEmpty, commandsLeft > 0 else { return }
-    let todo = actions
-    actions.removeAll(keepingCapacity: true)
+    guard work.canAct else { return }
+    let todo = work.actions
+    work.actions.removeAll(keepingCapacity: true)
     for (index, action) in todo.enumerated() {
       switch action {
       case .command(let command, let target):
         if target == loop.index {
-          guard commandsLeft > 0 else {
+          guard work.takeCommand() else {
             // In order, before the actions that they cause.
-            actions.insert(contentsOf: todo[index...], at: 0)
+            work.actions.insert(contentsOf: todo[index...], at: 0)
             return
           }
-          commandsLeft -= 1
           if case .join(let join) = command, join.key.range == .all, join.key.isOfMarket {
             history?.wantAll(of: join.instrument, join.market)
           }
-          publisher.perform(command, now: now, into: &outgoing)
+          publisher.perform(command, now: now, into: &work.outgoing)
         } else {
           let node = nodes[target]
-          node.loop.execute { node.actions.append(.command(command, loop: target)) }
+          node.loop.execute { node.work.actions.append(.command(command, loop: target)) }
         }
       case .control(let client, let number, let request, let grant):
         alerts.perform(request, number: number, grant, of: client, now)
@@ -280,10 +226,10 @@ final class LoopNode: @unchecked Sendable {
         if let session = clients.session(of: client) { clients.authenticate(token, of: session, now) }
       case .session(let message, let target):
         if target == loop.index {
-          hub.receive(message, now: now, into: &actions)
+          hub.receive(message, now: now, into: &work.actions)
         } else {
           let node = nodes[target]
-          node.loop.execute { node.hub.receive(message, now: node.clock.now(), into: &node.actions) }
+          node.loop.execute { node.hub.receive(message, now: node.clock.now(), into: &node.work.actions) }
         }
       case .close(let client, let code, let reason):
         guard let session = clients.session(of: client) else { continue }
@@ -343,34 +289,26 @@ final class LoopNode: @unchecked Sendable {
   /// next turn. True if a mailbox refused some.
   private func sendOutboxes() -> Bool {
     let came = delivery.offered
-    var isHeld = false
-    for index in outboxes.indices where !outboxes[index].isEmpty {
-      let deliveries = outboxes[index].deliveries
-      let node = nodes[index]
-      let isTaken = node.loop.offer(bytes: outboxes[index].bytes) {
+    return work.sendOutboxes { target, deliveries, bytes in
+      let node = nodes[target]
+      return node.loop.offer(bytes: bytes) {
         node.delivery.came(at: came)
-        node.hub.deliver(deliveries, now: node.clock.now(), into: &node.actions)
+        node.hub.deliver(deliveries, now: node.clock.now(), into: &node.work.actions)
       }
-      if isTaken { outboxes[index].removeAll() } else { outboxes[index].merge() }
-      if !isTaken { isHeld = true }
     }
-    return isHeld
   }
 
   private func armTimer(_ now: Timestamp) {
     let next = min(publisher.nextDeadline, feeds.nextDeadline)
-    guard next != deadline || deadlineTimer == nil else { return }
-    if next >= deadline, deadlineTimer != nil { return }
-    deadlineTimer?.cancel()
-    deadlineTimer = nil
-    deadline = next
+    if let armed = timers.deadline, next >= armed.time { return }
+    timers.deadline?.timer.cancel()
+    timers.deadline = nil
     guard next < Timestamp.distantFuture else { return }
-    let wait = Duration.microseconds(max(0, next - now))
-    deadlineTimer = loop.schedule(after: wait) { [unowned self] in
+    let timer = loop.schedule(after: .microseconds(max(0, next - now))) { [unowned self] in
       // This starts a turn, and `endTurn` does the work at its end.
-      deadlineTimer = nil
-      deadline = .distantFuture
+      timers.deadline = nil
     }
+    timers.deadline = (next, timer)
   }
 
   /// Applies settings that may change while the gateway runs. On the loop.
@@ -379,4 +317,12 @@ final class LoopNode: @unchecked Sendable {
     self.settings = settings
     hub.apply(settings.clientLimits)
   }
+}
+
+/// When a node's loop wakes by itself.
+private struct NodeTimers {
+  var ticks: TickCount
+  var tick: LoopTimer?
+  /// The next moment at which a feed or the publisher has something to do.
+  var deadline: (time: Timestamp, timer: LoopTimer)?
 }

@@ -19,16 +19,16 @@ extension LoopClients {
         node.settings.admission.count(.connectionsPerKey, from: session.address)
         hub.refuse(
           session.client, why: "this token's key is at its limit of connections", code: CloseCode.rateLimited,
-          now: now, into: &node.actions)
+          now: now, into: &node.work.actions)
         return
       }
       session.credential = credential
-      hub.authorize(session.client, credential.grant, now: now, into: &node.actions)
+      hub.authorize(session.client, credential.grant, now: now, into: &node.work.actions)
     case .failure(let error):
       node.settings.admission.count(.unauthorized, from: session.address)
       node.settings.log.of(.clients).debug(
         "token refused", metadata: ["peer": "\(session.connection.peer)", "reason": "\(error.description)"])
-      hub.refuse(session.client, why: error.description, now: now, into: &node.actions)
+      hub.refuse(session.client, why: error.description, now: now, into: &node.work.actions)
     }
   }
 
@@ -48,9 +48,9 @@ extension LoopClients {
       guard let credential = session.credential else {
         if hub.grant(of: session.client) == nil { continue }
         if let anonymous = policy.anonymous {
-          hub.authorize(session.client, anonymous, now: now, into: &node.actions)
+          hub.authorize(session.client, anonymous, now: now, into: &node.work.actions)
         } else {
-          hub.revoke(from: session.client, why: "a token is needed now", into: &node.actions)
+          hub.revoke(from: session.client, why: "a token is needed now", into: &node.work.actions)
         }
         continue
       }
@@ -58,10 +58,10 @@ extension LoopClients {
         let fresh = try policy.renew(credential)
         session.credential = fresh
         if fresh.grant != credential.grant {
-          hub.authorize(session.client, fresh.grant, now: now, into: &node.actions)
+          hub.authorize(session.client, fresh.grant, now: now, into: &node.work.actions)
         }
       } catch {
-        hub.revoke(from: session.client, why: error.description, into: &node.actions)
+        hub.revoke(from: session.client, why: error.description, into: &node.work.actions)
       }
     }
   }

@@ -159,7 +159,8 @@ final class AdminAPI: @unchecked Sendable {
     try onClient(call) { id, node in
       guard let report = ClientReport.one(id.client, of: node) else { return [] }
       node.hub.disconnect(
-        id.client, code: CloseCode.disconnected, reason: "an operator has ended this connection", into: &node.actions)
+        id.client, code: CloseCode.disconnected, reason: "an operator has ended this connection",
+        into: &node.work.actions)
       return [report]
     }
   }

@@ -53,17 +53,17 @@ extension LoopAlerts {
     do throws(ProtocolError) {
       call = try AlertCall(request, grant) { node.hub.refusal(ofSymbol: $0) }
     } catch {
-      return node.hub.answer(client, number: number, .failure(error), now: now, into: &node.actions)
+      return node.hub.answer(client, number: number, .failure(error), now: now, into: &node.work.actions)
     }
     desk.perform(call) { answer in
       node.loop.execute {
-        node.hub.answer(client, number: number, answer.map(\.fields), now: node.clock.now(), into: &node.actions)
+        node.hub.answer(client, number: number, answer.map(\.fields), now: node.clock.now(), into: &node.work.actions)
       }
     }
   }
 
   /// Gives streams the documents that they wait for. Loop 0 only; at the end of a turn.
-  func meetDemands() {
+  func meetDemands(_ now: Timestamp) {
     for demand in node.publisher.takeDocumentDemands() {
       switch demand {
       case .wanted(let name) where name.channel == .topic:
@@ -81,12 +81,12 @@ extension LoopAlerts {
 
   /// Shows a whole document to the streams that wait for it. On loop 0.
   func show(_ document: StreamDocument, as name: StreamDocumentName) {
-    node.publisher.show(document, as: name, now: node.clock.now(), into: &node.outgoing)
+    node.publisher.show(document, as: name, now: node.clock.now(), into: &node.work.outgoing)
   }
 
   /// Publishes a change of a document. On loop 0.
   func publish(_ update: StreamDocumentUpdate, to name: StreamDocumentName) {
-    node.publisher.publish(update, to: name, now: node.clock.now(), into: &node.outgoing)
+    node.publisher.publish(update, to: name, now: node.clock.now(), into: &node.work.outgoing)
   }
 
   /// Publishes a topic's new document. On any loop.

@@ -10,7 +10,7 @@ import Venues
 /// Passes the values of one loop's markets that the desk needs to the desk. Owned by its node's loop.
 ///
 /// A batch of a feed that no rule names costs one look-up; otherwise each change costs one more.
-final class LoopAlerts {
+final class LoopAlerts: TurnObserver {
   /// The state of one instrument as it was handed over.
   private struct Watched {
     var watch: AlertWatch
@@ -87,7 +87,7 @@ final class LoopAlerts {
   // MARK: Events
 
   /// Hands over what rules need of a batch of changes.
-  func note(_ feed: any Feed, _ changes: borrowing MarketChanges) {
+  func observe(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp) {
     guard !wanted.isEmpty else { return }
     for item in changes.items {
       switch item {
@@ -117,7 +117,7 @@ final class LoopAlerts {
   }
 
   /// Candles from a store or a venue have become known.
-  func notePast(_ changes: borrowing MarketChanges, _ slot: Int) {
+  func observePast(_ changes: borrowing MarketChanges, slot: Int) {
     guard watched[slot] != nil else { return }
     for case .past(let id) in changes.items { tellPast(of: id, slot) }
   }
@@ -149,7 +149,7 @@ final class LoopAlerts {
   }
 
   /// Sums up the changed depths that rules need; about ten times a second. O(levels within).
-  func everyTick() {
+  func everyTick(_ now: Timestamp) {
     for slot in watched.keys.sorted() {
       if !forgotten.isEmpty { feedChanged(slot) }
       for (index, entry) in (watched[slot] ?? []).enumerated() {

@@ -27,11 +27,11 @@ extension LoopClients {
 
   func receive(_ message: RawSpan, from session: StreamSession) {
     node.metrics.requests += 1
-    hub.receive(message, from: session.client, now: node.clock.now(), into: &node.actions)
+    hub.receive(message, from: session.client, now: node.clock.now(), into: &node.work.actions)
   }
 
   func receiveControlFrame(from session: StreamSession) {
-    hub.receiveControlFrame(from: session.client, now: node.clock.now(), into: &node.actions)
+    hub.receiveControlFrame(from: session.client, now: node.clock.now(), into: &node.work.actions)
   }
 
   /// Makes the session take its input in the next turn, behind those of its kind that wait already.

@@ -87,7 +87,7 @@ extension LoopClients {
     let budget = node.settings.admission.budget
     let tooMuch = budget.book(hub.queuedBytes + httpSessions.queuedBytes, loop: loop.index)
     if tooMuch > 0 {
-      let shed = hub.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &node.actions)
+      let shed = hub.shed(bytes: tooMuch, clients: Self.shedPerTurn, limit: budget.limit, into: &node.work.actions)
       var freed = shed.bytes
       var closed = shed.clients
       if freed < tooMuch, closed < Self.shedPerTurn {

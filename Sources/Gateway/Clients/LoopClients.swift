@@ -15,6 +15,7 @@ final class LoopClients: @unchecked Sendable {
   let loop: EventLoop
   let hub: SubscriberHub
   let compression: ClientCompression
+  let compressor: ResponseCompressor
 
   /// By the slot of the client in the hub.
   private(set) var sessions: [StreamSession?] = []
@@ -34,7 +35,9 @@ final class LoopClients: @unchecked Sendable {
 
   init(node: LoopNode) {
     self.node = node
-    (loop, hub, compression) = (node.loop, node.hub, node.compression)
+    (loop, hub) = (node.loop, node.hub)
+    compression = ClientCompression(node.settings.compression)
+    compressor = ResponseCompressor(loop: node.loop)
   }
 
   /// The session of a client; nil if it has gone.
@@ -103,14 +106,14 @@ final class LoopClients: @unchecked Sendable {
       AccessLog.Stream(
         peer: session.address, closeCode: session.closeCode, openedAt: session.openedAt,
         bytesWritten: session.connection.bytesWritten), ClientFigures(session.client, of: hub))
-    hub.close(session.client, into: &node.actions)
+    hub.close(session.client, into: &node.work.actions)
   }
 
   // MARK: Ten times a second
 
   /// Advances the hub's timers, and checks a part of the clients.
   func advance(_ now: Timestamp) {
-    hub.advance(to: now, into: &node.actions)
+    hub.advance(to: now, into: &node.work.actions)
     watchRequests()
     keepWithinBudget()
     advances &+= 1
@@ -138,7 +141,7 @@ final class LoopClients: @unchecked Sendable {
       hub.isWatched(session.client) ? StreamSession.slowHandOverBytes : StreamSession.handOverBytes
     while session.mayTake {
       let portion = min(most, session.room)
-      hub.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &node.actions)
+      hub.take(from: session.client, byteLimit: portion, now: now, into: &frames, actions: &node.work.actions)
       var bytes = 0
       for index in frames.indices {
         bytes += frames[index].count

@@ -1,3 +1,4 @@
+import Feeds
 import HTTPAPI
 import History
 import MarketData
@@ -11,7 +12,7 @@ import Transport
 /// sync at the end of the turn, and others on a tick of 100 ms, once for any number of changes. Loop 0 computes each
 /// composite once for all changes since its own last tick, and at once after a change of state. A market that is not a
 /// member costs one look-up a batch.
-final class LoopComposites {
+final class LoopComposites: TurnObserver {
   /// The largest age of the table of conversions while a conversion has subscribers, µs.
   private static let ratePeriod = 250 * Microseconds.millisecond
   /// The bytes that a part takes in a mailbox, without levels and candles.
@@ -74,8 +75,12 @@ final class LoopComposites {
     isUrgent = true
   }
 
+  func observe(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp) { note(feed.slot, changes) }
+
+  func observePast(_ changes: borrowing MarketChanges, slot: Int) { note(slot, changes) }
+
   /// Marks the members that a batch of changes concerns.
-  func note(_ slot: Int, _ changes: borrowing MarketChanges) {
+  private func note(_ slot: Int, _ changes: borrowing MarketChanges) {
     guard let members = watched[slot] else { return }
     for item in changes.items {
       switch item {
@@ -249,9 +254,9 @@ final class LoopComposites {
   private func outputs(_ now: Timestamp) -> CompositeBoard.Outputs {
     let node: LoopNode = node
     return CompositeBoard.Outputs { name, document in
-      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+      node.publisher.replace(document, of: name, now: now, into: &node.work.outgoing)
     } publish: { symbol, changes, members in
-      node.publisher.publish(changes, ofComposite: symbol, members: members, now: now, into: &node.outgoing)
+      node.publisher.publish(changes, ofComposite: symbol, members: members, now: now, into: &node.work.outgoing)
     }
   }
 
@@ -304,7 +309,7 @@ final class LoopComposites {
     }
     guard let table else { return }
     rates.advance(table.table, table.parts) { name, document in
-      node.publisher.replace(document, of: name, now: now, into: &node.outgoing)
+      node.publisher.replace(document, of: name, now: now, into: &node.work.outgoing)
     }
   }
 }

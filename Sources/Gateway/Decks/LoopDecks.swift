@@ -6,7 +6,7 @@ import PubSub
 import Transport
 
 /// Shows streams the card of the day, and turns it. Owned by its node's loop; loop 0 publishes.
-final class LoopDecks {
+final class LoopDecks: MarketObserver {
   private unowned let node: LoopNode
   private var board = DeckBoard()
 
@@ -32,13 +32,13 @@ final class LoopDecks {
   }
 
   /// Replaces the cards whose day has ended; about ten times a second.
-  func everyTick() { advance() }
+  func everyTick(_ now: Timestamp) { advance() }
 
   private func advance() {
     let desk = node.settings.decks
     board.advance(to: node.loop.wallTime, { desk.shown($0, zone: $1, now: $2) }) { name, text in
       let document = StreamDocument(head: String(decoding: text, as: UTF8.self), tail: "")
-      node.publisher.replace(document, of: name, now: node.clock.now(), into: &node.outgoing)
+      node.publisher.replace(document, of: name, now: node.clock.now(), into: &node.work.outgoing)
     }
   }
 }

@@ -82,7 +82,7 @@ final class LoopFeeds: @unchecked Sendable {
     node.history?.add(session, configuration: configuration, tls: tls, share: share)
     let (first, venue, isSimulated) = (node.nodes[0], session.pipeline.venue, node.settings.source == .simulated)
     first.loop.execute {
-      first.names?.add(venue, configuration: configuration, tls: tls, isSimulated: isSimulated)
+      first.services.names?.add(venue, configuration: configuration, tls: tls, isSimulated: isSimulated)
     }
   }
 
@@ -115,10 +115,13 @@ final class LoopFeeds: @unchecked Sendable {
 
   /// Publishes what the last call of a feed changed, and lets the feed act on that, until nothing is left; then takes
   /// its news. After every call of a feed.
-  func settle<F: Feed>(_ feed: F, _ now: Timestamp) {
+  /// - Parameter isFromClock: whether the call was for the time alone, and not for a message.
+  func settle<F: Feed>(_ feed: F, _ now: Timestamp, isFromClock: Bool = false) {
     repeat {
       if feed.hasNews { takeNews(of: feed) }
-      if !feed.pipeline.changes.items.isEmpty { node.publish(feed.pipeline.changes, of: feed, at: now) }
+      if !feed.pipeline.changes.items.isEmpty {
+        node.publish(feed.pipeline.changes, of: feed, at: now, isFromClock: isFromClock)
+      }
     } while feed.settled(now)
     if feed.hasNews { takeNews(of: feed) }
   }
@@ -237,7 +240,7 @@ final class LoopFeeds: @unchecked Sendable {
   private func showStatuses(now: Timestamp) {
     let all = FeedStatus.byVenue(statuses.sorted { $0.key < $1.key }.map(\.value))
     node.hub.feeds = all
-    if node.loop.index == 0 { node.publisher.publish(status: all, now: now, into: &node.outgoing) }
+    if node.loop.index == 0 { node.publisher.publish(status: all, now: now, into: &node.work.outgoing) }
   }
 
   // MARK: Time
@@ -259,7 +262,7 @@ final class LoopFeeds: @unchecked Sendable {
   func advance(_ now: Timestamp) {
     for feed in all where feed.nextDeadline <= now {
       feed.advance(now)
-      settle(feed, now)
+      settle(feed, now, isFromClock: true)
     }
   }
 

@@ -10,7 +10,7 @@ import Venues
 
 /// The history of the feeds of one loop: passes closed candles and changes to the keeper, and gives each instrument its
 /// past before clients see it. Owned by its node's loop.
-final class LoopHistory {
+final class LoopHistory: MarketObserver {
   /// How long a feed's instruments are hidden from clients at most while their past is loaded, µs.
   private static let patience = 15 * Microseconds.second
   /// How long after the start of an observation its first minute has closed and can be requested.
@@ -82,7 +82,7 @@ final class LoopHistory {
   // MARK: From the market
 
   /// Takes what history needs of a batch of changes.
-  func note(_ feed: any Feed, _ changes: borrowing MarketChanges, at now: Timestamp) {
+  func observe(_ changes: borrowing MarketChanges, of feed: any Feed, at now: Timestamp) {
     guard feeds[feed.slot] != nil else { return }
     for item in changes.items {
       switch item {
@@ -326,7 +326,7 @@ extension LoopNode {
   func restoreSessions() {
     guard let kept = settings.kept else { return }
     let now = clock.now()
-    hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &actions)
+    hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &work.actions)
     // The store's symbols may end with an endpoint.
     hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
   }
@@ -335,7 +335,7 @@ extension LoopNode {
   func keepStreams() {
     guard let history, let keeper = settings.history else { return }
     let now = clock.now()
-    let streams = publisher.keep(now: now, into: &outgoing).compactMap { stream -> StoredStreams.Stream? in
+    let streams = publisher.keep(now: now, into: &work.outgoing).compactMap { stream -> StoredStreams.Stream? in
       guard let symbol = history.symbol(stream.instrument, stream.market) else { return nil }
       let last = publisher.lastTrades(of: stream.instrument, market: stream.market).trades.last
       return StoredStreams.Stream(
