@@ -13,7 +13,12 @@ extension RecordingIndex {
   /// Looks for the index of a recording and checks it, without reading the recording.
   package static func lookUp(_ recording: String) -> Lookup {
     let path = path(of: recording)
-    guard let file = FileHandle(forReadingAtPath: path) else { return .none }
+    var status = stat()
+    guard stat(path, &status) == 0 else { return .none }
+    // To open a pipe would wait for its other end.
+    guard status.st_mode & S_IFMT == S_IFREG, let file = FileHandle(forReadingAtPath: path) else {
+      return .unusable(reason: "\(path) cannot be read")
+    }
     defer { try? file.close() }
     do throws(IndexDamage) {
       let index = try RecordingIndex(file, of: recording)

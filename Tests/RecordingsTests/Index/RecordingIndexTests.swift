@@ -291,6 +291,11 @@ struct RecordingIndexTests {
         return
       }
       #expect(reason.contains("was made before"))
+      #expect(unlink(url.path) == 0 && mkfifo(url.path, 0o600) == 0)
+      guard case .unusable = RecordingIndex.lookUp(path) else {
+        Issue.record("a pipe is read")
+        return
+      }
     }
   }
 
