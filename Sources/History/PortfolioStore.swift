@@ -13,6 +13,8 @@ package struct PortfolioBatch: Sendable {
   package var removedEntries: [(portfolio: Int64, number: Int64)] = []
   package var removed: [Int64] = []
   package var keys: [StoredPortfolioKey] = []
+  /// At most the next unused id, where the heads do not show it.
+  package var nextID: Int64 = 1
   package var now: Timestamp
 
   package init(now: Timestamp) { self.now = now }
@@ -133,7 +135,8 @@ package struct PortfolioStore: Sendable {
     }
     // A number is never used twice, even if its portfolio was deleted.
     if let newest = batch.heads.map(\.id).max() {
-      try db.execute(sql: "UPDATE portfolio_next SET next = max(next, ?)", arguments: [newest + 1])
+      let next = max(newest + 1, batch.nextID)
+      try db.execute(sql: "UPDATE portfolio_next SET next = max(next, ?)", arguments: [next])
     }
     for (portfolio, entry) in batch.entries {
       let transaction = entry.transaction

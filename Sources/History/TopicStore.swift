@@ -57,14 +57,17 @@ package struct TopicStore: Sendable {
 
   /// Writes documents without waiting, and deletes older ones of their topics. Calls `completion` on the writer's queue
   /// when they are in the file, or have failed. Batches are written in the order of their submission.
+  /// - Parameter epoch: the epoch of their numbers, for a file that has none yet.
   /// - Returns: false, without effect, if too many batches wait already.
   package func submit(
-    _ documents: [StoredDocument], completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
+    _ documents: [StoredDocument], epoch: String, completion: @escaping @Sendable (Result<Void, DataFileError>) -> Void
   ) -> Bool {
-    file.submit({ try write(documents, $0) }, completion: completion)
+    file.submit({ try write(documents, epoch, $0) }, completion: completion)
   }
 
-  private func write(_ documents: [StoredDocument], _ db: Database) throws {
+  private func write(_ documents: [StoredDocument], _ epoch: String, _ db: Database) throws {
+    try db.cachedStatement(sql: "INSERT INTO topic_epoch SELECT ? WHERE NOT EXISTS (SELECT * FROM topic_epoch)")
+      .execute(arguments: [epoch])
     for document in documents {
       try db.cachedStatement(
         sql: "INSERT OR REPLACE INTO topic_document (topic, number, time, text) VALUES (?, ?, ?, ?)"

@@ -28,7 +28,9 @@ struct StoreExtremesTests {
     folder = try TemporaryFolder()
     file = try DataFile(path: folder.file, parts: SchemaPart.all, stamp: "then")
     try fill()
-    try await submit { TopicStore(file: file, kept: 10, bytes: 1 << 20).submit([Self.document], completion: $0) }
+    try await submit {
+      TopicStore(file: file, kept: 10, bytes: 1 << 20).submit([Self.document], epoch: "e", completion: $0)
+    }
     let names = StoredNames(time: Self.now, names: ["ZEC": "Zcash"])
     try await submit { AssetNameStore(file: file).submit(names, of: "kraken", completion: $0) }
   }

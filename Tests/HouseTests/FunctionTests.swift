@@ -12,7 +12,6 @@ struct FunctionTests {
     "FeedPipeline.takeOver": 72,
     "Gateway.init": 107,
     "InstrumentMarket.init": 78,
-    "PortfolioDesk.change": 79,
     "serve": 90,
   ]
 

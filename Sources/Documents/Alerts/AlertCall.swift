@@ -6,15 +6,11 @@ import Transport
 
 /// An owner's request about its rules, parsed and checked as far as a loop can; the desk checks the rest.
 package struct AlertCall: Sendable {
-  /// The most letters of a rule's name.
-  static let nameLimit = 100
-
   var owner: String
   var action: ControlRequest.Action
   var alert: AlertID?
   var revision: Int64?
-  var key: String?
-  var digest: [UInt8] = []
+  var key: RequestKey?
   var name: String?
   var rule: AlertRule?
   /// For `ack`: the last firing to acknowledge; nil: all.
@@ -35,10 +31,9 @@ package struct AlertCall: Sendable {
     self.owner = owner
     action = request.action
     revision = request.revision
-    key = request.key
-    if key != nil { digest = Digest.sha256(request.body) }
+    key = request.key.map { RequestKey($0, digest: Digest.sha256(request.body)) }
     if let text = request.alert {
-      guard let id = AlertID(text: text) else { throw Self.unknown(text) }
+      guard let id = AlertID(text: text) else { throw DocumentKind.alert.unknown(text) }
       alert = id
     }
     switch action {
@@ -60,10 +55,6 @@ package struct AlertCall: Sendable {
       }
       if let error = find(symbol) { throw error }
     }
-  }
-
-  static func unknown(_ text: String) -> ProtocolError {
-    ProtocolError(.unknownAlert, "you have no alert `\(text.prefix(40))`", hint: "GET /v1/alerts lists yours")
   }
 
   private mutating func readRule(_ body: [UInt8]) throws(ProtocolError) {
@@ -88,9 +79,7 @@ package struct AlertCall: Sendable {
     } catch {
       throw Self.refusal(error)
     }
-    if let name, !(1...Self.nameLimit).contains(name.count) || name.utf8.count > 4 * Self.nameLimit {
-      throw ProtocolError(.invalidAlert, "`name` must have 1 to \(Self.nameLimit) letters")
-    }
+    try DocumentKind.alert.check(name: name)
     guard action == .change ? name != nil || rule != nil : name != nil && rule != nil else {
       let hint = "{\"name\":\"BTC over 70k\",\"rule\":{\"condition\":{…}}}"
       throw ProtocolError(

@@ -15,12 +15,12 @@ extension AlertDesk {
   private func takeMail() {
     let mail = mailbox.withLock { $0.take() }
     // Nothing that fires now could be written: the time until then counts as a gap.
-    let isStuck = draft.firings.count >= Self.firingLimit
+    let isStuck = writes.draft.firings.count >= Self.firingLimit
     for (source, event, moment) in mail.events {
       switch event {
       case .scales(let price, let size): engine.describe(source, priceScale: price, sizeScale: size)
       case .feed(let isLive, let isFirst):
-        if isLive { live.insert(engine.symbol(of: source)) } else { live.remove(engine.symbol(of: source)) }
+        symbols.setLive(engine.symbol(of: source), isLive)
         engine.setFeed(source, isLive: isLive, isFirst: isFirst, at: moment)
       case .book(let isLive, let isFirst): engine.setBook(source, isLive: isLive, isFirst: isFirst, at: moment)
       case .price(let price): if !isStuck { engine.price(source, price, at: moment) }
@@ -38,7 +38,7 @@ extension AlertDesk {
   private func breakOff() {
     sharedFigures.withLock { $0.overflows += 1 }
     let now = moment
-    for symbol in live.sorted() {
+    for symbol in symbols.allLive {
       let source = engine.source(symbol)
       engine.setFeed(source, isLive: false, at: now)
       engine.setFeed(source, isLive: true, at: now)
@@ -49,19 +49,23 @@ extension AlertDesk {
   func watch(of symbol: String) -> AlertWatch {
     let source = engine.source(symbol)
     return AlertWatch(
-      symbol: symbol, source: source, isWanted: uses[symbol] != nil,
+      symbol: symbol, source: source, isWanted: symbols.isUsed(symbol),
       depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) },
       windows: engine.windows(of: source))
   }
 
-  /// Counts the symbols of an added or removed rule, and tells the loops which symbols to report.
-  func use(_ rule: AlertRule, by step: Int) {
+  /// A rule was added: tells the loops which values to hand over.
+  func startUsing(_ rule: AlertRule) {
     for symbol in rule.symbols {
-      let count = uses[symbol, default: 0] + step
-      uses[symbol] = count > 0 ? count : nil
-      if count <= 0 {
-        // No loop reports its values any more.
-        live.remove(symbol)
+      symbols.add(symbol)
+      outlet?.watch(watch(of: symbol))
+    }
+  }
+
+  /// A rule was removed: tells the loops which values to leave out.
+  func stopUsing(_ rule: AlertRule) {
+    for symbol in rule.symbols {
+      if symbols.remove(symbol) {
         let now = moment
         engine.setFeed(engine.source(symbol), isLive: false, at: now)
         engine.setBook(engine.source(symbol), isLive: false, at: now)
@@ -77,31 +81,14 @@ extension AlertDesk {
     queue.async { [self] in
       switch demand {
       case .wanted(let name):
-        let owner = owner(of: name.name)
-        owners[owner]?.isWatched = true
+        let owner = owners.make(name.name)
+        owners.watch(owner, true)
         outlet?.show(document(of: owner), of: name.name)
       case .unwanted(let name):
-        if let owner = subjects[name.name] { owners[owner]?.isWatched = false }
-        forgetIfIdle(name.name)
+        if let owner = owners[name.name] { owners.watch(owner, false) }
+        owners.forgetIfIdle(name.name)
       }
     }
-  }
-
-  /// The owner of a subject, made if it does not exist; it is stored with its first rule.
-  func owner(of subject: String) -> AlertOwner {
-    if let owner = subjects[subject] { return owner }
-    let owner = AlertOwner(rawValue: nextOwner)
-    nextOwner += 1
-    subjects[subject] = owner
-    owners[owner] = OwnerEntry(subject: subject)
-    return owner
-  }
-
-  /// An owner that only read, or was refused, leaves no state.
-  func forgetIfIdle(_ subject: String) {
-    guard let owner = subjects[subject], let entry = owners[owner], !entry.isStored, !entry.isWatched else { return }
-    owners[owner] = nil
-    subjects[subject] = nil
   }
 
   // MARK: Zones

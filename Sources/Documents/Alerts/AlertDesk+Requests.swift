@@ -13,7 +13,7 @@ extension AlertDesk {
   package func perform(_ call: AlertCall, reply: @escaping @Sendable (Answer<AlertOutcome>) -> Void) {
     queue.async { [self] in
       do throws(ProtocolError) {
-        guard failure == nil, !hasEnded else { throw Self.unavailable }
+        try writes.checkAdmission()
         let id: AlertID
         var isNew = false
         if call.action == .create {
@@ -21,17 +21,17 @@ extension AlertDesk {
         } else {
           id = try change(call)
         }
-        draft.completions.append { [self] result in
+        writes.wait { [self, isNew] result in
           reply(
             result.flatMap { () -> Answer<AlertOutcome> in
               if call.action == .delete { return .success(.removed(id)) }
               // Another device may have deleted it in the meantime.
-              guard let text = entries[id]?.shown else { return .failure(AlertCall.unknown(id.text)) }
+              guard let text = entries[id]?.shown else { return .failure(DocumentKind.alert.unknown(id.text)) }
               return .success(.alert(text, isNew: isNew))
             })
         }
       } catch {
-        forgetIfIdle(call.owner)
+        owners.forgetIfIdle(call.owner)
         reply(.failure(error))
       }
       settle()
@@ -44,7 +44,7 @@ extension AlertDesk {
   package func list(_ subject: String, reply: @escaping @Sendable ([UInt8]) -> Void) {
     queue.async { [self] in
       var out = ByteBuffer(capacity: 4096)
-      let document = document(of: subjects[subject])
+      let document = document(of: owners[subject])
       out.append(document.head)
       for (index, entry) in document.entries.enumerated() {
         if index > 0 { out.append(UInt8(ascii: ",")) }
@@ -60,7 +60,7 @@ extension AlertDesk {
   package func read(_ text: String, of subject: String, reply: @escaping @Sendable (Answer<AlertText>) -> Void) {
     queue.async { [self] in
       guard let id = AlertID(text: text), let shown = entry(id, of: subject)?.shown else {
-        return reply(.failure(AlertCall.unknown(text)))
+        return reply(.failure(DocumentKind.alert.unknown(text)))
       }
       reply(.success(shown))
     }
@@ -70,7 +70,7 @@ extension AlertDesk {
   package func firings(of text: String, subject: String, reply: @escaping @Sendable (Answer<[UInt8]>) -> Void) {
     queue.async { [self] in
       guard let id = AlertID(text: text), let entry = entry(id, of: subject), entry.shown != nil else {
-        return reply(.failure(AlertCall.unknown(text)))
+        return reply(.failure(DocumentKind.alert.unknown(text)))
       }
       guard let store else { return reply(.success(Self.body(id, entry.newest.map { [$0] } ?? []))) }
       // Reading the file may be slow, and the desk must process prices.
@@ -78,10 +78,10 @@ extension AlertDesk {
         do throws(DataFileError) {
           reply(.success(Self.body(id, try store.firings(of: id))))
         } catch {
-          reply(.failure(Self.unreadable))
+          reply(.failure(.unreadable))
         }
       }
-      if !isTaken { reply(.failure(Self.unreadable)) }
+      if !isTaken { reply(.failure(.unreadable)) }
     }
   }
 
@@ -97,7 +97,7 @@ extension AlertDesk {
   }
 
   private func entry(_ id: AlertID, of subject: String) -> Entry? {
-    guard let entry = entries[id], owners[entry.owner]?.subject == subject else { return nil }
+    guard let entry = entries[id], owners.subject(of: entry.owner) == subject else { return nil }
     return entry
   }
 
@@ -105,14 +105,10 @@ extension AlertDesk {
 
   private func create(_ call: AlertCall) throws(ProtocolError) -> (AlertID, isNew: Bool) {
     guard let name = call.name, let rule = call.rule else { throw ProtocolError(.badRequest, "there is no rule") }
-    let owner = owner(of: call.owner)
+    let owner = owners.make(call.owner)
     let moment = moment
-    if let key = call.key, let known = keys[owner]?[key], moment.wall - known.time < StoredRequestKey.lifetime {
-      guard known.digest == call.digest else {
-        throw ProtocolError(
-          .keyReused, "this key was used for another request", hint: "give every new alert a key of its own")
-      }
-      guard entries[known.alert] != nil else { throw AlertCall.unknown(known.alert.text) }
+    if let known = try keys.made(by: call.key, of: owner, now: moment.wall) {
+      guard entries[known.alert] != nil else { throw DocumentKind.alert.unknown(known.alert.text) }
       return (known.alert, false)
     }
     try checkRoom(owner, for: rule, name, beside: 0)
@@ -125,30 +121,22 @@ extension AlertDesk {
       throw AlertCall.refusal(error)
     }
     entries[id] = Entry(owner: owner, name: name, rule: rule, revision: 1, created: moment.wall)
-    draft.written.insert(id)
-    if owners[owner]?.isStored == false {
-      owners[owner]?.isStored = true
-      draft.owners.append(owner)
-    }
-    use(rule, by: 1)
+    writes.draft.written.insert(id)
+    if owners.store(owner) { writes.draft.owners.append(owner) }
+    startUsing(rule)
     if let key = call.key {
-      let made = StoredRequestKey(owner: owner, key: key, digest: call.digest, alert: id, time: moment.wall)
-      keys[owner, default: [:]][key] = made
-      forgetOldKeys(of: owner)
-      draft.keys.append(made)
+      let made = StoredRequestKey(owner: owner, key: key.text, digest: key.digest, alert: id, time: moment.wall)
+      keys.keep(made)
+      writes.draft.keys.append(made)
     }
     return (id, true)
   }
 
   private func change(_ call: AlertCall) throws(ProtocolError) -> AlertID {
     guard let id = call.alert, let entry = entry(id, of: call.owner) else {
-      throw AlertCall.unknown(call.alert?.text ?? "")
+      throw DocumentKind.alert.unknown(call.alert?.text ?? "")
     }
-    if let revision = call.revision, revision != entry.revision {
-      throw ProtocolError(
-        .changed, "the alert is at revision \(entry.revision) and not \(revision)",
-        hint: "read it again, and change what is there now")
-    }
+    try DocumentKind.alert.check(call.revision, isAt: entry.revision)
     if call.action == .change || call.action == .replace {
       let (rule, name) = (call.rule ?? entry.rule, call.name ?? entry.name)
       try checkRoom(entry.owner, for: rule, name, beside: entry.shown?.bytes.count ?? 0)
@@ -161,11 +149,11 @@ extension AlertDesk {
       case .delete:
         try engine.remove(id, at: moment)
         entries[id] = nil
-        owners[entry.owner]?.bytes -= entry.shown?.bytes.count ?? 0
-        draft.written.remove(id)
-        draft.touched.remove(id)
-        draft.removed[id] = entry.owner
-        use(entry.rule, by: -1)
+        owners.resize(entry.owner, from: entry.shown?.bytes.count, to: nil)
+        writes.draft.written.remove(id)
+        writes.draft.touched.remove(id)
+        writes.draft.removed[id] = entry.owner
+        stopUsing(entry.rule)
       case .ack: try engine.acknowledge(id, through: call.through, at: moment)
       case .snooze: _ = try engine.snooze(id, seconds: call.seconds ?? 60, at: moment)
       case .pause: try engine.pause(id, at: moment)
@@ -187,13 +175,13 @@ extension AlertDesk {
       try new.checkExpiry(now: moment.wall)
       loadZone(new.timeZone, moment)
       try engine.replace(id, by: new, at: moment)
-      use(new, by: 1)
-      use(entry.rule, by: -1)
+      startUsing(new)
+      stopUsing(entry.rule)
     }
     entries[id]?.rule = rule
     if let name = call.name { entries[id]?.name = name }
     entries[id]?.revision += 1
-    draft.written.insert(id)
+    writes.draft.written.insert(id)
   }
 
   /// Refuses a rule with which the owner's snapshot would be too large.
@@ -203,17 +191,9 @@ extension AlertDesk {
   ) throws(ProtocolError) {
     // Only the rule and the name vary in length; the rest of a text has less than 512 bytes.
     let bytes = rule.json.utf8.count + 6 * name.utf8.count + 512
-    guard (owners[owner]?.bytes ?? 0) - old + bytes <= Self.ownerBytes else {
+    guard owners.bytes(of: owner) - old + bytes <= Self.ownerBytes else {
       throw ProtocolError(
         .tooManyAlerts, "your alerts would have more than \(Self.ownerBytes) bytes", hint: "delete some first")
     }
-  }
-
-  /// Forgets the oldest key beyond the limit, as the store does.
-  private func forgetOldKeys(of owner: AlertOwner) {
-    guard let all = keys[owner], all.count > StoredRequestKey.limitOfOwner,
-      let oldest = all.values.min(by: { ($0.time, $0.key) < ($1.time, $1.key) })
-    else { return }
-    keys[owner]?[oldest.key] = nil
   }
 }

@@ -39,8 +39,6 @@ package final class AlertDesk: @unchecked Sendable {
   /// The interval between checks of the clocks, ms: with rules, and without.
   private static let tick = 100
   private static let idleTick = 1_000
-  /// The interval at which the store records which markets are live, µs.
-  private static let liveInterval = 5 * Microseconds.second
   /// How long to wait before a failed transaction is tried again, ms.
   private static let retryAfter = 1_000
 
@@ -56,18 +54,8 @@ package final class AlertDesk: @unchecked Sendable {
     var shown: AlertText?
   }
 
-  struct OwnerEntry {
-    var subject: String
-    /// Bytes of the texts of its rules.
-    var bytes = 0
-    /// Whether a stream shows its rules.
-    var isWatched = false
-    /// Whether the owner has, or had, a rule: then it keeps its number.
-    var isStored = false
-  }
-
   /// What happened since the last transaction began.
-  struct Draft {
+  struct Draft: WriteDraft {
     /// Rules whose text, name or revision changed, and rules whose progress changed.
     var written: Set<AlertID> = []
     var touched: Set<AlertID> = []
@@ -75,14 +63,12 @@ package final class AlertDesk: @unchecked Sendable {
     var owners: [AlertOwner] = []
     var keys: [StoredRequestKey] = []
     var firings: [(owner: AlertOwner, firing: StoredFiring, isReminder: Bool)] = []
-    var completions: [(Result<Void, ProtocolError>) -> Void] = []
     var webhooks = WebhookBatch()
     var isLiveDue = false
 
     var isEmpty: Bool {
       webhooks.isEmpty && written.isEmpty && touched.isEmpty && removed.isEmpty && owners.isEmpty && keys.isEmpty
-        && firings.isEmpty
-        && completions.isEmpty && !isLiveDue
+        && firings.isEmpty && !isLiveDue
     }
   }
 
@@ -105,85 +91,55 @@ package final class AlertDesk: @unchecked Sendable {
   }
 
   let limits: Limits
-  let log: Logger
-  let kernel: any Kernel
-  let store: AlertStore?
-  let queue = DispatchQueue(label: "tidegate.alerts")
+  let context: DeskContext
   let reader = BoundedReader(label: "tidegate.alerts.reader")
   let mailbox = Mutex(AlertMailbox())
   let sharedFigures = Mutex(Figures())
 
   let engine: AlertEngine
   var entries: [AlertID: Entry] = [:]
-  var owners: [AlertOwner: OwnerEntry] = [:]
-  var subjects: [String: AlertOwner] = [:]
-  var nextOwner: UInt32 = 1
-  var keys: [AlertOwner: [String: StoredRequestKey]] = [:]
+  var owners = AlertOwners()
+  var keys = RequestKeys<StoredRequestKey>()
+  var symbols = AlertSymbols()
   var outbox: WebhookOutbox
-  var draft = Draft()
-  /// The draft that is being written.
-  private var inFlight: (draft: Draft, shown: Shown)?
-  /// Whether a transaction is under way.
-  var isWriting: Bool { inFlight != nil }
-  var failure: DataFileError?
-  /// How many damaged files had been set aside when everything was last written.
-  private var filesSetAside = 0
-  /// The symbols that rules name, each with the number of rules.
-  var uses: [String: Int] = [:]
-  /// Sources whose feed is live.
-  var live: Set<String> = []
-  private var liveTold = Timestamp.distantPast
-  /// When the outbox was last checked, steady µs.
-  private var lookedAt: Int64 = 0
-  private var timer: (any DispatchSourceTimer)?
-  /// The present interval between checks of the clocks, ms; 0: the timer does not run.
-  private var pace = 0
-  private(set) var hasEnded = false
-  /// The receiver of wanted markets and of shown documents; set once, before `start`.
-  var outlet: (any AlertOutlet)?
+  var writes: WriteQueue<Draft>
+  private var timer = DeskTimer()
+  /// The receiver of wanted markets and of shown documents; nil before `start` and after the end.
+  private(set) var outlet: (any AlertOutlet)?
 
   /// Loads the rules of a file. If the file cannot be read, only alerts suffer: they are in memory for this run, and
   /// the log says so.
   package static func open(
     _ file: DataFile?, limits: Limits = Limits(), log: Logger, kernel: any Kernel = SystemKernel.shared
   ) -> AlertDesk {
-    let store = file.map { AlertStore(file: $0) }
-    do throws(DataFileError) {
-      return AlertDesk(store: store, try store?.load() ?? .init(), limits: limits, log: log, kernel: kernel)
-    } catch {
-      log.error("alerts are not kept in this run", metadata: ["reason": "\(error.description)"])
-      return AlertDesk(store: nil, .init(), limits: limits, log: log, kernel: kernel)
+    let (context, contents) = DeskContext.open("tidegate.alerts", file, log: log, kernel: kernel) {
+      (file: DataFile) throws(DataFileError) in
+      try AlertStore(file: file).load()
+    } report: {
+      log.error("alerts are not kept in this run", metadata: ["reason": "\($0)"])
     }
+    return AlertDesk(context, contents ?? .init(), limits: limits)
   }
 
-  /// - Parameter contents: the store's contents; empty without a store.
-  init(
-    store: AlertStore?, _ contents: AlertStore.Contents, limits: Limits, log: Logger, kernel: any Kernel
-  ) {
-    self.store = store
+  private init(_ context: DeskContext, _ contents: AlertStore.Contents, limits: Limits) {
     self.limits = limits
-    self.log = log
-    self.kernel = kernel
+    self.context = context
     outbox = WebhookOutbox(
       contents.webhooks, contents.deliveries, nextWebhook: contents.nextWebhook, nextDelivery: contents.nextDelivery,
       firstWait: limits.webhookWait)
-    filesSetAside = store?.file.setAside.count ?? 0
-    let moment = AlertMoment(
-      steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))
+    writes = WriteQueue(context.file)
     engine = AlertEngine(
       limits: .init(rules: limits.rules, rulesOfOwner: limits.rulesOfOwner),
-      firstGeneration: contents.nextGeneration, at: moment)
-    restore(contents, moment)
+      firstGeneration: contents.nextGeneration, at: context.moment)
+    restore(contents, context.moment)
   }
 
-  func assertOnQueue() { dispatchPrecondition(condition: .onQueue(queue)) }
-
-  var moment: AlertMoment {
-    AlertMoment(steady: kernel.monotonicMicroseconds, wall: Timestamp(microseconds: kernel.wallMicroseconds()))
-  }
+  var queue: DispatchQueue { context.queue }
+  var store: AlertStore? { context.file.map { AlertStore(file: $0) } }
+  var moment: AlertMoment { context.moment }
 
   /// Whether rules survive a restart.
-  package var isKept: Bool { store != nil }
+  package var isKept: Bool { context.file != nil }
 
   package var figures: Figures { sharedFigures.withLock { $0 } }
 
@@ -192,72 +148,47 @@ package final class AlertDesk: @unchecked Sendable {
   package func start(_ outlet: any AlertOutlet) {
     queue.async { [self] in
       self.outlet = outlet
-      for symbol in uses.keys.sorted() { outlet.watch(watch(of: symbol)) }
-      let source = DispatchSource.makeTimerSource(queue: queue)
-      source.setEventHandler { @Sendable [weak self] in self?.everyTick() }
-      timer = source
-      setPace()
-      source.activate()
+      for symbol in symbols.all { outlet.watch(watch(of: symbol)) }
+      timer.start(queue, everyMilliseconds: pace) { [weak self] in self?.everyTick() }
       settle()
     }
   }
 
   /// Writes pending changes, ends, then calls `completion`.
   package func finish(_ completion: @escaping @Sendable () -> Void) {
-    let end = DispatchWorkItem { [self] in
-      hasEnded = true
-      timer?.cancel()
-      timer = nil
+    context.end { [self] in
+      timer.cancel()
       outlet = nil
-      // Try once more, even after a failure.
-      failure = nil
-      draft.isLiveDue = store != nil
+      // Tries once more, even after a failure.
+      writes.finish()
+      writes.draft.isLiveDue = isKept
       // It is called after the batches that the writer already has.
-      draft.completions.append { _ in completion() }
+      writes.wait { _ in completion() }
       settle()
     }
-    // Without a file there is nothing to wait for. A gateway on a simulated network must end in simulated time.
-    if store == nil { queue.sync(execute: end) } else { queue.async(execute: end) }
   }
 
-  /// Checks the clocks as often as the present rules need it.
-  private func setPace() {
-    let wanted = entries.isEmpty ? Self.idleTick : Self.tick
-    guard let timer, wanted != pace else { return }
-    pace = wanted
-    timer.schedule(
-      deadline: .now() + .milliseconds(wanted), repeating: .milliseconds(wanted), leeway: .milliseconds(5))
-  }
+  /// How often the present rules need the clocks, ms.
+  private var pace: Int { entries.isEmpty ? Self.idleTick : Self.tick }
 
   private func everyTick() {
     let now = moment
     engine.advance(to: now)
     // A delivery that has waited for 5 s can wait for another second.
-    if now.steady - lookedAt >= Microseconds.second {
-      lookedAt = now.steady
-      sendDue()
-    }
-    if store != nil, !live.isEmpty, now.wall - liveTold >= Self.liveInterval || now.wall < liveTold {
-      liveTold = now.wall
-      draft.isLiveDue = true
-    }
+    if outbox.isCheckDue(now.steady) { sendDue() }
+    if isKept, symbols.takeRecord(now: now.wall) { writes.draft.isLiveDue = true }
     settle()
   }
 
   // MARK: Restoring
 
   private func restore(_ contents: AlertStore.Contents, _ moment: AlertMoment) {
-    for (owner, subject) in contents.owners {
-      owners[owner] = OwnerEntry(subject: subject, isStored: true)
-      subjects[subject] = owner
-    }
-    // Also behind owners whose own row is missing: what they had is nobody else's.
-    let all =
-      contents.owners.map(\.owner) + contents.alerts.map(\.owner) + contents.webhooks.map(\.owner)
-      + contents.keys.map(\.owner)
-    nextOwner = (all.map(\.rawValue).max() ?? 0) + 1
+    owners = AlertOwners(
+      contents.owners,
+      others: contents.alerts.map(\.owner) + contents.webhooks.map(\.owner) + contents.keys.map(\.owner))
+    keys = RequestKeys(contents.keys)
     for (id, reason) in contents.unreadable {
-      log.error(
+      context.log.error(
         "stored alert cannot be read: it is not watched", metadata: ["id": "\(id.text)", "reason": "\(reason)"])
     }
     for alert in contents.alerts {
@@ -265,21 +196,19 @@ package final class AlertDesk: @unchecked Sendable {
         loadZone(alert.rule.timeZone, moment)
         try engine.restore(alert.rule, alert.id, owner: alert.owner, alert.progress, at: moment)
       } catch {
-        log.error("stored alert cannot be watched", metadata: ["id": "\(alert.id.text)", "reason": "\(error)"])
+        context.log.error(
+          "stored alert cannot be watched", metadata: ["id": "\(alert.id.text)", "reason": "\(error)"])
         continue
       }
-      for symbol in alert.rule.symbols { uses[symbol, default: 0] += 1 }
+      for symbol in alert.rule.symbols { symbols.add(symbol) }
       entries[alert.id] = Entry(
         owner: alert.owner, name: alert.name, rule: alert.rule, revision: alert.revision, created: alert.created,
         newest: contents.newest[alert.id])
       show(alert.id)
     }
     engine.finishRestoring()
-    for (symbol, time) in contents.liveUntil.sorted(by: { $0.key < $1.key }) where uses[symbol] != nil {
+    for (symbol, time) in contents.liveUntil.sorted(by: { $0.key < $1.key }) where symbols.isUsed(symbol) {
       engine.wasLive(engine.source(symbol), until: time, at: moment)
-    }
-    for key in contents.keys where moment.wall - key.time < StoredRequestKey.lifetime {
-      keys[key.owner, default: [:]][key.key] = key
     }
     count()
   }
@@ -287,17 +216,21 @@ package final class AlertDesk: @unchecked Sendable {
   /// Updates the owner's view of a rule from the engine.
   func show(_ id: AlertID) {
     guard let entry = entries[id], let status = try? engine.status(of: id) else { return }
-    let text = AlertText(id, entry, status)
-    owners[entry.owner]?.bytes += text.bytes.count - (entry.shown?.bytes.count ?? 0)
-    entries[id]?.shown = text
+    show(AlertText(id, entry, status))
+  }
+
+  private func show(_ text: AlertText) {
+    guard let entry = entries[text.id] else { return }
+    owners.resize(entry.owner, from: entry.shown?.bytes.count, to: text.bytes.count)
+    entries[text.id]?.shown = text
   }
 
   func count() {
-    setPace()
+    timer.set(everyMilliseconds: pace)
     sharedFigures.withLock { figures in
       figures.rules = entries.count
       figures.owners = owners.count
-      figures.failure = failure?.description
+      figures.failure = writes.failure?.description
     }
   }
 
@@ -305,12 +238,12 @@ package final class AlertDesk: @unchecked Sendable {
 
   /// Takes the engine's output and writes it.
   func settle() {
-    assertOnQueue()
+    context.assertOnQueue()
     if engine.hasOutput {
       let output = engine.takeOutput()
       for firing in output.firings {
         let stored = StoredFiring(firing, symbol: firing.source.map { engine.symbol(of: $0) })
-        draft.firings.append((firing.owner, stored, firing.isReminder))
+        writes.draft.firings.append((firing.owner, stored, firing.isReminder))
         entries[firing.alert]?.newest = stored
         let (name, reminds) = (entries[firing.alert]?.name ?? "", firing.isReminder)
         outbox.add(
@@ -320,37 +253,38 @@ package final class AlertDesk: @unchecked Sendable {
           if firing.lateBy > 0 { figures.late += 1 }
         }
       }
-      for id in output.changed where entries[id] != nil { draft.touched.insert(id) }
+      for id in output.changed where entries[id] != nil { writes.draft.touched.insert(id) }
     }
     commit()
   }
 
   /// Writes the draft, unless a transaction is under way, whose end calls this again.
   private func commit() {
-    if outbox.hasChanges { draft.webhooks = draft.webhooks.followed(by: outbox.takeChanges()) }
-    guard inFlight == nil, failure == nil, !draft.isEmpty else { return }
-    let current = draft
-    draft = Draft()
-    let shown = Shown(current, of: self)
-    guard let store else { return tell(current, shown) }
-    if store.file.setAside.count != filesSetAside {
-      // The file was damaged and replaced by an empty one: everything must be written again.
-      filesSetAside = store.file.setAside.count
-      draft = current
+    // Not earlier: the outbox sends what it handed over as soon as a transaction has ended.
+    if writes.isReady, outbox.hasChanges {
+      writes.draft.webhooks = writes.draft.webhooks.followed(by: outbox.takeChanges())
+    }
+    let transaction = writes.begin(context.file) { draft in
       draft.written.formUnion(entries.keys)
       draft.webhooks = outbox.everything
-      draft.owners = owners.filter(\.value.isStored).map(\.key)
-      return commit()
+      draft.owners = owners.stored
+      draft.keys = keys.all
     }
-    inFlight = (current, shown)
-    let isTaken = store.submit(batch(of: current)) { [queue] result in queue.async { self.written(result) } }
-    if !isTaken { written(.failure(.busy(path: store.file.path))) }
+    guard let draft = transaction?.draft else { return }
+    let shown = Shown(draft, of: self)
+    guard let store else { return written(shown, .success(())) }
+    let batch = batch(of: draft)
+    context.submit {
+      store.submit(batch, completion: $0)
+    } ended: { [self] in
+      written(shown, $0)
+    }
   }
 
   private func batch(of draft: Draft) -> AlertBatch {
     var batch = AlertBatch(now: moment.wall)
     batch.owners = draft.owners.sorted { $0.rawValue < $1.rawValue }.compactMap { owner in
-      owners[owner].map { (owner, $0.subject) }
+      owners.subject(of: owner).map { (owner, $0) }
     }
     for id in draft.written.sorted() {
       guard let entry = entries[id], let progress = try? engine.progress(of: id) else { continue }
@@ -368,43 +302,42 @@ package final class AlertDesk: @unchecked Sendable {
     batch.removed = draft.removed.keys.sorted()
     batch.keys = draft.keys
     batch.webhooks = draft.webhooks
-    if draft.isLiveDue { batch.live = live.sorted() }
+    if draft.isLiveDue { batch.live = symbols.allLive }
     return batch
   }
 
-  private func written(_ result: Result<Void, DataFileError>) {
-    assertOnQueue()
-    guard let (current, shown) = inFlight else { return }
-    inFlight = nil
+  private func written(_ shown: Shown, _ result: Result<Void, DataFileError>) {
+    context.assertOnQueue()
+    guard let transaction = writes.end(isWritten: (try? result.get()) != nil) else { return }
     switch result {
     case .success:
-      sharedFigures.withLock { $0.commits += 1 }
-      tell(current, shown)
+      if isKept { sharedFigures.withLock { $0.commits += 1 } }
+      tell(transaction.draft, shown)
+      transaction.answer(.success(()))
+      count()
+      sendDue()
       commit()
     case .failure(let error):
-      log.error(
+      context.log.error(
         "alerts are not written; clients get changes only once they are", metadata: ["reason": "\(error.description)"])
-      failure = error
+      transaction.answer(.failure(.unwritten))
+      let isLast = writes.hasEnded
+      writes.pause(error, again: transaction.draft.followed(by: writes.draft))
       count()
-      for completion in current.completions { completion(.failure(Self.unavailable)) }
-      draft = current.followed(by: draft)
-      guard !hasEnded else {
-        for completion in draft.completions { completion(.failure(Self.unavailable)) }
-        return
-      }
+      if isLast { return writes.abandon().answer(.failure(.unwritten)) }
       queue.asyncAfter(deadline: .now() + .milliseconds(Self.retryAfter)) { self.retry() }
     }
   }
 
   private func retry() {
-    failure = nil
+    writes.retry()
     count()
     commit()
   }
 
   /// Sends due deliveries to webhooks; their results are written like all changes.
   private func sendDue() {
-    guard let outlet, failure == nil else { return }
+    guard let outlet, writes.failure == nil else { return }
     let now = moment.wall
     for (webhook, delivery) in outbox.takeDue(now: now) {
       outlet.send(delivery, to: webhook, seconds: now.microseconds / Microseconds.second) { [self] reason in
@@ -421,39 +354,20 @@ package final class AlertDesk: @unchecked Sendable {
     settle()
   }
 
-  static var unavailable: ProtocolError {
-    var error = ProtocolError(
-      .unavailable, "the store could not be written, so it is not certain that this was done",
-      hint: "ask again with the same key")
-    error.retry = true
-    error.retryAfterMilliseconds = 1_000
-    return error
-  }
-
-  /// The store could not be read, or too many reads of it wait.
-  static var unreadable: ProtocolError {
-    var error = ProtocolError(.unavailable, "the store cannot be read at present", hint: "ask again in a second")
-    error.retry = true
-    error.retryAfterMilliseconds = 1_000
-    return error
-  }
-
   /// Shows owners and streams the state that was written.
   private func tell(_ current: Draft, _ shown: Shown) {
-    for (id, owner, text) in shown.texts where entries[id] != nil {
-      owners[owner]?.bytes += text.bytes.count - (entries[id]?.shown?.bytes.count ?? 0)
-      entries[id]?.shown = text
-    }
+    for (id, _, text) in shown.texts where entries[id] != nil { show(text) }
     outbox.written()
     for (owner, update) in updates(of: current, shown) { outlet?.publish(update, of: owner) }
-    for completion in current.completions { completion(.success(())) }
-    count()
-    sendDue()
   }
 }
 
+extension DeskContext {
+  var moment: AlertMoment { AlertMoment(steady: kernel.monotonicMicroseconds, wall: now) }
+}
+
 extension AlertDesk.Draft {
-  /// Joins a draft that could not be written with the one after it. Requests of the first no longer wait.
+  /// Joins a draft that could not be written with the one after it.
   func followed(by next: AlertDesk.Draft) -> AlertDesk.Draft {
     var all = next
     all.written.formUnion(written)

@@ -3,7 +3,6 @@ import Bytes
 import History
 import MarketData
 import PubSub
-import Transport
 
 extension AlertID {
   /// The id as clients see it.
@@ -40,13 +39,7 @@ package struct AlertText: Sendable {
       if let newest = entry.newest { writer.object("firing") { newest.appendFields(to: &$0) } }
     }
     bytes = SharedBytes(out.unsafeBytes)
-    tag = "\"\(entry.revision)." + Self.tag(of: out.takeBytes()).dropFirst()
-  }
-
-  /// An entity tag of a text, quotes included.
-  package static func tag(of text: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef")
-    return "\"" + String(Digest.sha256(text).prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "\""
+    tag = RevisionTag.text(entry.revision, out.takeBytes())
   }
 }
 
@@ -77,17 +70,17 @@ extension AlertDesk {
   /// The updates of owners' streams for a draft that has been written.
   func updates(of draft: Draft, _ shown: Shown) -> [(String, StreamDocumentUpdate)] {
     var byOwner: [AlertOwner: OwnerUpdate] = [:]
-    for (id, owner, text) in shown.texts where owners[owner]?.isWatched == true && entries[id] != nil {
+    for (id, owner, text) in shown.texts where owners.isWatched(owner) && entries[id] != nil {
       byOwner[owner, default: .init()].changed.append(.init(key: id.rawValue, text: text.bytes))
     }
-    for (id, owner) in draft.removed.sorted(by: { $0.key < $1.key }) where owners[owner]?.isWatched == true {
+    for (id, owner) in draft.removed.sorted(by: { $0.key < $1.key }) where owners.isWatched(owner) {
       byOwner[owner, default: .init()].removed.append(id)
     }
-    for (owner, firing, isReminder) in draft.firings where owners[owner]?.isWatched == true {
+    for (owner, firing, isReminder) in draft.firings where owners.isWatched(owner) {
       byOwner[owner, default: .init()].firings.append((firing, isReminder))
     }
     return byOwner.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { owner, update in
-      owners[owner].map { ($0.subject, update.made) }
+      owners.subject(of: owner).map { ($0, update.made) }
     }
   }
 

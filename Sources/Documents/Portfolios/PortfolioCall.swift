@@ -7,9 +7,6 @@ import Transport
 
 /// An owner's request about its portfolios, parsed and checked as far as a loop can; the desk checks the rest.
 package struct PortfolioCall: Sendable {
-  /// The most letters of a portfolio's name.
-  static let nameLimit = 100
-
   package enum Action: Sendable {
     case create(Form)
     case change(Int64, Form)
@@ -32,13 +29,12 @@ package struct PortfolioCall: Sendable {
   /// The revision that the portfolio must be at; nil: any.
   package var revision: Int64?
   /// An idempotency key: a repeated request makes no second portfolio or transaction.
-  package var key: String?
-  package var digest: [UInt8] = []
+  package var key: RequestKey?
   /// Why an asset that the request names is refused, unless the portfolio already has it.
   package var unknownAsset: (name: String, error: ProtocolError)?
 
-  package init(owner: String, action: Action, revision: Int64?, key: String? = nil, digest: [UInt8] = []) {
-    (self.owner, self.action, self.revision, self.key, self.digest) = (owner, action, revision, key, digest)
+  package init(owner: String, action: Action, revision: Int64?, key: RequestKey? = nil) {
+    (self.owner, self.action, self.revision, self.key) = (owner, action, revision, key)
   }
 
   /// The asset or currency that the request writes into a portfolio.
@@ -54,11 +50,6 @@ package struct PortfolioCall: Sendable {
   package static func id(_ text: some StringProtocol) -> Int64? {
     guard let id = Int64(text), id > 0, String(id) == text else { return nil }
     return id
-  }
-
-  package static func unknown(_ text: some StringProtocol) -> ProtocolError {
-    ProtocolError(
-      .unknownPortfolio, "you have no portfolio `\(text.prefix(40))`", hint: "GET /v1/portfolios lists yours")
   }
 
   package static func unknownTransaction(_ number: Int64) -> ProtocolError {
@@ -108,9 +99,7 @@ package struct PortfolioCall: Sendable {
         .badRequest, "the body is not the JSON object that is expected",
         hint: "{\"name\":\"Savings\",\"currency\":\"EUR\",\"method\":\"fifo\"}")
     }
-    if let name = form.name, !(1...nameLimit).contains(name.count) || name.utf8.count > 4 * nameLimit {
-      throw ProtocolError(.invalidPortfolio, "`name` must have 1 to \(nameLimit) letters")
-    }
+    try DocumentKind.portfolio.check(name: form.name)
     if let currency = form.currency, !PortfolioContents.isAsset(currency) {
       throw ProtocolError(.invalidPortfolio, "`currency` is not an asset", hint: "as in symbols: EUR, USD, BTC")
     }
@@ -168,7 +157,7 @@ package struct KeptPortfolio: Sendable {
   }
 
   /// The entity tag, quotes included.
-  package var tag: String { "\"\(stored.revision)\"" }
+  package var tag: String { RevisionTag.text(stored.revision) }
 
   package var contents: PortfolioContents {
     PortfolioContents(currency: stored.currency, positions: stored.positions)

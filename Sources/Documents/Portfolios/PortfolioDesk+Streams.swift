@@ -22,13 +22,7 @@ extension PortfolioDesk {
   private static let pause = 200 * Microseconds.millisecond
 
   func startTimer() {
-    let source = DispatchSource.makeTimerSource(queue: queue)
-    source.schedule(
-      deadline: .now() + .milliseconds(Self.interval), repeating: .milliseconds(Self.interval),
-      leeway: .milliseconds(20))
-    source.setEventHandler { @Sendable [weak self] in self?.everySecond() }
-    source.activate()
-    timer = source
+    timer.start(queue, everyMilliseconds: Self.interval) { [weak self] in self?.everySecond() }
   }
 
   /// A stream begins or stops showing a portfolio. From loop 0.
@@ -54,63 +48,72 @@ extension PortfolioDesk {
   }
 
   private func everySecond() {
-    guard !board.order.isEmpty || !oneShots.isEmpty else { return }
+    guard !board.order.isEmpty || !prices.waiting.isEmpty else { return }
     gather()
   }
 
   /// Collects prices for new subscribers, together for all that arrive within a moment.
   private func gatherSoon() {
-    guard !isGathering, !isGatheringSoon else { return }
-    isGatheringSoon = true
-    let wait = max(0, Self.pause - (now - board.partsTime))
+    guard !prices.isGathering, !prices.isDue else { return }
+    prices.isDue = true
+    let wait = max(0, Self.pause - (context.now - board.partsTime))
     queue.asyncAfter(deadline: .now() + .microseconds(Int(min(wait, Self.pause)))) { [self] in
-      isGatheringSoon = false
+      prices.isDue = false
       gather()
     }
   }
 
   private func gather() {
-    guard !isGathering, let outlet else { return }
-    isGathering = true
-    let isWhole = board.needsAll(now) || !oneShots.isEmpty
-    var others = board.positionSymbols { portfolios[$0]?.contents }
-    for oneShot in oneShots { others.formUnion(oneShot.symbols) }
+    guard !prices.isGathering, let outlet else { return }
+    prices.isGathering = true
+    let isWhole = board.needsAll(context.now) || !prices.waiting.isEmpty
+    var others = board.positionSymbols { shelf[$0]?.contents }
+    for request in prices.waiting { others.formUnion(request.symbols) }
     outlet.gather(isWhole ? nil : board.symbols, and: others) { [self] parts in
       queue.async { self.gathered(parts, isWhole: isWhole) }
     }
   }
 
   private func gathered(_ parts: [QuotePart], isWhole: Bool) {
-    isGathering = false
-    board.take(parts, isWhole: isWhole, now: now)
+    prices.isGathering = false
+    board.take(parts, isWhole: isWhole, now: context.now)
     var values: [(subject: PortfolioSubject, text: SharedBytes)] = []
     for subject in board.round() {
       let (text, symbols) = text(of: subject)
       if board.keep(text, symbols, of: subject) { values.append((subject, text)) }
     }
     if isWhole {
-      let answered = oneShots
-      oneShots = []
-      for oneShot in answered { oneShot.body(&board) }
+      let answered = prices.waiting
+      prices.waiting = []
+      for request in answered { request.body(&board) }
     }
     for start in stride(from: 0, to: values.count, by: 64) {
       outlet?.publish(Array(values[start..<min(start + 64, values.count)]))
     }
-    if !oneShots.isEmpty || board.isSearching { gatherSoon() }
+    if !prices.waiting.isEmpty || board.isSearching { gatherSoon() }
   }
 
   /// Calls `body` with fresh prices of all markets, on the desk's queue.
   /// - Parameter symbols: the symbols of positions.
   package func withPrices(_ symbols: [String], _ body: @escaping @Sendable (inout PortfolioBoard) -> Void) {
-    assertOnQueue()
-    oneShots.append(OneShot(symbols: symbols, body: body))
+    context.assertOnQueue()
+    prices.waiting.append(.init(symbols: symbols, body: body))
     gatherSoon()
   }
 
-  /// A request for prices, once.
-  struct OneShot {
-    var symbols: [String]
-    var body: @Sendable (inout PortfolioBoard) -> Void
+  /// The gathering of prices from the loops, one at a time.
+  struct PriceRequests {
+    /// A request that needs prices once.
+    struct Request {
+      var symbols: [String]
+      var body: @Sendable (inout PortfolioBoard) -> Void
+    }
+
+    /// At most as many as there are requests under way.
+    var waiting: [Request] = []
+    var isGathering = false
+    /// Whether one begins within a moment.
+    var isDue = false
   }
 
   private func text(of subject: PortfolioSubject) -> (SharedBytes, symbols: [String]) {
@@ -122,7 +125,7 @@ extension PortfolioDesk {
       PortfolioChannel.append(priced, source: source, to: &out)
       symbols = priced.symbols
     case .kept(let id, let owner):
-      if let number = PortfolioCall.id(id), let portfolio = portfolios[number], portfolio.stored.owner == owner {
+      if let number = PortfolioCall.id(id), let portfolio = shelf[number], portfolio.stored.owner == owner {
         let (priced, source) = board.value(
           portfolio.contents, portfolio.ledger, in: subject.currency ?? portfolio.stored.currency, scope: subject.scope)
         PortfolioChannel.append(priced, head: portfolio.head, source: source, to: &out)

@@ -14,9 +14,21 @@ package final class PublishedTopics: Sendable {
   /// The most documents of one answer.
   package static let pageLimit = 100
 
+  private struct Draft: WriteDraft {
+    var documents: [(topic: String, document: TopicBoard.Document)] = []
+    /// Whether the file must get all documents.
+    var isWhole = false
+    var isEmpty: Bool { documents.isEmpty }
+  }
+
+  private struct State {
+    var board: TopicBoard
+    var writes: WriteQueue<Draft>
+  }
+
   /// The epoch of the documents' numbers.
   package let epoch: String
-  private let board: Mutex<TopicBoard>
+  private let state: Mutex<State>
   private let store: TopicStore?
   /// The schemas that documents must satisfy, by topic; a reload replaces them.
   private let schemas = Mutex<[String: TopicSchema]>([:])
@@ -39,7 +51,7 @@ package final class PublishedTopics: Sendable {
         log.error("topics are not kept in this run", metadata: ["reason": "\(error.description)"])
       }
     }
-    self.board = Mutex(board)
+    state = Mutex(State(board: board, writes: WriteQueue(store?.file)))
     self.epoch = kept
     self.store = store
   }
@@ -58,25 +70,49 @@ package final class PublishedTopics: Sendable {
     if let schema = schemas.withLock({ $0[name] }) {
       do throws(TopicSchemaError) { try schema.check(body) } catch { return reply(.failure(.schema(error))) }
     }
-    // Numbers are given and handed to the writer in one order, which is the order of its answers.
-    let answer: Result<News, TopicProblem>? = board.withLock { board in
+    let answer: Result<News, TopicProblem>? = state.withLock { state in
+      // Before the document gets its number: a refused one leaves no gap.
+      do throws(ProtocolError) { try state.writes.checkAdmission() } catch { return .failure(.store(error)) }
       let document: TopicBoard.Document
-      do throws(TopicError) { document = try board.prepare(body, for: name, now: now) } catch {
+      do throws(TopicError) { document = try state.board.prepare(body, for: name, now: now) } catch {
         return .failure(.document(error))
       }
-      guard let store else {
-        board.keep(document, of: name)
+      guard store != nil else {
+        state.board.keep(document, of: name)
         return .success(News(document))
       }
-      let kept = StoredDocument(topic: name, number: document.number, time: now, text: document.text)
-      let isTaken = store.submit([kept]) { [self] result in
-        guard case .success = result else { return reply(.failure(.unwritten)) }
-        self.board.withLock { $0.keep(document, of: name) }
-        reply(.success(News(document)))
-      }
-      return isTaken ? nil : .failure(.unwritten)
+      state.writes.draft.documents.append((name, document))
+      state.writes.wait { result in reply(result.map { News(document) }.mapError { .store($0) }) }
+      return nil
     }
-    if let answer { reply(answer) }
+    if let answer { reply(answer) } else { write() }
+  }
+
+  /// Writes what waits, unless a transaction is under way, whose end calls this again. Numbers are given and written in
+  /// one order, which is the order of the answers.
+  private func write() {
+    guard let store else { return }
+    let batch: [StoredDocument]? = state.withLock { state in
+      guard let draft = state.writes.begin(store.file, everything: { $0.isWhole = true })?.draft else { return nil }
+      return ((draft.isWhole ? state.board.all : []) + draft.documents).map { topic, document in
+        StoredDocument(topic: topic, number: document.number, time: document.time, text: document.text)
+      }
+    }
+    guard let batch else { return }
+    let isTaken = store.submit(batch, epoch: epoch) { [self] in written($0) }
+    if !isTaken { written(.failure(.busy(path: store.file.path))) }
+  }
+
+  private func written(_ result: Result<Void, DataFileError>) {
+    let isWritten = (try? result.get()) != nil
+    let transaction = state.withLock { state in
+      let transaction = state.writes.end(isWritten: isWritten)
+      guard isWritten, let documents = transaction?.draft.documents else { return transaction }
+      for (topic, document) in documents { state.board.keep(document, of: topic) }
+      return transaction
+    }
+    transaction?.answer(isWritten ? .success(()) : .failure(.unwritten))
+    write()
   }
 
   /// Replaces the schemas of all topics.
@@ -98,14 +134,14 @@ package final class PublishedTopics: Sendable {
 
   /// The newest document of a topic; nil if nothing was published.
   package func newest(_ name: String) -> TopicBoard.Document? {
-    board.withLock { $0.read(name, limit: 1)?.documents.last }
+    state.withLock { $0.board.read(name, limit: 1)?.documents.last }
   }
 
   /// `{"topics":[{"topic":…,"number":…,"time":…,"symbol":…}]}`
   package func list(symbol: String?) -> [UInt8] {
     var out = ByteBuffer(capacity: 512)
     out.append("{\"topics\":[")
-    for (index, topic) in board.withLock({ $0.list(symbol: symbol) }).enumerated() {
+    for (index, topic) in state.withLock({ $0.board.list(symbol: symbol) }).enumerated() {
       out.append(index > 0 ? ",{\"topic\":" : "{\"topic\":")
       out.append(json: topic.name)
       out.append(",\"number\":")
@@ -124,7 +160,7 @@ package final class PublishedTopics: Sendable {
 
   /// A page of a topic's documents as JSON, with its entity tag; nil if nothing was published.
   package func read(_ name: String, after: UInt64?, limit: Int) -> (text: [UInt8], tag: String)? {
-    guard let page = board.withLock({ $0.read(name, after: after, limit: limit) }) else { return nil }
+    guard let page = state.withLock({ $0.board.read(name, after: after, limit: limit) }) else { return nil }
     var out = ByteBuffer()
     page.append(topic: name, epoch: epoch, to: &out)
     let first = page.documents.first?.number ?? 0
@@ -157,7 +193,7 @@ package final class PublishedTopics: Sendable {
 
   /// All kept documents of a topic, with which a stream begins; nil if nothing was published.
   package func document(_ name: String) -> StreamDocument? {
-    guard let page = board.withLock({ $0.read(name, limit: Self.pageLimit) }) else { return nil }
+    guard let page = state.withLock({ $0.board.read(name, limit: Self.pageLimit) }) else { return nil }
     return StreamDocument(
       head: Self.head(page.number), tail: "]}",
       entries: page.documents.map { document in
@@ -168,11 +204,17 @@ package final class PublishedTopics: Sendable {
   }
 }
 
+extension TopicBoard {
+  /// All documents, by topic and number.
+  fileprivate var all: [(topic: String, document: Document)] {
+    names.flatMap { name in (read(name, limit: .max)?.documents ?? []).map { (name, $0) } }
+  }
+}
+
 /// Why a document was not published.
 package enum TopicProblem: Error {
   /// It does not satisfy the schema of its topic.
   case schema(TopicSchemaError)
   case document(TopicError)
-  /// The store could not be written, so it is not certain that the document was published.
-  case unwritten
+  case store(ProtocolError)
 }

@@ -22,7 +22,7 @@ package struct WebhookDesk: Sendable {
   /// Answers with all webhooks of an owner.
   package func list(_ subject: String, reply: @escaping Reply) {
     desk.queue.async { [desk] in
-      let webhooks = desk.subjects[subject].map { desk.outbox.webhooks(of: $0) } ?? []
+      let webhooks = desk.owners[subject].map { desk.outbox.webhooks(of: $0) } ?? []
       var writer = JSONObjectWriter(capacity: 1024)
       writer.object { writer in
         writer.array("webhooks") { writer in
@@ -37,7 +37,7 @@ package struct WebhookDesk: Sendable {
   /// Answers with one webhook.
   package func read(_ id: String, of subject: String, reply: @escaping Reply) {
     desk.queue.async { [self] in
-      guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
+      guard let webhook = webhook(id, of: subject) else { return reply(.failure(DocumentKind.webhook.unknown(id))) }
       var writer = JSONObjectWriter(capacity: 512)
       writer.object { WebhookText.append(webhook, desk.outbox, to: &$0) }
       reply(.success(writer.takeBytes()))
@@ -50,23 +50,20 @@ package struct WebhookDesk: Sendable {
     reply: @escaping @Sendable (Result<(id: Int64, text: [UInt8]), ProtocolError>) -> Void
   ) {
     desk.queue.async { [desk] in
-      guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }
-      let owner = desk.owner(of: subject)
+      do throws(ProtocolError) { try desk.writes.checkAdmission() } catch { return reply(.failure(error)) }
+      let owner = desk.owners.make(subject)
       guard desk.outbox.webhooks(of: owner).count < desk.limits.webhooksOfOwner else {
-        desk.forgetIfIdle(subject)
+        desk.owners.forgetIfIdle(subject)
         return reply(
           .failure(
             ProtocolError(
               .tooManyAlerts, "you may have at most \(desk.limits.webhooksOfOwner) webhooks", hint: "delete one first"))
         )
       }
-      let secret = "whsec_" + Base64URL.encode(desk.kernel.randomBytes(32))
+      let secret = "whsec_" + Base64URL.encode(desk.context.kernel.randomBytes(32))
       let webhook = desk.outbox.add(owner, url: url, secret: secret, now: desk.moment.wall)
-      if desk.owners[owner]?.isStored == false {
-        desk.owners[owner]?.isStored = true
-        desk.draft.owners.append(owner)
-      }
-      desk.draft.completions.append { result in
+      if desk.owners.store(owner) { desk.writes.draft.owners.append(owner) }
+      desk.writes.wait { result in
         reply(
           result.map {
             var writer = JSONObjectWriter(capacity: 512)
@@ -86,23 +83,19 @@ package struct WebhookDesk: Sendable {
     _ id: String, of subject: String, reply: @escaping @Sendable (Result<Void, ProtocolError>) -> Void
   ) {
     desk.queue.async { [self] in
-      guard desk.failure == nil, !desk.hasEnded else { return reply(.failure(AlertDesk.unavailable)) }
-      guard let webhook = webhook(id, of: subject) else { return reply(.failure(Self.unknown(id))) }
+      do throws(ProtocolError) { try desk.writes.checkAdmission() } catch { return reply(.failure(error)) }
+      guard let webhook = webhook(id, of: subject) else { return reply(.failure(DocumentKind.webhook.unknown(id))) }
       desk.outbox.remove(webhook.id)
-      desk.draft.completions.append { reply($0) }
+      desk.writes.wait(reply)
       desk.settle()
     }
   }
 
   private func webhook(_ id: String, of subject: String) -> StoredWebhook? {
     guard let number = PortfolioCall.id(id), let webhook = desk.outbox.webhooks[number],
-      desk.owners[webhook.owner]?.subject == subject
+      desk.owners.subject(of: webhook.owner) == subject
     else { return nil }
     return webhook
-  }
-
-  private static func unknown(_ id: String) -> ProtocolError {
-    ProtocolError(.unknownWebhook, "you have no webhook `\(id.prefix(40))`", hint: "GET /v1/webhooks lists yours")
   }
 
   /// Reads `{"url":"https://…"}`.

@@ -41,6 +41,8 @@ struct WebhookOutbox {
   private var changes = WebhookBatch()
   /// Deliveries that are being stored: they are sent only after that.
   private var unwritten: Set<Int64> = []
+  /// When it was last checked for due deliveries, steady µs.
+  private var checked: Int64 = 0
 
   /// - Parameters:
   ///   - nextWebhook: greater than every earlier webhook's number, as `nextDelivery` is for deliveries. A receiver
@@ -62,6 +64,14 @@ struct WebhookOutbox {
       self.deliveries[delivery.id] = delivery
       if delivery.dead == nil { enqueue(delivery, owner) } else { dead[owner, default: []].append(delivery.id) }
     }
+  }
+
+  /// Whether a second has passed since the last check; then this one counts.
+  /// - Parameter now: steady µs.
+  mutating func isCheckDue(_ now: Int64) -> Bool {
+    guard now - checked >= Microseconds.second else { return false }
+    checked = now
+    return true
   }
 
   var hasChanges: Bool { !changes.isEmpty }

@@ -19,7 +19,7 @@ struct AlertAnswer: RouteAnswer {
     let later = request.later()
     desk.list(request.owner) { body in
       // A digest of the text: an owner's list as a whole has no revision.
-      later(.success(.json(body, tag: AlertText.tag(of: body))))
+      later(.success(.json(body, tag: RevisionTag.text(ofList: body))))
     }
   }
 
@@ -72,28 +72,13 @@ struct AlertAnswer: RouteAnswer {
     if action != .create { control.alert = request.names[0] }
     control.body = request.body
     if !request.body.isEmpty { try request.checkType() }
-    control.revision = try revision()
-    if let key = request.head.fields["Idempotency-Key"] {
-      guard request.takesKey, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
-        throw RequestProblem(
-          ProtocolError(
-            .badRequest,
-            "Idempotency-Key belongs to POST /v1/alerts and has 1 to \(ControlRequest.keyLimit) bytes"))
-      }
-      control.key = key
+    do throws(ProtocolError) {
+      control.revision = try request.revision(of: .alert)
+      control.key = try request.key()
+    } catch {
+      throw RequestProblem(error)
     }
     return control
-  }
-
-  /// The revision that `If-Match` names: the part of an entity tag before the point.
-  private func revision() throws(RequestProblem) -> Int64? {
-    guard let match = request.head.fields["If-Match"], match != "*" else { return nil }
-    let text = match.dropFirst().prefix { $0 != "." && $0 != "\"" }
-    guard match.hasPrefix("\""), match.hasSuffix("\""), !match.contains(","), let revision = Int64(text) else {
-      throw RequestProblem(
-        ProtocolError(.changed, "If-Match is not the entity tag of an alert", hint: "send its ETag"))
-    }
-    return revision
   }
 
   @Sendable

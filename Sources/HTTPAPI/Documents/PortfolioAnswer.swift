@@ -73,19 +73,14 @@ struct PortfolioAnswer: RouteAnswer {
   }
 
   private func call(_ action: PortfolioCall.Action) throws(ProtocolError) -> PortfolioCall {
-    var call = PortfolioCall(owner: request.owner, action: action, revision: try revision())
+    var call = PortfolioCall(owner: request.owner, action: action, revision: try request.revision(of: .portfolio))
     if let (field, name) = call.asset, let mistake = loops.hub.directory.mistake(inAsset: name) {
       let error = ProtocolError(
         .invalidPortfolio, "`\(field)`: there is no asset `\(name.prefix(24))` here", hint: mistake.hint)
       call.unknownAsset = (name, error)
     }
-    if let key = request.head.fields["Idempotency-Key"] {
-      guard request.takesKey, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
-        throw ProtocolError(
-          .badRequest, "Idempotency-Key belongs to POST and has 1 to \(ControlRequest.keyLimit) bytes")
-      }
-      call.key = key
-      call.digest = Digest.sha256(Array(request.head.path.utf8) + [0] + request.body)
+    call.key = try request.key().map {
+      RequestKey($0, digest: Digest.sha256(Array(request.head.path.utf8) + [0] + request.body))
     }
     return call
   }
@@ -95,7 +90,7 @@ struct PortfolioAnswer: RouteAnswer {
   }
 
   private func id() throws(ProtocolError) -> Int64 {
-    guard let id = PortfolioCall.id(names[0]) else { throw PortfolioCall.unknown(names[0]) }
+    guard let id = PortfolioCall.id(names[0]) else { throw DocumentKind.portfolio.unknown(names[0]) }
     return id
   }
 
@@ -106,20 +101,11 @@ struct PortfolioAnswer: RouteAnswer {
     return number
   }
 
-  /// The revision that `If-Match` names.
-  private func revision() throws(ProtocolError) -> Int64? {
-    guard let match = request.head.fields["If-Match"], match != "*" else { return nil }
-    guard match.hasPrefix("\""), match.hasSuffix("\""), let revision = Int64(match.dropFirst().dropLast()) else {
-      throw ProtocolError(.changed, "If-Match is not the entity tag of a portfolio", hint: "send its ETag")
-    }
-    return revision
-  }
-
   // MARK: Reading
 
   func list() {
     let later = request.later()
-    desk.list(request.owner) { later(.success(.json($0, tag: AlertText.tag(of: $0)))) }
+    desk.list(request.owner) { later(.success(.json($0, tag: RevisionTag.text(ofList: $0)))) }
   }
 
   func read() {

@@ -112,10 +112,7 @@ extension TopicProblem {
         hint: "send one JSON value in UTF-8")
     case .document(.tooMany(let limit)):
       .error(409, code: "too_many_topics", message: "there are \(limit) topics already")
-    case .unwritten:
-      .error(
-        503, code: "unavailable", message: "the store could not be written, so it is not certain that this was done",
-        hint: "publish it again", retryAfterMilliseconds: 1_000)
+    case .store(let error): .error(error)
     }
   }
 }

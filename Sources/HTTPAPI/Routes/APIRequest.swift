@@ -1,5 +1,6 @@
 import Access
 import Bytes
+import Documents
 import HTTP1
 import PubSub
 import Transport
@@ -48,8 +49,20 @@ package struct APIRequest {
     if cost > 0 { try pay(cost) }
   }
 
-  /// Whether the request may have an `Idempotency-Key`.
-  package var takesKey: Bool { route.change(head.method)?.takesKey ?? false }
+  /// The `Idempotency-Key`; nil: the request has none.
+  func key() throws(ProtocolError) -> String? {
+    guard let key = head.fields["Idempotency-Key"] else { return nil }
+    guard route.change(head.method)?.takesKey ?? false, (1...ControlRequest.keyLimit).contains(key.utf8.count) else {
+      throw ProtocolError(
+        .badRequest, "Idempotency-Key belongs to POST and has 1 to \(ControlRequest.keyLimit) bytes")
+    }
+    return key
+  }
+
+  /// The revision that `If-Match` demands; nil: any.
+  func revision(of kind: DocumentKind) throws(ProtocolError) -> Int64? {
+    try kind.revision(ifMatch: head.fields["If-Match"])
+  }
 
   /// Checks that the body is JSON.
   func checkType() throws(RequestProblem) {

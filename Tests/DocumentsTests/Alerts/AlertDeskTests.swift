@@ -105,7 +105,7 @@ struct AlertDeskTests {
   private func settle(_ desk: AlertDesk) {
     var isBusy = true
     while isBusy {
-      isBusy = desk.queue.sync { !desk.draft.isEmpty || desk.isWriting || desk.failure != nil }
+      isBusy = desk.queue.sync { !desk.writes.isIdle }
     }
   }
 
@@ -182,7 +182,7 @@ struct AlertDeskTests {
     try file.write { db in try db.execute(sql: "ALTER TABLE alert_firing RENAME TO elsewhere") }
     desk.add(
       source(desk), [.scales(price: 0, size: 0), .feed(isLive: true, isFirst: true), .price(99), .price(101)])
-    while desk.queue.sync(execute: { desk.failure == nil }) { await Task.yield() }
+    while desk.queue.sync(execute: { desk.writes.failure == nil }) { await Task.yield() }
     #expect(outlet.said.withLock { $0.updates.count } == 1, "only the new rule was told")
     #expect(await list(desk).contains("\"firings\":0"))
     #expect(await code { _ = try await create(desk, rule()) } == .unavailable)
@@ -273,15 +273,59 @@ struct AlertDeskTests {
     #expect(await code { _ = try await create(desk, String(zone), owner: "key:c") } != nil)
   }
 
+  private func makeWebhook(_ desk: AlertDesk) async throws -> (id: Int64, text: [UInt8]) {
+    try await withCheckedThrowingContinuation { continuation in
+      WebhookDesk(desk: desk).create("https://push.example.com/", of: "key:a") {
+        continuation.resume(with: $0.mapError { $0 })
+      }
+    }
+  }
+
+  @Test("a delivery waits for its own transaction, not for the one before")
+  func deliveriesAndTransactions() async throws {
+    let file = try file()
+    let desk = desk(file)
+    _ = try await makeWebhook(desk)
+    let (low, high) = (try await create(desk, rule("100")), try await create(desk, rule("200")))
+    live(desk, [99])
+    let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    _ = file.submit({ _ in first.wait() }, completion: { _ in })
+    desk.add(source(desk), [.price(101)])
+    while !desk.queue.sync(execute: { desk.writes.isWriting }) {}
+    _ = file.submit({ _ in second.wait() }, completion: { _ in })
+    desk.add(source(desk), [.price(201)])
+    while desk.queue.sync(execute: { desk.writes.draft.firings.isEmpty }) {}
+    first.signal()
+    while outlet.said.withLock({ $0.deliveries.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+    desk.queue.sync {}
+    #expect(outlet.said.withLock { $0.deliveries.map(\.alert) } == [low.id])
+    second.signal()
+    settle(desk)
+    #expect(outlet.said.withLock { $0.deliveries.map(\.alert) } == [low.id, high.id])
+  }
+
+  @Test("a file that replaced a damaged one gets rules, webhooks and keys again")
+  func damage() async throws {
+    let file = try file()
+    let first = desk(file)
+    let made = try await create(first, rule(), key: "k")
+    _ = try await makeWebhook(first)
+    try file.replaceDamaged(stamp: "now")
+    let other = try await create(first, rule("7"))
+    await withCheckedContinuation { continuation in first.finish { continuation.resume() } }
+    file.close()
+    let second = desk(try self.file())
+    #expect(try await create(second, rule(), key: "k").id == made.id, "the key is known")
+    let kept = try AlertStore(file: try self.file()).load()
+    #expect(kept.alerts.map(\.id) == [made.id, other.id] && kept.webhooks.count == 1)
+    #expect(kept.owners.map(\.subject) == ["key:a"])
+  }
+
   @Test("a firing is in the store with its delivery before that is sent; one that fails is sent again after a restart")
   func webhooks() async throws {
     let file = try file()
     let first = desk(file)
-    let made: (id: Int64, text: [UInt8]) = try await withCheckedThrowingContinuation { continuation in
-      WebhookDesk(desk: first).create("https://push.example.com/", of: "key:a") {
-        continuation.resume(with: $0.mapError { $0 })
-      }
-    }
+    let made = try await makeWebhook(first)
     #expect(made.id == 1)
     #expect(String(decoding: made.text, as: UTF8.self).contains("\"secret\":\"whsec_"))
     _ = try await create(first, rule())

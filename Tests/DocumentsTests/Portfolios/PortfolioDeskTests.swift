@@ -64,7 +64,8 @@ struct PortfolioDeskTests {
     _ desk: PortfolioDesk, _ action: PortfolioCall.Action, owner: String = "key:a", revision: Int64? = nil,
     key: String? = nil, digest: [UInt8] = []
   ) async throws -> PortfolioDesk.Outcome {
-    let call = PortfolioCall(owner: owner, action: action, revision: revision, key: key, digest: digest)
+    let call = PortfolioCall(
+      owner: owner, action: action, revision: revision, key: key.map { RequestKey($0, digest: digest) })
     return try await withCheckedThrowingContinuation { continuation in
       desk.perform(call) { continuation.resume(with: $0.mapError { $0 }) }
     }
@@ -166,6 +167,25 @@ struct PortfolioDeskTests {
     await expect(.keyReused) { _ = try await create(second, key: "k", digest: [9]) }
     // Another owner's key is another.
     #expect(try await create(second, owner: "key:b", key: "k", digest: [9]).isNew)
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("a file that replaced a damaged one gets portfolios, keys and the next number again")
+  func damage() async throws {
+    let file = try file()
+    let first = desk(file)
+    let made = try await create(first, key: "k").0.stored.id
+    _ = try await perform(first, .add(made, transaction(.buy, 1, at: 1, time: 1)))
+    let deleted = try await create(first).0.stored.id
+    _ = try await perform(first, .delete(deleted))
+    try file.replaceDamaged(stamp: "now")
+    _ = try await perform(first, .change(made, PortfolioCall.Form(name: "renamed")))
+    await end(first)
+    file.close()
+    let second = desk(try self.file())
+    let kept = try await create(second, key: "k").0.stored
+    #expect(kept.id == made && kept.name == "renamed" && kept.entries.count == 1)
+    #expect(try await create(second).0.stored.id > deleted, "a number is never used twice")
     try? FileManager.default.removeItem(atPath: folder)
   }
 

@@ -4,6 +4,7 @@ import History
 import Logging
 import MarketData
 import PubSub
+import Synchronization
 import Testing
 
 @testable import Documents
@@ -45,5 +46,58 @@ struct PublishedTopicsTests {
     #expect(third.epoch == "e1" && third.page.contains("\"number\":6,\"lost\":5,"), "\(third.page)")
     let fourth = try run("e4", ["7"])
     #expect(fourth.page.contains("\"number\":7,\"lost\":6,"), "\(fourth.page)")
+  }
+
+  @Test("a file that replaced a damaged one gets all documents and their epoch with the next one")
+  func damage() throws {
+    let folder = NSTemporaryDirectory() + "tidegate-topics-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    func open() throws -> DataFile {
+      try DataFile(path: folder + "/history.sqlite", parts: SchemaPart.all, stamp: nil)
+    }
+    let file = try open()
+    let topics = PublishedTopics(file, epoch: "e1", log: log)
+    func publish(_ document: String, to name: String) {
+      let done = DispatchSemaphore(value: 0)
+      topics.publish(Array(document.utf8), to: name, now: Timestamp(microseconds: 5)) { _ in done.signal() }
+      done.wait()
+    }
+    publish("1", to: "a")
+    publish("2", to: "b")
+    try file.replaceDamaged(stamp: "now")
+    publish("3", to: "b")
+    file.close()
+    let again = try open()
+    defer { again.close() }
+    let second = PublishedTopics(again, epoch: "e2", log: log)
+    #expect(second.epoch == "e1")
+    for name in ["a", "b"] {
+      let (old, new) = (topics.read(name, after: 0, limit: 10), second.read(name, after: 0, limit: 10))
+      #expect(old != nil && old?.text == new?.text && old?.tag == new?.tag, "\(name)")
+    }
+  }
+
+  @Test("documents that arrive while one is written are written together, and answered in the order of their numbers")
+  func batches() throws {
+    let folder = NSTemporaryDirectory() + "tidegate-topics-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let file = try DataFile(path: folder + "/history.sqlite", parts: SchemaPart.all, stamp: nil)
+    defer { file.close() }
+    let topics = PublishedTopics(file, epoch: "e", log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let numbers = Mutex<[UInt64]>([])
+    let (gate, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    _ = file.submit({ _ in gate.wait() }, completion: { _ in })
+    for number in 1...50 {
+      topics.publish(Array("\(number)".utf8), to: "a", now: Timestamp(microseconds: 5)) { outcome in
+        if case .success(let news) = outcome { numbers.withLock { $0.append(news.number) } }
+        if number == 50 { done.signal() }
+      }
+    }
+    #expect(topics.read("a", after: 0, limit: 100) == nil, "nothing is shown before it is written")
+    gate.signal()
+    done.wait()
+    #expect(numbers.withLock { $0 } == Array(1...50))
+    #expect(try file.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM topic_document") } == 50)
   }
 }
