@@ -30,25 +30,7 @@ package final class SimulatedVenue {
     let make: @Sendable (SimulatedMarket, FaultInjector) -> VenueProtocol
   }
 
-  /// Every venue there is a simulation of, a line each.
-  static let kinds: [Kind] = [
-    Kind(name: "kraken", listing: SimulatedListing.kraken) { KrakenProtocol(market: $0, faults: $1) },
-    Kind(name: "coinbase", listing: SimulatedListing.coinbase) { CoinbaseProtocol(market: $0, faults: $1) },
-    Kind(name: "coinbase-advanced", listing: SimulatedListing.coinbase) {
-      CoinbaseAdvancedProtocol(market: $0, faults: $1)
-    },
-    Kind(name: "bybit", listing: SimulatedListing.bybit) { BybitProtocol(market: $0, faults: $1) },
-    Kind(name: "okx", listing: SimulatedListing.okx) { OKXProtocol(market: $0, faults: $1) },
-    Kind(name: "bitfinex", listing: SimulatedListing.bitfinex) { BitfinexProtocol(market: $0, faults: $1) },
-    Kind(name: "bitstamp", listing: SimulatedListing.bitstamp) { BitstampProtocol(market: $0, faults: $1) },
-    Kind(name: "gemini", listing: SimulatedListing.gemini) { GeminiProtocol(market: $0, faults: $1) },
-    Kind(name: "deribit", listing: SimulatedListing.deribit) { DeribitProtocol(market: $0, faults: $1) },
-    Kind(name: "hyperliquid", listing: SimulatedListing.hyperliquid) { HyperliquidProtocol(market: $0, faults: $1) },
-    Kind(name: "gate", listing: SimulatedListing.gate) { GateProtocol(market: $0, faults: $1) },
-    Kind(name: "kucoin", listing: SimulatedListing.kucoin) { KuCoinProtocol(market: $0, faults: $1) },
-    Kind(name: "bitget", listing: SimulatedListing.bitget) { BitgetProtocol(market: $0, faults: $1) },
-    Kind(name: "binance", listing: SimulatedListing.binance) { BinanceProtocol(market: $0, faults: $1) },
-  ]
+  static let kinds: [Kind] = SimulationRegistry.simulations.map { $0.kind }
 
   package static var names: [String] { kinds.map(\.name) }
   /// What a simulated venue lists, in the gateway's words; empty if there is no such venue.

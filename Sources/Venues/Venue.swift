@@ -37,6 +37,10 @@ package struct Venue: Sendable {
   package let market: Market.Configuration
   /// What its feed is made of, for people and tests.
   package private(set) var profile: VenueProfile?
+  /// How its candles are requested by REST; nil if it has none. Parts have their own.
+  package private(set) var candles: CandleFormat?
+  /// How the names of its assets are requested; nil if it has none, or none without a key.
+  package private(set) var assetNames: AssetNameFormat?
   /// How its recordings are played; nil if they are not.
   package private(set) var replay: VenueReplay?
   package let makeHandler: @Sendable (FeedConfiguration) -> FeedEngine
@@ -61,6 +65,7 @@ extension Venue {
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
     part = nil
     profile = nil
+    candles = nil
     self.parts = parts
     self.replay = replay
   }

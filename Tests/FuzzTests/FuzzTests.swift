@@ -66,7 +66,7 @@ struct FuzzTests {
   func complete() throws {
     let names = FuzzTarget.all.map(\.name)
     #expect(Set(names).count == names.count)
-    for venue in VenueRegistry.venues.flatMap({ $0.parts.isEmpty ? [$0] : $0.parts }) {
+    for venue in VenueRegistry.connections {
       #expect(names.contains(venue.label), "no target of \(venue.label)")
       let words = try FuzzTarget.all.first { $0.name == venue.label }.map(Self.dictionary) ?? []
       #expect(words.count >= 10, "too few words in Tests/Fuzz/Seeds/\(venue.label).dict")

@@ -17,8 +17,7 @@ struct SizeTests {
     "Transport.Connection": 5,
     "Venues.FeedEngine": 5,
     "Venues.InstrumentTable": 5,
-    // Each venue's rule stands with its venue.
-    "Venues.SequenceRule": 11,
+      // Each venue's rule stands with its venue.
   ]
 
   /// Source files that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.

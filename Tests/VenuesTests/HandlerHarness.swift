@@ -90,13 +90,15 @@ final class HandlerHarness {
     unanswered += sent.filter { $0.contains("subscribe") || $0.contains("set_heartbeat") }
   }
 
+  private lazy var samples = VenueRegistry.samples(of: handler.venue.name)
+
   /// Answers the requests so far as the venue does where it takes them.
   private func acknowledge() {
     guard !unanswered.isEmpty else { return }
     let requests = unanswered.filter(isAnswered)
     unanswered.removeAll()
     for request in requests {
-      for answer in VenueAnswers.acknowledgements(of: request, at: handler.venue.name) {
+      for answer in samples?.acknowledgements(of: RequestText(text: request)) ?? [] {
         let bytes = Array(answer.utf8)
         var batch = EventBatch()
         try? handler.receive(bytes.span.bytes, now: now, into: &batch)

@@ -7,7 +7,7 @@ import Testing
 /// What is said of a venue is said everywhere in the same words.
 @Suite("Profiles of venues")
 struct VenueProfileTests {
-  private static var connections: [Venue] { VenueRegistry.venues.flatMap { $0.parts.isEmpty ? [$0] : $0.parts } }
+  private static var connections: [Venue] { VenueRegistry.connections }
 
   @Test("every connection names how its books are checked, and for each channel what shows that it is dead")
   func complete() throws {

@@ -33,26 +33,9 @@ final class SimulatedFeed {
   }
 
   /// Every kind of connection that there is.
-  static let setups = [
-    Setup("kraken", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
-    Setup("coinbase", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
-    Setup("coinbase-advanced", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
-    Setup("gemini", ["BTC-USD", "ETH-GUSD-PERP", "ZEC-USD"]),
-    Setup("binance", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup("binance", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"]),
-    Setup("bybit", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup("bybit", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"]),
-    Setup("bitfinex", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
-    Setup("bitstamp", ["BTC-USD", "ETH-USD", "ZEC-USD"]),
-    Setup("deribit", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
-    Setup("hyperliquid", ["BTC-USDC-PERP", "ETH-USDC-PERP", "ZEC-USDC-PERP"]),
-    Setup("bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup("bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"]),
-    Setup("okx", ["BTC-USDT", "ETH-USDT-PERP", "ZEC-USDT"]),
-    Setup("gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup(Gate.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-    Setup("kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"]),
-  ]
+  static let setups =
+    VenueRegistry.connections.map { Setup($0.name, SimulatedVenue.examples(of: $0)) }
+    + [Setup(Gate.venue(.bridged), named: "gate, older book", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"])]
 
   /// Why a course could not be had.
   struct Failure: Error, CustomStringConvertible {

@@ -76,7 +76,7 @@ package final class AssetNameRequests {
   ) {
     loop.assertOnLoop()
     let base = configuration.restEndpoint ?? venue.restEndpoint
-    guard let format = AssetNameFormat.format(of: venue), let endpoint = EndpointURL(base),
+    guard let format = venue.assetNames, let endpoint = EndpointURL(base),
       !sources.contains(where: { $0.venue == venue.name })
     else { return }
     let now = now()

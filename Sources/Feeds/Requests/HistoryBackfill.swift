@@ -73,7 +73,7 @@ package final class HistoryBackfill: @unchecked Sendable {
     let venue = VenueRegistry.venue(named: instrument.venue).flatMap { venue in
       venue.parts.isEmpty ? venue : venue.parts.first { $0.kinds.contains(instrument.kind.family) }
     }
-    guard let venue, let format = CandleFormat.format(of: venue) else {
+    guard let venue, let format = venue.candles else {
       throw HistoryBackfillError("\(instrument.venue) offers no candles of \(symbol)")
     }
     guard let endpoint = EndpointURL(restEndpoint ?? venue.restEndpoint) else {

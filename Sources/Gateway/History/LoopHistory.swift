@@ -69,7 +69,7 @@ final class LoopHistory: MarketObserver {
     let isOwn = node.settings.source == .simulated || configuration.endpoint == nil
     var entry = FeedEntry(suffix: isOwn ? "" : "@\(configuration.endpoint ?? "")")
     let venue = feed.pipeline.venue
-    if node.settings.backfills, let format = CandleFormat.format(of: venue),
+    if node.settings.backfills, let format = venue.candles,
       let endpoint = EndpointURL(configuration.restEndpoint ?? venue.restEndpoint)
     {
       entry.backfill = CandleBackfill(

@@ -9,7 +9,7 @@ import MarketData
 /// shown, and cost a fifth of the weight and of the bytes of 5,000. A level beyond it is unknown until it changes.
 /// Where there are so many symbols that their snapshots would take longer than `startMinutes` of the weight limit,
 /// they are of 500 or 100 levels.
-package final class Binance: Dialect {
+package final class Binance: Dialect, RegisteredVenue {
   /// Stream names in one SUBSCRIBE, and the time between two: five messages a second are allowed, pings and pongs
   /// counted.
   static let namesPerRequest = 200

@@ -9,6 +9,7 @@ struct BinanceMarket: Sendable {
   let depthPath: String
   /// How trades that are missing are asked for.
   let trades: TradePages
+  let candles: CandleFormat
   let rule: SequenceRule
   /// Snapshots that can be asked for, the deepest first: levels a side, and the request weight.
   let snapshots: [(levels: Int, weight: Int)]
@@ -30,7 +31,7 @@ struct BinanceMarket: Sendable {
 
   static let spot = BinanceMarket(
     part: "spot", infoPath: "/api/v3/exchangeInfo", volumePath: "/api/v3/ticker/24hr?type=MINI",
-    depthPath: "/api/v3/depth", trades: .binanceSpot, rule: .binanceSpot,
+    depthPath: "/api/v3/depth", trades: spotTrades, candles: BinanceCandles.spot, rule: .binanceSpot,
     snapshots: [(1_000, 50), (500, 25), (100, 5)], weightPerMinute: 600,
     channels: [
       book, .init("trade", .trades, silence: .contradicted), quote, .init("ticker", .ticker, silence: .contradicted),
@@ -40,7 +41,7 @@ struct BinanceMarket: Sendable {
   /// `trade`. `ticker` and `aggTrade` are on another route, `/market`; 24 h figures are made from the trades.
   static let usdm = BinanceMarket(
     part: "usdm", infoPath: "/fapi/v1/exchangeInfo", volumePath: "/fapi/v1/ticker/24hr", depthPath: "/fapi/v1/depth",
-    trades: .binanceFutures,
+    trades: futuresTrades, candles: BinanceCandles.futures,
     rule: .binanceFutures, snapshots: [(1_000, 20), (500, 10), (100, 5)],
     weightPerMinute: 1_200, channels: [book, .init("trade", .trades, silence: .figures), quote], canary: "depth5@500ms",
     scale: nil,
@@ -81,6 +82,7 @@ extension Binance {
           "1,024 streams a connection", "5 messages a second to the venue", "half of the request weight of an address",
           "24 h a connection",
         ]),
+      candles: market.candles,
       makeHandler: { FeedEngine(Binance(market), venue: market.part == "spot" ? spot : usdm, configuration: $0) })
   }
 }

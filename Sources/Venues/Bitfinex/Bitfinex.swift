@@ -9,7 +9,7 @@ import MarketData
 /// out of sync. The checksum is a second look at what the count has vouched for already.
 ///
 /// Prices have five significant digits and no tick: price scales begin at 0 and are learnt from the values.
-package final class Bitfinex: Dialect {
+package final class Bitfinex: Dialect, RegisteredVenue {
   /// Places of `facts.channels`.
   static let book = 0
   static let trades = 1
@@ -53,6 +53,7 @@ package final class Bitfinex: Dialect {
       bookCheck: "every message of a connection is counted; CRC-32 of the top 25 every few seconds",
       requests: [.instruments, .volumes],
       limits: ["25 channels a connection"]),
+    candles: BitfinexCandles.format, assetNames: assetNames,
     replay: replay,
     makeHandler: { FeedEngine(Bitfinex(), venue: Bitfinex.venue, configuration: $0) })
 

@@ -93,3 +93,9 @@ extension Bitfinex {
     }
   }
 }
+
+extension Bitfinex {
+  /// Two lists in one answer.
+  static let assetNames = AssetNameFormat(
+    path: "/v2/conf/pub:map:currency:label,pub:map:currency:sym", layout: .pairs)
+}

@@ -7,7 +7,7 @@ import MarketData
 /// REST before the connection, then `books` (a snapshot in the stream, then changes every 100 or 200 ms), `books1` as
 /// quotes, `trade` and `ticker`. Books are chained: each update names the number before its own. Sizes are in base
 /// units everywhere.
-package final class Bitget: Dialect {
+package final class Bitget: Dialect, RegisteredVenue {
   /// Without a `ping` a connection ends after two minutes, whatever else is said; older manuals say 30 s.
   static let pingInterval = 20 * Microseconds.second
   /// A request is 4,096 bytes at most; the four topics of a symbol are about 300.
@@ -53,6 +53,7 @@ package final class Bitget: Dialect {
           "10 messages a second to the venue", "240 requests an hour and connection", "4,096 bytes a request",
           "50 channels a connection",
         ]),
+      candles: part == "spot" ? BitgetCandles.spot : BitgetCandles.contracts,
       makeHandler: { FeedEngine(Bitget(part), venue: part == "spot" ? spot : usdt, configuration: $0) })
   }
 
@@ -69,7 +70,7 @@ package final class Bitget: Dialect {
     self.isSpot = isSpot
     family = isSpot ? "SPOT" : "USDT-FUTURES"
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.bitget),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Ten messages a second are allowed, pings included.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 500 * Microseconds.millisecond, limit: 64),
@@ -133,10 +134,10 @@ package final class Bitget: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Bitget {
   /// Bitget: an update names the number before it. What its other API says of the first update holds here too: a
   /// snapshot may stand between the two numbers of it. A number before that is 0 says that the venue has begun anew.
-  static let bitget = SequenceRule(
+  static let rule = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in
       update.previous > 0 && update.previous <= snapshot && snapshot < update.last

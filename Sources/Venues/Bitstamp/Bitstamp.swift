@@ -9,7 +9,7 @@ import MarketData
 /// some seconds old.
 ///
 /// Perpetuals are on the same connection, but nobody has shown what unit their amounts are in; they are not carried.
-package final class Bitstamp: Dialect {
+package final class Bitstamp: Dialect, RegisteredVenue {
   /// By their places in `facts.channels`.
   static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
   private static let channels: [VenueProfile.Channel] = [
@@ -34,6 +34,7 @@ package final class Bitstamp: Dialect {
       bookCheck: "the venue numbers nothing; times link updates to a REST snapshot, which is renewed every 10 min",
       requests: [.instruments, .snapshots, .volumes],
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
+    candles: BitstampCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
 
@@ -50,7 +51,7 @@ package final class Bitstamp: Dialect {
       ])
     var bridge = DialectFacts.Bridge(
       // The whole book, whatever is asked for: 7,400 levels have been 206 KB.
-      rule: .bitstamp, path: { instrument, _ in "/api/v2/order_book/\(instrument.venueSymbol)/?group=1" },
+      rule: Self.rule, path: { instrument, _ in "/api/v2/order_book/\(instrument.venueSymbol)/?group=1" },
       read: { (reader, place, instruments, batch) throws(FeedError) in
         try Self.readBookFields(&reader, place, &instruments, into: &batch)
       }, snapshots: [(levels: 0, weight: 1)], weightPerMinute: 300, concurrency: 4, bodyLimit: 16 << 20)
@@ -89,9 +90,9 @@ package final class Bitstamp: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Bitstamp {
   /// Two updates of one time are both applied: sizes are absolute, so that one that came twice changes nothing.
-  static let bitstamp = SequenceRule(
+  static let rule = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.last > snapshot },
     follows: { update, last in update.last >= last }, isNumbered: false)

@@ -10,7 +10,7 @@ import MarketData
 ///
 /// Books have no checksum. `u` rises by one with every message, which was measured over 100,000 of them and is
 /// documented for the full book only; so a jump costs the book a new subscription and nothing else.
-package final class Bybit: Dialect {
+package final class Bybit: Dialect, RegisteredVenue {
   /// Quiet time on the client's side after which a ping is sent: every 20 s by the documentation.
   static let pingAfter = 20 * Microseconds.second
   /// A quote is sent again so long after its last change, µs.
@@ -49,6 +49,7 @@ package final class Bybit: Dialect {
         channels: channels, bookDepth: 200, bookCheck: "u rises by one with every update",
         requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
+      candles: BybitCandles.format,
       makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
   }
 
@@ -64,7 +65,7 @@ package final class Bybit: Dialect {
 
   init(_ part: String) {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.bybit),
+      channels: Self.channels, book: .streamed(Self.rule),
       // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
       pacing: .init(
         grouping: .symbols(1), atOnce: Self.requestsAtOnce, every: Self.requestInterval, limit: 1_024),
@@ -132,9 +133,9 @@ package final class Bybit: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Bybit {
   /// Bybit: `u` rises by one with every message.
-  static let bybit = SequenceRule(
+  static let rule = SequenceRule(
     joins: { update, snapshot in update.last == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last }, follows: { update, last in update.last == last &+ 1 })
 }

@@ -8,7 +8,7 @@ import MarketData
 /// good as the connection, and on any doubt it is subscribed again: a book that is crossed, an update whose time goes
 /// back. The acknowledgement calls `level2_batch` `level2_50`: a book that does not come by one name is asked for by
 /// the other.
-package final class Coinbase: Dialect {
+package final class Coinbase: Dialect, RegisteredVenue {
   /// A snapshot of BTC-USD is about 1.4 MiB in some 40,000 levels; room for five of it.
   static let messageLimit = 8 << 20
   /// The book's channel by the name that is documented, and by the one that acknowledgements use.
@@ -39,6 +39,7 @@ package final class Coinbase: Dialect {
       bookCheck: "the venue numbers nothing; an update whose time goes back, a crossed or frozen book",
       requests: [.instruments, .volumes],
       limits: ["subscribed within 5 s of connecting"]),
+    candles: CoinbaseCandles.format, assetNames: assetNames,
     replay: replay,
     makeHandler: { FeedEngine(Coinbase(), venue: Coinbase.venue, configuration: $0) })
 
@@ -55,7 +56,7 @@ package final class Coinbase: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.coinbase),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Subscribed at once, and in one message: without it Coinbase closes after 5 s.
       pacing: .init(grouping: .symbols(100), atOnce: 1_024, every: 0, limit: 2_048),
       salvage: [
@@ -68,7 +69,7 @@ package final class Coinbase: Dialect {
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
     facts.countsTrades = true
-    facts.tradePages = .coinbase
+    facts.tradePages = Self.tradePages
     self.facts = facts
   }
 
@@ -129,9 +130,9 @@ package final class Coinbase: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Coinbase {
   /// Updates are not numbered, but their times never go back (9,719 recorded updates of ten products): one that does
   /// came late, and the sizes it brings may be older than what the book has. That none is missing is not known.
-  static let coinbase = SequenceRule(
+  static let rule = SequenceRule(
     joins: { _, _ in true }, follows: { update, last in update.last >= last }, provesLinks: false)
 }

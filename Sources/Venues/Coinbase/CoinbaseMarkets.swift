@@ -30,3 +30,22 @@ extension Coinbase {
     }
   }
 }
+
+extension Coinbase {
+  /// Up to 1,000 trades before the cursor `after`, a trade's number, the newest first. `side` is the maker's. Ten
+  /// requests a second.
+  static let tradePages = TradePages(
+    path: [],
+    layout: .object([
+      ("trade_id", .id), ("price", .price), ("size", .size), ("side", .side(buy: "sell", sell: "buy")),
+      ("time", .time(.text)),
+    ]), requestsPerMinute: 60
+  ) { query in
+    "/products/\(query.instrument.venueSymbol)/trades?limit=\(min(1_000, query.count))&after=\(query.last + 1)"
+  }
+}
+
+extension Coinbase {
+  /// `[{"id":"BTC","name":"Bitcoin","min_size":"0.00000001",…}]`, fiat money too.
+  static let assetNames = AssetNameFormat(path: "/currencies", layout: .objects(under: [], code: "id", name: "name"))
+}

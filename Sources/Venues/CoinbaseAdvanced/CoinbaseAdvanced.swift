@@ -12,7 +12,7 @@ import MarketData
 /// subscribed. Of two names of one book only the first is carried.
 ///
 /// Replies say neither which request nor, as a rule, which product they are about: requests go one by one.
-package final class CoinbaseAdvanced: Dialect {
+package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
   /// Room for three of the largest snapshot seen: 5.2 MB in 43,974 levels.
   static let messageLimit = 16 << 20
   /// Books on one connection; of more the venue refuses all.
@@ -47,6 +47,7 @@ package final class CoinbaseAdvanced: Dialect {
       bookCheck: "sequence_num counts every message of a connection",
       requests: [.instruments],
       limits: ["30 books a connection", "8 messages a second to the venue"]),
+    candles: CoinbaseAdvancedCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(CoinbaseAdvanced(), venue: CoinbaseAdvanced.venue, configuration: $0) })
 
@@ -63,7 +64,7 @@ package final class CoinbaseAdvanced: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.numberedElsewhere),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Five messages a second, of the eight that an address may send.
       pacing: .init(
         grouping: .channel(symbols: Self.bookLimit), atOnce: 1, every: 200 * Microseconds.millisecond, limit: 256,
@@ -148,7 +149,7 @@ package final class CoinbaseAdvanced: Dialect {
   }
 }
 
-extension SequenceRule {
+extension CoinbaseAdvanced {
   /// What follows has been looked at already, by the numbers of the whole connection.
-  static let numberedElsewhere = SequenceRule(joins: { _, _ in true }, follows: { _, _ in true })
+  static let rule = SequenceRule(joins: { _, _ in true }, follows: { _, _ in true })
 }

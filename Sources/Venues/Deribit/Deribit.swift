@@ -16,7 +16,7 @@ import MarketData
 /// **Silence.** Still books send nothing for minutes. The connection lives by Deribit's own heartbeat, whose test
 /// requests are answered at once. A book whose `quote` moves while it stays as it is has died alone: it is subscribed
 /// again.
-package final class Deribit: Dialect {
+package final class Deribit: Dialect, RegisteredVenue {
   /// Seconds between heartbeats, the shortest that Deribit takes. Without it a quiet connection ends after a minute.
   static let heartbeatSeconds = 10
   /// Symbols in one request: with four channels each it stays below the 500 that are recommended.
@@ -45,6 +45,7 @@ package final class Deribit: Dialect {
       channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
+    candles: DeribitCandles.format, assetNames: assetNames,
     replay: replay,
     makeHandler: { FeedEngine(Deribit(), venue: Deribit.venue, configuration: $0) })
 
@@ -66,7 +67,7 @@ package final class Deribit: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.deribit),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Subscribing costs 3,000 of an address's 30,000 credits, of which 10,000 come back in a second. Two requests go
       // out in that time.
       pacing: .init(
@@ -130,10 +131,10 @@ package final class Deribit: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Deribit {
   /// Each change names the number before it. The counter is shared by all books, so that the chain is all that is
   /// tested. What is exactly the last change again is nothing; everything else that does not follow is a gap.
-  static let deribit = SequenceRule(
+  static let rule = SequenceRule(
     joins: { update, snapshot in update.previous == snapshot },
     follows: { update, last in update.previous == last })
 }

@@ -37,3 +37,10 @@ extension Deribit {
       ListFormat("get_book_summary_by_currency", at: "result"), name: "instrument_name", volume: "volume_notional")
   }
 }
+
+extension Deribit {
+  /// `{"jsonrpc":"2.0","result":[{"currency":"BTC","currency_long":"Bitcoin",…}]}`
+  static let assetNames = AssetNameFormat(
+    path: "/api/v2/public/get_currencies",
+    layout: .objects(under: ["result"], code: "currency", name: "currency_long"))
+}

@@ -9,7 +9,7 @@ import MarketData
 /// times as deep as what `spot.order_book_update` reports, and each message says which numbers it covers. The other is
 /// still read, since recordings from before 2025 have it: as soon as it comes for a symbol, that symbol's book is
 /// bridged to a REST snapshot.
-package final class Gate: Dialect {
+package final class Gate: Dialect, RegisteredVenue {
   /// Which of the venue's books is subscribed.
   package enum Books: Sendable { case streamed, bridged }
 
@@ -56,6 +56,7 @@ package final class Gate: Dialect {
         channels: channels(books), bookDepth: depth, bookCheck: "U and u link each update to the one before",
         requests: [.instruments, .volumes],
         limits: ["50 subscriptions in one go, five times a second"]),
+      candles: GateCandles.format,
       replay: replay,
       makeHandler: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
   }
@@ -65,7 +66,7 @@ package final class Gate: Dialect {
   init(_ books: Books) {
     // 150 at once have been taken.
     var facts = DialectFacts(
-      channels: Self.channels(books), book: books == .streamed ? .streamed(.gateStream) : .bridged,
+      channels: Self.channels(books), book: books == .streamed ? .streamed(Self.streamRule) : .bridged,
       // One request for each stream, as what a bad name does to the others of its request is not documented.
       pacing: .init(grouping: .topic, atOnce: 50, every: 200 * Microseconds.millisecond, limit: 4_096),
       salvage: [
@@ -74,7 +75,7 @@ package final class Gate: Dialect {
       ])
     // A fifth of what the venue allows an address on one endpoint (200 in 10 s).
     facts.bridge = .init(
-      rule: .gate, path: Self.snapshotPath, read: Self.readSnapshot,
+      rule: Self.updatesRule, path: Self.snapshotPath, read: Self.readSnapshot,
       snapshots: [(levels: Self.snapshotLimit, weight: 1)], weightPerMinute: 240, concurrency: 4,
       bodyLimit: Self.snapshotBodyLimit)
     facts.ping = .init(after: Self.pingAfter, since: .ping)
@@ -129,10 +130,10 @@ package final class Gate: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Gate {
   /// Gate, "How to maintain local order book": drop `u <= id`; first `U <= id+1 <= u`; then `U == last+1`. Numbers
   /// rise by one with every change of a book.
-  static let gate = SequenceRule(
+  static let updatesRule = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last >= snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },
@@ -140,7 +141,7 @@ extension SequenceRule {
 
   /// `full` replaces the book whenever it comes; a change must follow by one. One without levels only moves the number
   /// on.
-  static let gateStream = SequenceRule(
+  static let streamRule = SequenceRule(
     joins: { update, snapshot in update.first == snapshot &+ 1 },
     isRepeat: { update, last in update.last == last },
     follows: { update, last in update.first == last &+ 1 })

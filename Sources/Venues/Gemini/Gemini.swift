@@ -9,7 +9,7 @@ import MarketData
 ///
 /// 24 h figures are by REST only, a market at a time, and so are the increments. Spot markets need not wait for them,
 /// as their names are base and quote. Perpetuals wait, until it is known that they are linear.
-package final class Gemini: Dialect {
+package final class Gemini: Dialect, RegisteredVenue {
   /// What stands behind a market's name and `@`.
   private static let channels: [VenueProfile.Channel] = [
     .init("depth@100ms", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .quoted),
@@ -34,6 +34,7 @@ package final class Gemini: Dialect {
       channels: channels, bookDepth: nil, bookCheck: "each update begins at the number that the one before ended at",
       requests: [.instruments, .volumes],
       limits: ["120 REST requests a minute"]),
+    candles: GeminiCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(Gemini(), venue: Gemini.venue, configuration: $0) })
 
@@ -46,7 +47,7 @@ package final class Gemini: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.gemini),
+      channels: Self.channels, book: .streamed(Self.rule),
       // A bad stream refuses all of its request, so each market has one of its own. 347 markets on one socket have been
       // taken; nothing promises it.
       pacing: .init(grouping: .symbols(1), atOnce: 25, every: 200 * Microseconds.millisecond, limit: 2_048),
@@ -136,9 +137,9 @@ package final class Gemini: Dialect {
   }
 }
 
-extension SequenceRule {
+extension Gemini {
   /// Gemini: an update begins at the number that the one before ended at, or before it. The whole book is one number.
-  static let gemini = SequenceRule(
+  static let rule = SequenceRule(
     joins: { update, snapshot in update.first <= snapshot && update.last > snapshot },
     follows: { update, last in update.first <= last && update.last > last },
     mayBeWhole: { $0.first == $0.last })

@@ -13,7 +13,7 @@ import MarketData
 /// comes every 5.4 s only). So there are no gaps: a message that is lost costs half a second of freshness.
 ///
 /// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed.
-package final class Hyperliquid: Dialect {
+package final class Hyperliquid: Dialect, RegisteredVenue {
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, context }
   private static let channels: [VenueProfile.Channel] = [
@@ -45,6 +45,7 @@ package final class Hyperliquid: Dialect {
       channels: channels, bookDepth: 5, bookCheck: "every message is the whole book",
       requests: [],
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
+    candles: HyperliquidCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(Hyperliquid(), venue: Hyperliquid.venue, configuration: $0) })
 

@@ -7,7 +7,7 @@ import MarketData
 /// `ticker` of the configured ones. The book is subscribed at depth 100: the deepest that still costs little (a
 /// snapshot of 9 KB a symbol, against 90 KB at 1,000) and ten times what the checksum covers, so that what clients see
 /// is what was verified.
-package final class Kraken: Dialect {
+package final class Kraken: Dialect, RegisteredVenue {
   /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what
   /// others have recorded, theirs: Kraken sends no removal for levels that fall out of it.
   static let bookDepth = 100
@@ -35,6 +35,7 @@ package final class Kraken: Dialect {
       bookCheck: "CRC-32 of the top ten levels after every message",
       requests: [.volumes],
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
+    candles: KrakenCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
 
@@ -51,7 +52,7 @@ package final class Kraken: Dialect {
     facts.streamedList = .init(within: 15 * Microseconds.second)
     facts.volumes = Self.volumes
     facts.countsTrades = true
-    facts.tradePages = .kraken
+    facts.tradePages = Self.tradePages
     facts.unlisted = { wanted, markets in
       // REST and v1 still say XBT and XDG; v2 says BTC and DOGE.
       let names = ["XBT": "BTC", "XDG": "DOGE"]

@@ -71,3 +71,14 @@ extension Kraken {
     try answer.namedObjects("result", read)
   }
 }
+
+extension Kraken {
+  /// Up to 1,000 trades after `since`, a time in ns that is itself left out, the oldest first. One request a second.
+  static let tradePages = TradePages(
+    path: [.key("result"), .firstArray],
+    layout: .array([.price, .size, .seconds, .side(buy: "b", sell: "s"), .other, .other, .id]), requestsPerMinute: 20
+  ) { query in
+    // The docs' times have digits below a µs, which are cut here.
+    "/0/public/Trades?pair=\(query.instrument.venueSymbol)&since=\(query.from.microseconds - 1)000&count=1000"
+  }
+}

@@ -10,7 +10,7 @@ import MarketData
 ///
 /// Quotes are made from the book, which comes as often as the venue's own. 24 h figures are made from the trades: this
 /// socket has none.
-package final class KuCoin: Dialect {
+package final class KuCoin: Dialect, RegisteredVenue {
   /// Levels a side, to which the book is cut: a level that falls out comes as a removal, but some messages late.
   static let depth = 500
   /// Without a ping for its `pingInterval` of 18 s the venue may close; more than one a second is forbidden.
@@ -40,6 +40,7 @@ package final class KuCoin: Dialect {
       channels: channels, bookDepth: depth, bookCheck: "O and C link each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["8 requests a second", "200 topics a connection"]),
+    candles: KuCoinCandles.format, assetNames: assetNames,
     replay: replay,
     makeHandler: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
 
@@ -47,7 +48,7 @@ package final class KuCoin: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.kuCoin),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Requests are limited to 100 in ten seconds by some of the documentation, and to 300 by other: eight a second
       // keep both.
       pacing: .init(grouping: .topic, atOnce: 2, every: 250 * Microseconds.millisecond, limit: 1_024),
@@ -128,10 +129,10 @@ package final class KuCoin: Dialect {
   }
 }
 
-extension SequenceRule {
+extension KuCoin {
   /// A change is applied if `O <= last + 1` and `C > last`, as documented. In two years' captures `O` was always `last
   /// + 1`. What the snapshot has already may come after it and is nothing.
-  static let kuCoin = SequenceRule(
+  static let rule = SequenceRule(
     isOld: { update, snapshot in update.last <= snapshot },
     joins: { update, snapshot in update.first <= snapshot &+ 1 && update.last > snapshot },
     isRepeat: { update, last in update.last == last },

@@ -23,3 +23,9 @@ extension KuCoin {
     "/api/v1/market/allTickers", ListFormat("allTickers", at: "data", "ticker", code: code), name: "symbol",
     volume: "volValue")
 }
+
+extension KuCoin {
+  /// `{"code":"200000","data":[{"currency":"BTC","name":"BTC","fullName":"Bitcoin",…}]}`: `name` is the code again.
+  static let assetNames = AssetNameFormat(
+    path: "/api/v3/currencies", layout: .objects(under: ["data"], code: "currency", name: "fullName"))
+}

@@ -9,7 +9,7 @@ import MarketData
 ///
 /// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse
 /// contracts, whose worth is fixed in dollars, are not carried.
-package final class OKX: Dialect {
+package final class OKX: Dialect, RegisteredVenue {
   /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
   static let pingAfter = 20 * Microseconds.second
   /// Topics that a connection begins and ends in an hour: the stricter reading of 480 "operations".
@@ -44,6 +44,7 @@ package final class OKX: Dialect {
       channels: channels, bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       requests: [.instruments, .volumes],
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
+    candles: OKXCandles.format,
     replay: replay,
     makeHandler: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
 
@@ -51,7 +52,7 @@ package final class OKX: Dialect {
 
   init() {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(.okx),
+      channels: Self.channels, book: .streamed(Self.rule),
       // Three requests a second are allowed; the two of a pair go together, four times a second, as they are few.
       pacing: .init(
         grouping: .symbols(Self.symbolsPerRequest), atOnce: 2, every: 250 * Microseconds.millisecond, limit: 512),
@@ -62,7 +63,7 @@ package final class OKX: Dialect {
     facts.list = Self.listing
     facts.volumes = Self.volumes
     facts.countsTrades = true
-    facts.tradePages = .okx
+    facts.tradePages = Self.tradePages
     facts.beginsWithOldTrades = true
     self.facts = facts
   }
@@ -126,9 +127,9 @@ package final class OKX: Dialect {
   }
 }
 
-extension SequenceRule {
+extension OKX {
   /// OKX: an update names the number before it. Once a minute without a change, one only names that number again.
-  static let okx = SequenceRule(
+  static let rule = SequenceRule(
     joins: { update, snapshot in update.previous == snapshot },
     follows: { update, last in update.previous == last })
 }

@@ -53,3 +53,17 @@ extension OKX {
       state: .init(isTrading: row.says("state", "live") ?? true))
   }
 }
+
+extension OKX {
+  /// Up to 100 trades before the cursor `after`, a trade's number, the newest first. Where a message of the stream
+  /// stands for several fills, each is a row here. Twenty requests in two seconds.
+  static let tradePages = TradePages(
+    path: [.key("data")],
+    layout: .object([
+      ("tradeId", .id), ("px", .price), ("sz", .size), ("side", .side(buy: "buy", sell: "sell")), ("ts", .time(.epoch)),
+    ]), requestsPerMinute: 120
+  ) { query in
+    "/api/v5/market/history-trades?instId=\(query.instrument.venueSymbol)&type=1&after=\(query.last + 1)"
+      + "&limit=\(min(100, query.count))"
+  }
+}

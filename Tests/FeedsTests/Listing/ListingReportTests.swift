@@ -107,7 +107,7 @@ struct ListingReportTests {
   @Test("venues: a paragraph and an object for each connection")
   func venues() throws {
     let text = VenueReport.text(VenueRegistry.venues)
-    for venue in VenueRegistry.venues.flatMap({ $0.parts.isEmpty ? [$0] : $0.parts }) {
+    for venue in VenueRegistry.connections {
       #expect(text.contains("\(venue.endpoint)\n"), "\(venue.label)")
       for line in text.split(separator: "\n") { #expect(!line.hasSuffix(" ") && line.count <= 200) }
     }

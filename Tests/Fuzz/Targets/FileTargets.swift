@@ -108,9 +108,9 @@ extension FuzzTarget {
     ]
   ) { (bytes) throws(FuzzFailure) in
     guard let first = bytes.first else { return }
-    let venues = VenueRegistry.venues.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
+    let venues = VenueRegistry.connections
     let venue = venues[Int(first) % venues.count]
-    guard let format = CandleFormat.format(of: venue) else { return }
+    guard let format = venue.candles else { return }
     let start = Timestamp(microseconds: 1_788_314_400_000_000)
     let body = Array(bytes.dropFirst())
     for (kind, scale) in [(Instrument.Kind.spot, 2), (.perpetual, 18)] as [(Instrument.Kind, UInt8)] {

@@ -25,7 +25,7 @@ import WebSocket
 extension FuzzTarget {
   /// A target for each connection that the registry has, by its label.
   static let venues: [FuzzTarget] =
-    VenueRegistry.venues.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }.map(target)
+    VenueRegistry.connections.map(target)
 
   private static func target(_ venue: Venue) -> FuzzTarget {
     FuzzTarget(venue.label) { (bytes) throws(FuzzFailure) in
@@ -79,9 +79,11 @@ extension FuzzTarget {
   }
 
   private static func script(of label: String) throws(FuzzFailure) -> (venue: Venue, script: VenueScript) {
-    let venues = VenueRegistry.venues.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
+    let venues = VenueRegistry.connections
     guard let venue = venues.first(where: { $0.label == label }) else { throw FuzzFailure("there is no \(label)") }
-    guard let script = VenueScript.all[label] else { throw FuzzFailure("VenueScript.all has no \(label)") }
+    guard let script = VenueScript.all[label] else {
+      throw FuzzFailure("no `extension …: ScriptedVenue` in Tests/Fuzz/Targets/Venues has a script of \(label)")
+    }
     return (venue, script)
   }
 

@@ -102,7 +102,7 @@ struct CoinbaseAdvancedProtocolTests {
     #expect(busy.closed == 1008)
 
     let faults = FaultInjector(now: testStart)
-    let market = SimulatedMarket(instruments: SimulatedListing.coinbase, seed: 1, rate: 10, start: testStart)
+    let market = SimulatedMarket(instruments: CoinbaseProtocol.listing, seed: 1, rate: 10, start: testStart)
     let small = CoinbaseAdvancedProtocol(market: market, faults: faults, bookLimit: 2)
     let session = try small.open(id: 1, SimulatedRequest(path: "/", query: []))
     func texts(_ products: [String]) -> [String] {

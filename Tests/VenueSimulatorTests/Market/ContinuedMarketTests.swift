@@ -13,11 +13,11 @@ struct ContinuedMarketTests {
 
   @Test("goes on at the prices and above the ids of the run before, and has the same past", arguments: testSeeds(3))
   func continues(seed: UInt64) {
-    let first = market(seed, at: testStart, SimulatedListing.kraken)
+    let first = market(seed, at: testStart, KrakenProtocol.listing)
     _ = first.step(to: testStart + 90 * Microseconds.second)
     for pause in [Int64(1), 100, 40_000] {
       let start = first.now + pause * Microseconds.second
-      let second = market(seed, at: start, SimulatedListing.kraken)
+      let second = market(seed, at: start, KrakenProtocol.listing)
       for (one, other) in zip(first.instruments, second.instruments) {
         #expect(other.recentTrades[0].id > one.tradeID)
         #expect(other.recentTrades[0].time > first.now - Microseconds.second)
@@ -55,8 +55,8 @@ struct ContinuedMarketTests {
         last = level
       }
     }
-    let kraken = market(1, at: testStart, SimulatedListing.kraken).instruments[0]
-    let coinbase = market(2, at: testStart, SimulatedListing.coinbase).instruments[0]
+    let kraken = market(1, at: testStart, KrakenProtocol.listing).instruments[0]
+    let coinbase = market(2, at: testStart, CoinbaseProtocol.listing).instruments[0]
     let prices = [(kraken, 1), (coinbase, 2)].map { market, _ in
       Double(market.book.level(.bid, 0).price) / Double(DecimalText.power(market.instrument.priceScale))
     }

@@ -9,12 +9,12 @@ let testStart = Timestamp(microseconds: 1_790_000_000_000_000)
 
 @Suite("Simulated market", .longComputation)
 struct SimulatedMarketTests {
-  private static let listings = [SimulatedListing.kraken, SimulatedListing.coinbase, SimulatedListing.binance]
+  private static let listings = [KrakenProtocol.listing, CoinbaseProtocol.listing, BinanceProtocol.listing]
 
   @Test("the same seed gives the same history, whatever the steps", arguments: testSeeds(2))
   func determinism(seed: UInt64) {
     func market() -> SimulatedMarket {
-      SimulatedMarket(instruments: SimulatedListing.kraken, seed: seed, rate: 40, start: testStart)
+      SimulatedMarket(instruments: KrakenProtocol.listing, seed: seed, rate: 40, start: testStart)
     }
     let (one, two) = (market(), market())
     let all = one.step(to: testStart + 5 * Microseconds.second)
@@ -27,7 +27,7 @@ struct SimulatedMarketTests {
     }
     #expect(all.count > 500)
     #expect(all == parts, "seed \(seed)")
-    let other = SimulatedMarket(instruments: SimulatedListing.kraken, seed: seed &+ 1, rate: 40, start: testStart)
+    let other = SimulatedMarket(instruments: KrakenProtocol.listing, seed: seed &+ 1, rate: 40, start: testStart)
     #expect(other.step(to: testStart + 5 * Microseconds.second) != all)
   }
 
@@ -73,7 +73,7 @@ struct SimulatedMarketTests {
 
   @Test("activity, trades of both sides, moving prices and their day fit together", arguments: testSeeds(3))
   func looksLikeAMarket(seed: UInt64) {
-    let market = SimulatedMarket(instruments: SimulatedListing.coinbase, seed: seed, rate: 60, start: testStart)
+    let market = SimulatedMarket(instruments: CoinbaseProtocol.listing, seed: seed, rate: 60, start: testStart)
     let before = market.instruments.map { $0.day }
     let changes = market.step(to: testStart + 60 * Microseconds.second)
     // 60 a second, eight instruments, a minute: 28,800, give or take the bursts.
@@ -97,8 +97,8 @@ struct SimulatedMarketTests {
 
   @Test("a market that stood still goes on where it was")
   func shift() {
-    let one = SimulatedMarket(instruments: SimulatedListing.binance, seed: 5, rate: 50, start: testStart)
-    let two = SimulatedMarket(instruments: SimulatedListing.binance, seed: 5, rate: 50, start: testStart)
+    let one = SimulatedMarket(instruments: BinanceProtocol.listing, seed: 5, rate: 50, start: testStart)
+    let two = SimulatedMarket(instruments: BinanceProtocol.listing, seed: 5, rate: 50, start: testStart)
     _ = one.step(to: testStart + Microseconds.second)
     _ = two.step(to: testStart + Microseconds.second)
     two.shift(by: 7 * Microseconds.second)
@@ -113,7 +113,7 @@ struct SimulatedMarketTests {
 
   @Test("instruments are found by any of their names")
   func names() {
-    let market = SimulatedMarket(instruments: SimulatedListing.binance, seed: 1, rate: 1, start: testStart)
+    let market = SimulatedMarket(instruments: BinanceProtocol.listing, seed: 1, rate: 1, start: testStart)
     for name in ["ZEC-USDT", "zecusdt", "ZEC/USDT"] { #expect(market.index(named: name) == 3) }
     #expect(market.index(named: "ZEC-USD") == nil)
   }

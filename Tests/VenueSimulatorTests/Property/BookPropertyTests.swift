@@ -43,74 +43,7 @@ struct BookPropertyTests {
     }
   }
 
-  static let setups = [
-    // The checksum covers ten levels of each side; a hundred are subscribed.
-    Setup(
-      "kraken", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], vouched: 10, depth: 100, books: "book(")),
-    // Nothing numbers its updates; a time that goes back is all that shows.
-    Setup(
-      "coinbase", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(
-        order: .delivered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max,
-        refusal: .byRequest, books: "level2")),
-    // The connection's numbers show every hole, whosever message is missing.
-    Setup(
-      "coinbase-advanced", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "level2")),
-    Setup(
-      "gemini", ["BTC-USD", "ZEC-USD", "ETH-GUSD-PERP"], levels: [30, 110, 20],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .byRequest, books: "fastBook")),
-    Setup(
-      "binance", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .forGood, books: "depth(")),
-    Setup(
-      "bybit", ["BTC-USDT", "ZEC-USDT"], levels: [30, 215],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200, refusal: .byRequest, books: "book(depth: 200)")),
-    // Every message of the connection is counted.
-    Setup(
-      "bitfinex", ["BTC-USD", "BTC-USDT", "DOGE-USD"], levels: [30, 110, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 100, books: "book(")),
-    // A time is all that an update has, and snapshots are of the same times.
-    Setup(
-      "bitstamp", ["BTC-USD", "ZEC-USD"], levels: [30, 110],
-      .init(
-        order: .numbered, blindTo: [.gap, .reorder, .lateDuplicate], seesLate: true, vouched: 0, depth: .max,
-        refusal: .forGood, books: "difference")),
-    Setup(
-      "binance", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, refusal: .forGood, books: "depth(")),
-    Setup(
-      "deribit", ["BTC-USDC-PERP", "BTC-USDC-20261225", "ZEC-USDC-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "Kind.book")),
-    // Every message is the whole book to its depth, so that none is missed for long; late ones are known by their time.
-    Setup(
-      "hyperliquid", ["BTC-USDC-PERP", "ETH-USDC", "ZEC-USDC-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 5, refusal: .byEnd, books: "book(")),
-    Setup(
-      "okx", ["BTC-USDT", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400, books: "books")),
-    // Levels that fall out of the venue's 500 are told of for one of the markets, and not for the other.
-    Setup(
-      "bitget", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 515, 515],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, books: "books")),
-    Setup(
-      "bitget", ["BTC-USDT-PERP", "ETH-USDT-PERP", "ZEC-USDT-PERP"], levels: [30, 515, 20],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, books: "books")),
-    Setup(
-      "bybit", ["BTC-USDT-PERP", "BTC-USDT-20261225", "ZEC-USDT-PERP"], levels: [30, 20, 60],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 200, refusal: .byRequest, books: "book(depth: 200)")),
-    Setup(
-      "gate", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 415, 415],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 400, books: "stream(")),
-    Setup(
-      "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, refusal: .bySilence, books: "book")),
-    // Gate's older book, joined to REST snapshots.
-    Setup(
-      Gate.venue(.bridged), "bridged", ["BTC-USDT", "ZEC-USDT"], levels: [30, 110],
-      .init(order: .numbered, blindTo: [], vouched: 0, depth: .max, books: "updates(")),
-  ]
+  static let setups = SimulationRegistry.trials.flatMap { $0.setups }
 
   /// The setups that are run.
   static let chosen: [Setup] = {

@@ -41,31 +41,7 @@ struct CrowdTests {
     }
   }
 
-  /// Snapshots of books at Binance cost by their depth; all else is asked for once.
-  private static func binanceWeight(_ path: String, _ depths: [(levels: Int, weight: Int)]) -> Int {
-    depths.first { path.contains("limit=\($0.levels)") }?.weight ?? 0
-  }
-
-  static let crowds = [
-    Crowd("coinbase-advanced", "USD", count: 30),
-    // Half of 120 requests, less the list.
-    Crowd("gemini", "USD", count: 40, perMinute: 60),
-    // Half of the 6,000 and the 2,400 that an address may spend.
-    Crowd("binance", "USDT", count: 120, perMinute: 3_000) {
-      binanceWeight($0, [(1_000, 50), (500, 25), (100, 5)])
-    },
-    Crowd("binance", "USDT", .perpetual, count: 120, perMinute: 1_200) {
-      binanceWeight($0, [(1_000, 20), (500, 10), (100, 5)])
-    },
-    Crowd("bybit", "USDT", count: 40),
-    Crowd("bybit", "USDT", .perpetual, count: 40),
-    Crowd("bitstamp", "USD", count: 160, perMinute: 300) { $0.contains("order_book") ? 1 : 0 },
-    Crowd("hyperliquid", "USDC", .perpetual, count: 40),
-    Crowd("okx", "USDT", count: 90),
-    Crowd("gate", "USDT", count: 30),
-    Crowd("kucoin", "USDT", count: 20),
-    Crowd(Gate.venue(.bridged), "USDT", count: 150, perMinute: 240) { $0.contains("order_book") ? 1 : 0 },
-  ]
+  static let crowds = SimulationRegistry.trials.flatMap { $0.crowds }
 
   static let chosen: [Crowd] = {
     guard let names = environment("TIDEGATE_VENUES")?.split(separator: ",").map(String.init) else { return crowds }

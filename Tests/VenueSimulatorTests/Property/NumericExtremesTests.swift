@@ -23,7 +23,7 @@ struct NumericExtremesTests {
 
   @Test("of an answer with candles makes no impossible candle", arguments: BookPropertyTests.setups, testSeeds(1))
   func candles(_ setup: BookPropertyTests.Setup, seed: UInt64) throws {
-    let format = try #require(CandleFormat.format(of: setup.venue), "\(setup.venue.label) has no candles")
+    let format = try #require(setup.venue.candles, "\(setup.venue.label) has no candles")
     var random = SeededGenerator(seed: seed)
     let simulated = try SimulatedVenue(
       venue: setup.name, seed: seed, rate: 8, faults: [], start: testStart,
@@ -65,7 +65,7 @@ struct NumericExtremesTests {
   @Test("of an answer with assets' names is no one's name", arguments: VenueRegistry.venues.map(\.name))
   func names(_ name: String) throws {
     let venue = try #require(VenueRegistry.venue(named: name))
-    guard let format = AssetNameFormat.format(of: venue) else { return }
+    guard let format = venue.assetNames else { return }
     let answer = try makeVenue(name).venueProtocol.respond(SimulatedRequest(path: format.path, query: []))
     let body = Array(answer.body.utf8)
     let known = try format.read(body.span.bytes)

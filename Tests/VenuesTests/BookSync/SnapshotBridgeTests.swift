@@ -18,7 +18,7 @@ struct SnapshotBridgeTests {
 
   @Test("an update that was applied and comes again after its successors changes nothing")
   func again() {
-    for rule in [SequenceRule.binanceFutures, .gate] {
+    for rule in [SequenceRule.binanceFutures, Gate.updatesRule] {
       var bridge = SnapshotBridge(rule: rule)
       func receive(_ id: Int64, at time: Int64) -> BookKeeper.Verdict {
         bridge.receive(

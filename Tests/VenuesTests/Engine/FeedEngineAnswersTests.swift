@@ -138,10 +138,10 @@ struct FeedEngineAnswersTests {
   @Test("the same message again, by all of its numbers, is nothing; the number again by another link is a gap")
   func again() {
     var facts = DialectFacts(
-      channels: [.init("book", .book)], book: .streamed(.okx),
+      channels: [.init("book", .book)], book: .streamed(OKX.rule),
       pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1),
       salvage: [])
-    facts.book = .streamed(.okx)
+    facts.book = .streamed(OKX.rule)
     var keeper = BookKeeper(facts)
     let batch = EventBatch()
     let now = Timestamp(microseconds: 1)
@@ -161,7 +161,7 @@ struct FeedEngineAnswersTests {
   @Test("an update that may be the whole book is it while one is awaited, and a gap afterwards")
   func whole() {
     let facts = DialectFacts(
-      channels: [.init("book", .book)], book: .streamed(.gemini),
+      channels: [.init("book", .book)], book: .streamed(Gemini.rule),
       pacing: .init(grouping: .topic, atOnce: 1, every: 0, limit: 1), salvage: [])
     var keeper = BookKeeper(facts)
     let batch = EventBatch()

@@ -15,35 +15,7 @@ struct MarketSignTests {
     var testDescription: String { name }
   }
 
-  private static let samples = [
-    Sample(
-      name: "okx", live: { OKXHandlerTests.live() },
-      answers: [
-        "pong", #"{"id":"1","event":"subscribe","arg":{"channel":"trades","instId":"BTC-USDT"},"connId":"a"}"#,
-      ],
-      market: OKXHandlerTests.book("update", 132, 100)),
-    Sample(
-      name: "bitget", live: { BitgetHandlerTests.live() },
-      answers: ["pong", BitgetHandlerTests.answer("subscribe", "trade", "BTCUSDT")],
-      market: BitgetHandlerTests.book("update", 132, 100)),
-    Sample(
-      name: "bybit", live: { BybitHandlerTests.live() },
-      answers: [
-        #"{"success":true,"ret_msg":"pong","conn_id":"a","op":"ping"}"#,
-        #"{"success":true,"ret_msg":"","conn_id":"a","req_id":"9","op":"subscribe"}"#,
-      ],
-      market: BybitHandlerTests.book("delta", 101, bids: #"["80688.1","0"]"#)),
-    Sample(
-      name: "gemini", live: { GeminiHandlerTests.live() }, answers: [#"{"id":99,"status":200}"#],
-      market: #"{"E":1790000000000000000,"s":"btcusd","t":7,"p":"80688.1","q":"1","m":true}"#),
-    Sample(
-      name: "coinbase-advanced", live: { CoinbaseAdvancedHandlerTests.live() },
-      answers: [CoinbaseAdvancedHandlerTests.subscriptions(8)],
-      market: #"{"channel":"heartbeats","sequence_num":9,"events":[{"heartbeat_counter":3}]}"#),
-    Sample(
-      name: "deribit", live: { DeribitHandlerTests.live() }, answers: [#"{"jsonrpc":"2.0","id":99,"result":"ok"}"#],
-      market: #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"heartbeat"}}"#),
-  ]
+  private static let samples = VenueRegistry.samples.compactMap { $0.marketSign }
 
   @Test("what was only answered is not heard; what the venue says by itself is", arguments: samples)
   func heard(_ sample: Sample) {

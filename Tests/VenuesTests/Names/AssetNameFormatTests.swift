@@ -19,7 +19,7 @@ struct AssetNameFormatTests {
       "supported_networks":[{"id":"bitcoin","name":"Bitcoin network"}]},{"name":"Euro","id":"EUR"},
       {"id":"NON","name":null},{"id":7,"name":"Seven"},"BTC",null,[],{}]
       """#
-    #expect(try Self.read(.coinbase, text) == ["BTC": "Bitcoin", "EUR": "Euro"])
+    #expect(try Self.read(Coinbase.assetNames, text) == ["BTC": "Bitcoin", "EUR": "Euro"])
   }
 
   @Test("KuCoin: the name is the code again, the full name is the name")
@@ -28,13 +28,13 @@ struct AssetNameFormatTests {
       {"code":"200000","data":[{"currency":"ZEC","name":"ZEC","fullName":"Zcash","chains":[{"chainName":"ZEC"}]},
       {"currency":"ZEC","name":"ZEC","fullName":"Another"}]}
       """#
-    #expect(try Self.read(.kuCoin, text) == ["ZEC": "Zcash"])
+    #expect(try Self.read(KuCoin.assetNames, text) == ["ZEC": "Zcash"])
   }
 
   @Test("Deribit: long names")
   func deribit() throws {
     let text = #"{"jsonrpc":"2.0","result":[{"coin_type":"BITCOIN","currency":"BTC","currency_long":"Bitcoin"}]}"#
-    #expect(try Self.read(.deribit, text) == ["BTC": "Bitcoin"])
+    #expect(try Self.read(Deribit.assetNames, text) == ["BTC": "Bitcoin"])
   }
 
   @Test("Bitfinex: by its own codes, which are translated as in symbols")
@@ -44,10 +44,10 @@ struct AssetNameFormatTests {
       [["UST","USDt"],["ALG","ALGO"],["BAB","BCHABC"]]]
       """#
     #expect(
-      try Self.read(.bitfinex, text) == [
+      try Self.read(Bitfinex.assetNames, text) == [
         "ABS": "The Abyss", "USDT": "Tether USDt", "ALGO": "Another", "DASH": "Dash",
       ])
-    #expect(try Self.read(.bitfinex, #"[[["UDC","USD Coin"]]]"#) == ["USDC": "USD Coin"])
+    #expect(try Self.read(Bitfinex.assetNames, #"[[["UDC","USD Coin"]]]"#) == ["USDC": "USD Coin"])
   }
 
   @Test(
@@ -57,7 +57,7 @@ struct AssetNameFormatTests {
       #"["error",10020,"path: invalid"]"#, #"{"error":"ERR_RATE_LIMIT"}"#, #"{"data":[{"currency":"BTC""#,
     ])
   func noList(text: String) {
-    for format in [AssetNameFormat.kuCoin, .deribit, .bitfinex] {
+    for format in [KuCoin.assetNames, Deribit.assetNames, Bitfinex.assetNames] {
       #expect(throws: FeedError.self) { try Self.read(format, text) }
     }
   }
@@ -67,10 +67,10 @@ struct AssetNameFormatTests {
     func rows(_ count: Int, _ row: (Int) -> String) -> String { (0..<count).map(row).joined(separator: ",") }
     for (count, isTaken) in [(AssetNames.listLimit, true), (AssetNames.listLimit + 1, false)] {
       let lists = [
-        (AssetNameFormat.coinbase, "[\(rows(count) { #"{"id":"A\#($0)","name":"B"}"# })]"),
-        (.kuCoin, #"{"data":[\#(rows(count) { #"{"currency":"A\#($0)","fullName":"B"}"# })]}"#),
-        (.deribit, #"{"result":[\#(rows(count) { #"{"currency":"A\#($0)","currency_long":"B"}"# })]}"#),
-        (.bitfinex, #"[[\#(rows(count) { #"["A\#($0)","B"]"# })]]"#),
+        (Coinbase.assetNames, "[\(rows(count) { #"{"id":"A\#($0)","name":"B"}"# })]"),
+        (KuCoin.assetNames, #"{"data":[\#(rows(count) { #"{"currency":"A\#($0)","fullName":"B"}"# })]}"#),
+        (Deribit.assetNames, #"{"result":[\#(rows(count) { #"{"currency":"A\#($0)","currency_long":"B"}"# })]}"#),
+        (Bitfinex.assetNames, #"[[\#(rows(count) { #"["A\#($0)","B"]"# })]]"#),
       ]
       for (format, text) in lists {
         guard isTaken else {
@@ -88,9 +88,9 @@ struct AssetNameFormatTests {
   func mutated(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let texts = [
-      (AssetNameFormat.coinbase, #"[{"id":"BTC","name":"Bitcoin"},{"id":"EUR","name":"Euro"}]"#),
-      (.kuCoin, #"{"code":"200000","data":[{"currency":"ZEC","name":"ZEC","fullName":"Zcash"}]}"#),
-      (.bitfinex, #"[[["ABS","The Abyss"],["UST","Tether"]],[["UST","USDt"]]]"#),
+      (Coinbase.assetNames, #"[{"id":"BTC","name":"Bitcoin"},{"id":"EUR","name":"Euro"}]"#),
+      (KuCoin.assetNames, #"{"code":"200000","data":[{"currency":"ZEC","name":"ZEC","fullName":"Zcash"}]}"#),
+      (Bitfinex.assetNames, #"[[["ABS","The Abyss"],["UST","Tether"]],[["UST","USDt"]]]"#),
     ]
     for (format, text) in texts {
       for _ in 0..<2_000 {
@@ -104,11 +104,5 @@ struct AssetNameFormatTests {
         #expect(names.assets.count <= list.count, "seed \(seed)")
       }
     }
-  }
-
-  @Test("only venues that say names to anybody have a format")
-  func venues() {
-    let named = VenueRegistry.venues.filter { AssetNameFormat.format(of: $0) != nil }.map(\.name).sorted()
-    #expect(named == ["bitfinex", "coinbase", "deribit", "kucoin"])
   }
 }

@@ -21,26 +21,7 @@ struct VenueReplayTests {
     }
   }
 
-  private static let samples: [Sample] = [
-    Sample("binance", "spot", ["BTCUSDT", "ETHBTC"], ["BTC-USDT", "ETH-BTC"]),
-    Sample("binance", "usdm", ["BTCUSDT", "BTCUSDT_261225"], ["BTC-USDT-PERP", "BTC-USDT-20261225"]),
-    Sample("bitfinex", "spot", ["tBTCUST", "ETH:USD"], ["BTC-USDT", "ETH-USD"]),
-    Sample("bitget", "spot", ["BTCUSDT", "ETHBTC"], ["BTC-USDT", "ETH-BTC"]),
-    Sample("bitget", "usdt", ["BTCUSDT", "ETH-USDT-PERP"], ["BTC-USDT-PERP", "ETH-USDT-PERP"]),
-    Sample("bitstamp", "spot", ["btcusd", "ETH/EUR"], ["BTC-USD", "ETH-EUR"]),
-    Sample("bybit", "spot", ["BTCUSDT"], ["BTC-USDT"]),
-    Sample(
-      "bybit", "linear", ["BTCUSDT", "ETHPERP", "SOL-USDT-PERP"], ["BTC-USDT-PERP", "ETH-USDC-PERP", "SOL-USDT-PERP"]),
-    Sample("coinbase", "spot", ["BTC-USD"], ["BTC-USD"]),
-    Sample("coinbase-advanced", "spot", ["BTC-USD"], ["BTC-USD"]),
-    Sample("deribit", "mixed", ["BTC_USDC-PERPETUAL", "ETH-USDC-PERP"], ["BTC-USDC-PERP", "ETH-USDC-PERP"]),
-    Sample("gate", "spot", ["BTC_USDT"], ["BTC-USDT"]),
-    Sample("gemini", "mixed", ["btcusd", "ETH-USD"], ["BTC-USD", "ETH-USD"]),
-    Sample("hyperliquid", "mixed", ["BTC", "ETH-USDC-PERP"], ["BTC-USDC-PERP", "ETH-USDC-PERP"]),
-    Sample("kraken", "spot", ["BTC/USD", "ETH-BTC"], ["BTC-USD", "ETH-BTC"]),
-    Sample("kucoin", "spot", ["BTC-USDT"], ["BTC-USDT"]),
-    Sample("okx", "mixed", ["BTC-USDT", "ETH-BTC"], ["BTC-USDT", "ETH-BTC"]),
-  ]
+  private static let samples = VenueRegistry.samples.flatMap { $0.replaySamples }
 
   @Test("what is recorded of every venue can be replayed, and is among the samples")
   func complete() {

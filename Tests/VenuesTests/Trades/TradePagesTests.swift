@@ -40,11 +40,11 @@ struct TradePagesTests {
       ["30243.30","0.00376960",1688669598.2804112,"s","l","",61044953]],"last":"1688671969993150842"}}
       """
     #expect(
-      try read(.kraken, body) == [
+      try read(Kraken.tradePages, body) == [
         "61044952 3024340 34507674 buy 1688669597827736", "61044953 3024330 376960 sell 1688669598280411",
       ])
-    #expect(path(.kraken, "BTC/USD") == "/0/public/Trades?pair=BTC/USD&since=1688669597827735000&count=1000")
-    #expect(throws: FeedError.self) { try read(.kraken, #"{"error":["EGeneral:Too many requests"]}"#) }
+    #expect(path(Kraken.tradePages, "BTC/USD") == "/0/public/Trades?pair=BTC/USD&since=1688669597827735000&count=1000")
+    #expect(throws: FeedError.self) { try read(Kraken.tradePages, #"{"error":["EGeneral:Too many requests"]}"#) }
   }
 
   @Test("Coinbase: the side is the maker's")
@@ -54,10 +54,10 @@ struct TradePagesTests {
       {"trade_id":1081862674,"side":"buy","size":"1.5","price":"80691.5","time":"2026-08-25T03:35:57.096368Z"}]
       """
     #expect(
-      try read(.coinbase, body) == [
+      try read(Coinbase.tradePages, body) == [
         "1081862675 8069153 1 buy 1787628957198335", "1081862674 8069150 150000000 sell 1787628957096368",
       ])
-    #expect(path(.coinbase, "BTC-USD") == "/products/BTC-USD/trades?limit=100&after=61045053")
+    #expect(path(Coinbase.tradePages, "BTC-USD") == "/products/BTC-USD/trades?limit=100&after=61045053")
   }
 
   @Test("OKX: texts")
@@ -66,9 +66,10 @@ struct TradePagesTests {
       {"code":"0","msg":"","data":[{"instId":"BTC-USDT","side":"sell","sz":"0.00001","px":"29963.2","source":"0",
       "tradeId":"242720720","ts":"1654161646974"}]}
       """
-    #expect(try read(.okx, body) == ["242720720 2996320 1000 sell 1654161646974000"])
+    #expect(try read(OKX.tradePages, body) == ["242720720 2996320 1000 sell 1654161646974000"])
     #expect(
-      path(.okx, "BTC-USDT") == "/api/v5/market/history-trades?instId=BTC-USDT&type=1&after=61045053&limit=100")
+      path(OKX.tradePages, "BTC-USDT")
+        == "/api/v5/market/history-trades?instId=BTC-USDT&type=1&after=61045053&limit=100")
   }
 
   @Test("Binance: whether the buyer was the maker; the newest first, then from a number on")
@@ -77,12 +78,12 @@ struct TradePagesTests {
       [{"id":28457,"price":"4.00","qty":"12.00000000","quoteQty":"48.00","time":1499865549590,"isBuyerMaker":true,
       "isBestMatch":true}]
       """
-    #expect(try read(.binanceSpot, body) == ["28457 400 1200000000 sell 1499865549590000"])
-    #expect(path(.binanceSpot, "BTCUSDT") == "/api/v3/trades?symbol=BTCUSDT&limit=1000")
+    #expect(try read(BinanceMarket.spotTrades, body) == ["28457 400 1200000000 sell 1499865549590000"])
+    #expect(path(BinanceMarket.spotTrades, "BTCUSDT") == "/api/v3/trades?symbol=BTCUSDT&limit=1000")
     #expect(
-      path(.binanceSpot, "BTCUSDT", attempt: 1)
+      path(BinanceMarket.spotTrades, "BTCUSDT", attempt: 1)
         == "/api/v3/historicalTrades?symbol=BTCUSDT&limit=100&fromId=61044953")
-    #expect(path(.binanceFutures, "BTCUSDT", attempt: 2) == "/fapi/v1/trades?symbol=BTCUSDT&limit=1000")
+    #expect(path(BinanceMarket.futuresTrades, "BTCUSDT", attempt: 2) == "/fapi/v1/trades?symbol=BTCUSDT&limit=1000")
   }
 
   @Test("a row that cannot be read costs itself alone; a value with more digits than its scale says what it needs")
@@ -94,10 +95,10 @@ struct TradePagesTests {
       #"{"id":2,"price":"4","qty":"1","time":-5,"isBuyerMaker":true}"#,
       #"{"id":2,"price":"4","qty":"1","time":1499865549590,"isBuyerMaker":"yes"}"#,
     ]
-    for bad in bad { #expect(try read(.binanceSpot, "[\(bad),\(row)]").count == 1, "\(bad)") }
+    for bad in bad { #expect(try read(BinanceMarket.spotTrades, "[\(bad),\(row)]").count == 1, "\(bad)") }
     var table = table("BTCUSDT")
     let body = Array(#"[{"id":1,"price":"4.001","qty":"1","time":1499865549590,"isBuyerMaker":true}]"#.utf8)
-    #expect(throws: FeedError.self) { try TradePages.binanceSpot.read(body.span.bytes, 0, &table, now: Self.now) }
+    #expect(throws: FeedError.self) { try BinanceMarket.spotTrades.read(body.span.bytes, 0, &table, now: Self.now) }
     #expect(table.widening?.needed == 3)
   }
 }

@@ -1,0 +1,31 @@
+import MarketData
+
+@testable import VenueSimulator
+@testable import Venues
+
+extension KuCoinProtocol: VenueTrials {
+  static let setups = [
+    BookPropertyTests.Setup(
+      "kucoin", ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], levels: [30, 40, 515],
+      .init(order: .numbered, blindTo: [], vouched: 0, depth: 500, refusal: .bySilence, books: "book"))
+  ]
+
+  static let crowds = [
+    CrowdTests.Crowd("kucoin", "USDT", count: 20)
+  ]
+
+  static var candleSheets: [CandleSheet] { [.kucoin] }
+}
+
+extension CandleSheet {
+  static let kucoin = CandleSheet(
+    venue: "kucoin", symbol: "BTC-USDT", names: ["1min", "5min", "15min", "1hour", "4hour", "1day"],
+    isNewestFirst: true, isFilled: false,
+    request: { symbol, interval, from, to in
+      Request(
+        path: "/api/v1/market/candles",
+        query: [("symbol", symbol), ("type", interval), ("startAt", "\(from)"), ("endAt", "\(to + 1)")])
+    },
+    rows: list("data"),
+    read: array(unit: 1_000, open: 1, high: 3, low: 4, close: 2, volume: 5, count: 7))
+}

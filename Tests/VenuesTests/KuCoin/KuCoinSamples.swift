@@ -1,0 +1,72 @@
+import MarketData
+import Testing
+
+@testable import Venues
+
+extension KuCoin: VenueSamples {
+  static var speakers: [OddInputTests.Speaker] { OddInputTests.kuCoinSpeakers }
+  static var candleSamples: [CandleFormatTests.Sample] { CandleFormatTests.kuCoin }
+  static let replaySamples = [
+    VenueReplayTests.Sample("kucoin", "spot", ["BTC-USDT"], ["BTC-USDT"])
+  ]
+
+  static func acknowledgements(of request: RequestText) -> [String] {
+    return [#"{"id":"\#(request.number(#""id":""#))","result":true}"#]
+  }
+
+  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+    return (
+      KuCoinHandlerTests.live(),
+      [
+        KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.59"]"#, asks: #"["80691.5","0.2"]"#),
+        KuCoinHandlerTests.book("delta", 101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+        #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":20631804219899904,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"20631804219899904"}}"#,
+        KuCoinHandlerTests.welcome, #"{"id":"3","result":false,"reason":"exceed max topic count limitation"}"#,
+        #"{"type":"pong","id":"6","ts":1790113111261396000}"#,
+      ]
+    )
+  }
+}
+
+extension OddInputTests {
+  fileprivate static let kuCoinSpeakers = [kuCoin]
+
+  private static let kuCoin = Speaker(
+    venue: KuCoin.venue, symbols: ["BTC-USDT"],
+    begin: { feed in
+      feed.respond(KuCoinHandlerTests.list)
+      feed.connect()
+      feed.receive(KuCoinHandlerTests.welcome)
+      feed.wait(1)
+      feed.receive(
+        KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
+    },
+    bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000", level: pair,
+    update: { bids, asks, time in
+      [
+        KuCoinHandlerTests.book("delta", 101, 101, bids: list(bids), asks: list(asks))
+          .replacing("1768217874986000000", with: time)
+      ]
+    },
+    time: "1768217874986000000", yearOne: #""0001-01-01T00:00:00Z""#,
+    trade: { id in
+      #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":1,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"\#(id)"}}"#
+    },
+    unknownType: #"{"T":"neverHeardOf.SPOT","P":1,"d":{"s":"BTC-USDT"}}"#,
+    late: [KuCoinHandlerTests.book("delta", 101, 140), KuCoinHandlerTests.book("delta", 110, 120)],
+    outcomes: [:])
+}
+
+extension CandleFormatTests {
+  fileprivate static let kuCoin: [Sample] = [
+    Sample(
+      venue: "kucoin", instrument: instrument("kucoin", "BTC-USDT"),
+      request: CandleRequest(
+        "/api/v1/market/candles?symbol=BTC-USDT&type=1hour&startAt=1788314400&endAt=1788328800"),
+      answer: """
+        {"code":"200000","data":[["1788318000","77295.7","77541","77757.6","77295.7","38.20409771317732464027",\
+        "12383702.769437424"]]}
+        """,
+      candles: [["1", "77295.7", "77757.6", "77295.7", "77541", "38.20409771", "12383702.7694374240", "-"]])
+  ]
+}
