@@ -48,7 +48,7 @@ struct RequestPacer {
 
   /// Wants an answer for `subject`, not before a time. Nothing changes if it waits or is in flight already.
   mutating func want(_ subject: Int, notBefore: Timestamp = .distantPast) {
-    while subjects.count <= subject { subjects.append(Subject()) }
+    makeRoom(for: subject)
     guard !subjects[subject].isWaiting, subjects[subject].request == nil else { return }
     subjects[subject].isWaiting = true
     subjects[subject].notBefore = max(subjects[subject].notBefore, notBefore)
@@ -59,7 +59,7 @@ struct RequestPacer {
   /// before `notBefore`.
   mutating func lost(_ subject: Int, notBefore: Timestamp = .distantPast, now: Timestamp) {
     clock = max(clock, now)
-    while subjects.count <= subject { subjects.append(Subject()) }
+    makeRoom(for: subject)
     want(subject, notBefore: max(notBefore, subjects[subject].circuit.lost(now: now)))
   }
 
@@ -96,6 +96,7 @@ struct RequestPacer {
 
   /// The answer was good: the book is live.
   mutating func succeeded(_ subject: Int) {
+    makeRoom(for: subject)
     subjects[subject].backoff.reset()
     subjects[subject].circuit.isLive(now: clock)
     subjects[subject].notBefore = .distantPast
@@ -109,6 +110,7 @@ struct RequestPacer {
     let wait = ListRequest.wait(status: status, retryAfter: retryAfter, 0)
     if retryAfter != nil && status != 200 || status == 429 || status == 418 { pause(until: now + wait) }
     clock = max(clock, now)
+    makeRoom(for: subject)
     if status == 200 {
       want(subject, notBefore: subjects[subject].circuit.failed(now: now))
     } else {
@@ -136,6 +138,10 @@ struct RequestPacer {
       subjects[subject].request = nil
       subjects[subject].circuit.disconnected()
     }
+  }
+
+  private mutating func makeRoom(for subject: Int) {
+    while subjects.count <= subject { subjects.append(Subject()) }
   }
 
   private mutating func pause(until time: Timestamp) { pausedUntil = max(pausedUntil, time) }

@@ -28,6 +28,16 @@ struct RequestPacerTests {
     }
   }
 
+  @Test("an outcome may be told of a subject that was never wanted: one that failed is wanted then")
+  func unwanted() {
+    var pacer = RequestPacer(weightPerMinute: 600, requestWeight: 50, concurrency: 1)
+    pacer.succeeded(3)
+    #expect(pacer.next(now: start) == nil)
+    pacer.failed(5, status: 0, now: start)
+    #expect(pacer.next(now: start) == nil, "at once after a failure")
+    #expect(pacer.next(now: start + Microseconds.minute)?.subject == 5)
+  }
+
   @Test(
     "whatever is wanted, lost and answered: no minute has more than its weight, and nothing waits without need",
     arguments: testSeeds(100))
