@@ -67,8 +67,8 @@ extension Binance {
     Venue(
       name: "binance", title: title, separator: "", endpoint: endpoint, restEndpoint: rest,
       cadence: .canary(market.canary, of: ["BTCUSDT"], every: Microseconds.second), messageLimit: 4 << 20,
-      // 1,024 streams a connection, four a symbol.
-      symbolLimit: 256, kinds: kinds, part: market.part, connectionLifetime: lifetime,
+      // 1,024 streams a connection: four a symbol, one of the canary.
+      symbolLimit: 255, kinds: kinds, part: market.part, connectionLifetime: lifetime,
       // 300 attempts in 5 minutes from one address.
       connectLimit: ConnectLimit(count: 300, interval: 5 * Microseconds.minute),
       // Snapshots of up to 5,000 levels a side, which updates go on to lengthen.

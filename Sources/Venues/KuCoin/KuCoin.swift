@@ -31,8 +31,9 @@ package final class KuCoin: Dialect, RegisteredVenue {
     cadence: .canary("obu", of: ["BTC-USDT"], every: Microseconds.second),
     // The largest is a snapshot of 500 levels a side: about 30 KB.
     messageLimit: 2 << 20,
-    // Two topics each; 200 topics a connection is the smallest number in use, 600 the documented one.
-    symbolLimit: 100,
+    // Two topics each, and one of the canary; 200 topics a connection is the smallest number in use, 600 the documented
+    // one.
+    symbolLimit: 99,
     // The smallest of the documented numbers.
     connectLimit: ConnectLimit(count: 30, interval: Microseconds.minute),
     market: Market.Configuration(quotesFromBook: true, bookDepthLimit: depth, checksum: nil, hasWitness: true),

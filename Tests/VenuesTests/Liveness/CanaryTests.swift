@@ -38,6 +38,15 @@ struct CanaryTests {
     #expect(!isMeant(canary, #"{"s":"BTC"}"#, table(["ETH"])))
   }
 
+  @Test(
+    "where the streams of a connection are limited, its symbols leave room for one: they may be listed after it",
+    arguments: [(KuCoin.venue, 200), (Binance.spot, 1_024), (Bitget.spot, 50), (Bitstamp.venue, 1_024)])
+  func room(_ venue: Venue, streams: Int) {
+    let facts = venue.makeHandler(FeedConfiguration(symbols: [])).facts
+    let most = venue.symbolLimit * facts.channels.count + 1
+    #expect(most <= streams, "\(venue.label) may subscribe \(most)")
+  }
+
   @Test("its messages are known by a market's name and what stands before it")
   func marks() {
     let plain = Canary(.canary(markets: ["BTC"], prefix: "\""))
