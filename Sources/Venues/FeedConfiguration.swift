@@ -44,4 +44,12 @@ package enum FeedAction: Sendable {
   case symbolAccepted(symbol: String)
   /// The venue says that it is in maintenance (true) or back (false).
   case maintenance(Bool)
+
+  /// Whether it counts even if the connection that it came from has ended: what the venue said of a symbol.
+  package var outlivesConnection: Bool {
+    switch self {
+    case .symbolFailed, .symbolAccepted: true
+    case .send, .get, .reconnect, .renew, .maintenance: false
+    }
+  }
 }

@@ -92,6 +92,8 @@ final class FeedConnection {
 
   /// When the connection opened; nil if it is not open.
   var openedAt: Timestamp? { if case .open(let since) = phase { since } else { nil } }
+  /// Whether it connects, is connected or prepares that: false before `begin` and after `end`.
+  var isUnderWay: Bool { if case .idle = phase { false } else { true } }
   /// Whether market data has arrived on the open connection.
   var hasHeardMarket: Bool { openedAt != nil && watch.hasHeardMarket }
 

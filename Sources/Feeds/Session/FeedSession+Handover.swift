@@ -158,7 +158,7 @@ extension FeedSession {
   private func settleSuccessor(_ now: Timestamp) {
     guard let core = handover?.core, let next = handover?.connection else { return }
     core.collect()
-    for action in core.successor.takeActions() {
+    for action in core.successor.takeActions() where action.outlivesConnection || next.isUnderWay {
       switch action {
       case .send(let text):
         core.noteRequest(now: now)

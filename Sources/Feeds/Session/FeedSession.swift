@@ -257,7 +257,12 @@ package final class FeedSession: Feed {
       if touched { statusChanged(now) }
     }
     if !pipeline.handler.actions.isEmpty {
-      for action in pipeline.takeActions() { perform(action, now) }
+      // An action may end the connection, or put the next one in its place: what follows was meant for this one.
+      let current = connection
+      for action in pipeline.takeActions()
+      where action.outlivesConnection || connection === current && current.isUnderWay {
+        perform(action, now)
+      }
     }
     if let reason = connection.connectIfPrepared() { connectionLost(reason, now) }
     return !pipeline.changes.items.isEmpty || !pipeline.handler.actions.isEmpty

@@ -112,6 +112,35 @@ struct FeedSessionTests {
     func feedArrived() { while session.takeArrival(now) { settle() } }
   }
 
+  @Test("what is asked for behind the end of a connection is not done on it; what the venue said of symbols counts")
+  func behindTheEnd() async throws {
+    let loop = try EventLoop(index: 0, label: "test.feed")
+    defer { loop.shutdown {} }
+    let venue = try #require(VenueRegistry.venue(named: "binance"))
+    let configuration = FeedConfiguration(
+      symbols: ["BTC-USDT"], endpoint: "ws://127.0.0.1:1", restEndpoint: "http://127.0.0.1:1")
+    let (state, failed) = await withCheckedContinuation { continuation in
+      loop.execute {
+        let now = Timestamp(microseconds: loop.kernel.wallMicroseconds())
+        let session = FeedSession(
+          pipeline: FeedPipeline(venue: venue.parts[0], configuration: configuration), slot: 0, loop: loop,
+          parts: FeedParts(tls: nil, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }), now: now)
+        session.start(now)
+        session.pipeline.handler.actions = [
+          .reconnect(reason: "over"), .send("late"), .get(request: 7, path: "/late", bodyLimit: 1_024),
+          .renew(reason: "late", within: Microseconds.second), .maintenance(true),
+          .symbolFailed(symbol: "BTC-USDT", reason: "not listed"),
+        ]
+        _ = session.settled(now)
+        let seen = (session.status.state, session.status.failed.keys.sorted())
+        session.stop(now)
+        continuation.resume(returning: seen)
+      }
+    }
+    #expect(state == .reconnecting)
+    #expect(failed == ["binance:BTC-USDT"])
+  }
+
   @Test("it hands back one message at a time and its news, and takes nothing after its end")
   func oneAtATime() async throws {
     let loop = try EventLoop(index: 0, label: "test.feed")
