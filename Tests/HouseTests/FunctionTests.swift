@@ -9,9 +9,7 @@ struct FunctionTests {
   private static let long: [String: Int] = [
     "CoinbaseAdvanced.read": 76,
     "ConfigurationLoader.check": 82,
-    "FeedPipeline.takeOver": 72,
     "Gateway.init": 107,
-    "InstrumentMarket.init": 78,
     "serve": 90,
   ]
 

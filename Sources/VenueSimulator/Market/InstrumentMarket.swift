@@ -84,9 +84,8 @@ package final class InstrumentMarket {
     // However fast a load test is to be now, the day before it was a day like others; 24 h at thousands a second do not
     // fit 64 bits.
     let tradesPerMinute = min(perSecond, 50) * 60 * Self.tradesPerMoment
-    let tick = instrument.tick
     if !hasPast {
-      var minute = SimulatedDay.Minute(at: Int64(price) * tick)
+      var minute = SimulatedDay.Minute(at: Int64(price) * instrument.tick)
       minute.add(minute.open, instrument.lot)
       minutes = Array(repeating: minute, count: SimulatedDay.minuteCount)
     }
@@ -100,17 +99,10 @@ package final class InstrumentMarket {
       } else {
         price += basisPoint * 8 * random.gaussian() + (anchor - price) / 500
       }
-      let open = max(1, Int64(price))
-      var minute = SimulatedDay.Minute(at: open * tick)
-      let wick = basisPoint * 4
-      minute.close = max(1, close) * tick
-      minute.high = (max(open, close) + Int64(wick * random.exponential())) * tick
-      minute.low = max(1, min(open, close) - Int64(wick * random.exponential())) * tick
-      let busy = 0.3 + 0.7 * random.exponential()
-      minute.trades = max(1, Int64(tradesPerMinute * busy))
-      minute.volume = max(1, Int64(Double(minute.trades) * tradeLots * (0.7 + 0.6 * random.uniform()))) * instrument.lot
-      minute.turnover = Int128((minute.open + minute.close) / 2) * Int128(minute.volume)
-      minutes.append(minute)
+      minutes.append(
+        Self.pastMinute(
+          of: instrument, from: max(1, Int64(price)), to: close, wick: basisPoint * 4, trades: tradesPerMinute,
+          lots: tradeLots, &random))
     }
     minutes.reverse()
     day = SimulatedDay(minutes: minutes, now: start)
@@ -134,6 +126,25 @@ package final class InstrumentMarket {
   private static let tradesPerMoment = 0.4
 
   // MARK: - The beginning
+
+  /// A minute of the day before.
+  /// - Parameters:
+  ///   - open: in ticks, as `close` and the mean `wick`.
+  ///   - trades: on average; each of so many `lots` on average.
+  private static func pastMinute(
+    of instrument: SimulatedInstrument, from open: Int64, to close: Int64, wick: Double, trades: Double, lots: Double,
+    _ random: inout MarketRandom
+  ) -> SimulatedDay.Minute {
+    var minute = SimulatedDay.Minute(at: open * instrument.tick)
+    minute.close = max(1, close) * instrument.tick
+    minute.high = (max(open, close) + Int64(wick * random.exponential())) * instrument.tick
+    minute.low = max(1, min(open, close) - Int64(wick * random.exponential())) * instrument.tick
+    let busy = 0.3 + 0.7 * random.exponential()
+    minute.trades = max(1, Int64(trades * busy))
+    minute.volume = max(1, Int64(Double(minute.trades) * lots * (0.7 + 0.6 * random.uniform()))) * instrument.lot
+    minute.turnover = Int128((minute.open + minute.close) / 2) * Int128(minute.volume)
+    return minute
+  }
 
   private func buildBook() {
     for side in [BookSide.bid, .ask] {

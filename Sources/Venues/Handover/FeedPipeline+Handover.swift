@@ -163,31 +163,11 @@ extension FeedPipeline {
   func takeOver(from successor: FeedPipeline, _ overlap: TradeOverlap, now: Timestamp) -> Bool {
     let known = Dictionary(
       market.instruments.enumerated().map { ($1.instrument.symbol, $0) }, uniquingKeysWith: { first, _ in first })
-    for state in successor.market.instruments {
-      guard let own = known[state.instrument.symbol].map({ market.instruments[$0].instrument }) else { continue }
-      let isWide =
-        state.instrument.priceScale >= own.priceScale && state.instrument.sizeScale >= own.sizeScale
-        || successor.widen(state.instrument.id, price: own.priceScale, size: own.sizeScale, now: now)
-      guard isWide else { return false }
-    }
+    guard widen(successor, known, now: now) else { return false }
     successor.clear()
 
     batch.removeAll()
-    var map: [InstrumentID] = []
-    var count = market.instruments.count
-    for state in successor.market.instruments {
-      let target: InstrumentID
-      if let index = known[state.instrument.symbol] {
-        target = InstrumentID(index)
-        let instrument = state.instrument.placed(at: target)
-        if instrument != market.instruments[index].instrument { batch.append(instrument: instrument) }
-      } else {
-        target = InstrumentID(count)
-        count += 1
-        batch.append(instrument: state.instrument.placed(at: target))
-      }
-      map.append(target)
-    }
+    let (map, count) = placeInstruments(of: successor, known)
     for held in overlap.change(now: now) {
       guard held.trade.instrument.index < map.count,
         var trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
@@ -231,6 +211,39 @@ extension FeedPipeline {
     market.apply(batch, now: now, into: &changes)
     rebuild(from: start, now)
     return true
+  }
+
+  /// Gives the successor's instruments at least the scales of this market's; false if a value does not fit them.
+  private func widen(_ successor: FeedPipeline, _ known: [String: Int], now: Timestamp) -> Bool {
+    for state in successor.market.instruments {
+      guard let own = known[state.instrument.symbol].map({ market.instruments[$0].instrument }) else { continue }
+      let isWide =
+        state.instrument.priceScale >= own.priceScale && state.instrument.sizeScale >= own.sizeScale
+        || successor.widen(state.instrument.id, price: own.priceScale, size: own.sizeScale, now: now)
+      guard isWide else { return false }
+    }
+    return true
+  }
+
+  /// Appends the successor's instruments that are new or have changed.
+  /// - Returns: the place here of each of the successor's, and how many instruments there are then.
+  private func placeInstruments(of successor: FeedPipeline, _ known: [String: Int]) -> ([InstrumentID], Int) {
+    var map: [InstrumentID] = []
+    var count = market.instruments.count
+    for state in successor.market.instruments {
+      let target: InstrumentID
+      if let index = known[state.instrument.symbol] {
+        target = InstrumentID(index)
+        let instrument = state.instrument.placed(at: target)
+        if instrument != market.instruments[index].instrument { batch.append(instrument: instrument) }
+      } else {
+        target = InstrumentID(count)
+        count += 1
+        batch.append(instrument: state.instrument.placed(at: target))
+      }
+      map.append(target)
+    }
+    return (map, count)
   }
 
   /// The newer quote and ticker of the two; a quote that is made from the book comes with it.
