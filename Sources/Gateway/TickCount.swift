@@ -1,6 +1,7 @@
 import MarketData
 
-/// Counts the ticks of a loop. They fall on the moments at which pulses leave, so that a quiet loop wakes once for both.
+/// Counts the ticks of a loop. They fall on the moments at which pulses leave, so that a quiet loop wakes once for
+/// both.
 struct TickCount {
   private static let perSecond = Microseconds.second / PulseMerger.interval
 
