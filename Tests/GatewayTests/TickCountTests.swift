@@ -35,7 +35,7 @@ struct TickCountTests {
     // Each tick comes two intervals after the one before.
     let all = ticks(100, late: PulseMerger.interval * 3 / 2)
     #expect(all.count(where: \.isSecond) == 20)
-    #expect(all.allSatisfy(\.isOfFeeds))
+    #expect(all.allSatisfy { $0.isOfFeeds })
   }
 
   @Test("a clock that jumps ahead begins one second, not all that it left out")
