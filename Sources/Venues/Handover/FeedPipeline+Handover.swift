@@ -117,7 +117,7 @@ extension FeedPipeline {
         batch.events.append(.bookReset(target, reason ?? .gap))
         return true
       }
-      guard state.bookTime >= market[target].bookTime || now >= waiting.until else { return false }
+      guard !isBehind(state, market[target]) || now >= waiting.until else { return false }
       move(state, to: target)
       return true
     }
@@ -126,6 +126,14 @@ extension FeedPipeline {
     let start = changes.items.count
     market.apply(batch, now: now, into: &changes)
     rebuild(from: start, now)
+  }
+
+  /// Whether a book stands at an earlier moment than the shown one. Several changes may have one time (Bitfinex numbers
+  /// them for each connection and dates them by the millisecond): then only an equal book has all of them.
+  /// O(levels) if the times are equal.
+  private func isBehind(_ state: InstrumentState, _ shown: InstrumentState) -> Bool {
+    guard state.bookTime == shown.bookTime else { return state.bookTime < shown.bookTime }
+    return state.book.bids != shown.book.bids || state.book.asks != shown.book.asks
   }
 
   /// Appends what makes the shown book of `target` into that of `state`. Both are at the same scales.
@@ -184,7 +192,7 @@ extension FeedPipeline {
       append(quoteAndTickerOf: state, to: target, over: own)
       guard state.bookState == .live else { continue }
       continued.insert(target.index)
-      if let own, own.bookState == .live, state.bookTime < own.bookTime {
+      if let own, own.bookState == .live, isBehind(state, own) {
         behind.append((place, target))
       } else {
         move(state, to: target)

@@ -24,9 +24,8 @@ struct HandoverTests {
     }
   }
 
-  /// Each connection with examples of what it carries, and its dated future where it has one. Bitfinex dates its
-  /// updates by the millisecond, so that a book may go back by those of one when the connection changes.
-  static let setups = VenueRegistry.connections.filter { $0.name != "bitfinex" }.map { connection in
+  /// Each connection with examples of what it carries, and its dated future where it has one.
+  static let setups = VenueRegistry.connections.map { connection in
     let future = SimulatedVenue.symbols(of: connection.name).first { symbol in
       if case .future? = FeedSymbol(symbol)?.kind { connection.kinds.contains(.future) } else { false }
     }
