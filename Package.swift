@@ -141,7 +141,7 @@ var package = Package(
     house(
       "Operations",
       [
-        "Documents", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
+        "HTTPAPI", "Documents", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
         "Transport", "Bytes", "Build", log,
       ],
       settings: confinedSettings),
@@ -226,7 +226,7 @@ var package = Package(
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Operations", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "Transport", "Bytes",
+        "Operations", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes",
         "TestSupport", "TestTraits", log,
       ],
       exclude: ["Metrics/metrics.txt"], swiftSettings: testSettings),

@@ -25,8 +25,9 @@ struct HouseTests {
     // Recorders write on a queue of their own, and large answers are read on one.
     "Feeds": ["Dispatch", "Foundation", "Synchronization"],
     "Documents": ["Dispatch", "Foundation", "Synchronization"],
-    // The log writes to a descriptor, on a queue of its own if that is slow, and memory is returned on one.
-    "Operations": ["Glibc", "Dispatch", "Synchronization"],
+    // The log writes to a descriptor, on a queue of its own if that is slow, and memory is returned on one. The
+    // operators' token is a file.
+    "Operations": ["Glibc", "Dispatch", "Foundation", "Synchronization"],
     // It compresses answers, and counts what it remembers of them.
     "HTTPAPI": ["Synchronization", "CZlib"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization"],

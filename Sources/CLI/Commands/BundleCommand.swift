@@ -2,6 +2,7 @@ import ArgumentParser
 import Build
 import Foundation
 import Gateway
+import Operations
 import Transport
 
 struct BundleCommand: AsyncParsableCommand {

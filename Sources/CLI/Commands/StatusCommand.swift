@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import Operations
 import Transport
 
 struct StatusCommand: AsyncParsableCommand {

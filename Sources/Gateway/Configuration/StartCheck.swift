@@ -2,6 +2,7 @@ import Access
 import Foundation
 import History
 import MarketData
+import Operations
 import Recordings
 import Transport
 import Venues

@@ -85,10 +85,7 @@ final class StateCollector: @unchecked Sendable {
       process: .init(
         node: settings.node, epoch: settings.epoch, uptimeSeconds: (node.loop.moment - startedAt) / Microseconds.second,
         figures: process, cores: cores),
-      readiness: .init(
-        status: health.status.rawValue, isReady: health.isReady, isDraining: health.isDraining,
-        reasons: health.reasons),
-      limits: limits(process), certificateExpiry: tls?.certificates.map(\.expiry).min(),
+      health: health, limits: limits(process), certificateExpiry: tls?.certificates.map(\.expiry).min(),
       recordingFailure: recorders().lazy.compactMap(\.pausedBy).first,
       refused: zip(Refusal.allCases, settings.admission.figures.refusals).filter { $0.1 > 0 }
         .map { ($0.0.rawValue, $0.1) },

@@ -1,5 +1,6 @@
 import Documents
 import HTTP1
+import Operations
 import PubSub
 import Transport
 

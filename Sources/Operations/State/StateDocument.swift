@@ -1,5 +1,6 @@
 import Build
 import Bytes
+import HTTPAPI
 import Logging
 import MarketData
 import PubSub
@@ -19,22 +20,6 @@ package struct StateDocument: Sendable {
       self.name = name
       self.used = used
       self.limit = limit
-    }
-  }
-
-  /// Whether the gateway serves its clients, as `/healthz` answers.
-  package struct Readiness: Sendable {
-    let status: String
-    let isReady: Bool
-    let isDraining: Bool
-    /// The present problems, a sentence each, the most important first.
-    let reasons: [String]
-
-    package init(status: String, isReady: Bool, isDraining: Bool, reasons: [String]) {
-      self.status = status
-      self.isReady = isReady
-      self.isDraining = isDraining
-      self.reasons = reasons
     }
   }
 
@@ -59,7 +44,7 @@ package struct StateDocument: Sendable {
 
   let now: Timestamp
   let process: Process
-  let readiness: Readiness
+  let health: Health
   let limits: [Limit]
   /// When the first certificate in use expires, Unix seconds; nil: there is none.
   let certificateExpiry: Int?
@@ -72,12 +57,12 @@ package struct StateDocument: Sendable {
   let events: [EventLog.Entry]
 
   package init(
-    now: Timestamp, process: Process, readiness: Readiness, limits: [Limit], certificateExpiry: Int?,
+    now: Timestamp, process: Process, health: Health, limits: [Limit], certificateExpiry: Int?,
     recordingFailure: String?, refused: [(reason: String, count: UInt64)], parts: [NodeState], events: [EventLog.Entry]
   ) {
     self.now = now
     self.process = process
-    self.readiness = readiness
+    self.health = health
     self.limits = limits
     self.certificateExpiry = certificateExpiry
     self.recordingFailure = recordingFailure
@@ -97,10 +82,10 @@ package struct StateDocument: Sendable {
       writer.field("version", TidegateVersion.current)
       writer.field("commit", TidegateVersion.commit)
       writer.field("uptime_s", process.uptimeSeconds)
-      writer.field("status", readiness.status)
-      writer.field("ready", readiness.isReady)
-      writer.field("draining", readiness.isDraining)
-      writer.field("reasons", readiness.reasons)
+      writer.field("status", health.status.rawValue)
+      writer.field("ready", health.isReady)
+      writer.field("draining", health.isDraining)
+      writer.field("reasons", health.reasons)
       writer.field("warnings", warnings)
       appendFeeds(to: &writer)
       appendBooks(to: &writer)

@@ -2,7 +2,7 @@ import Foundation
 import HTTP1
 import Testing
 
-@testable import Gateway
+@testable import Operations
 
 @Suite("The operators' token")
 struct AdminTokenTests {

@@ -41,7 +41,7 @@ package final class InternalRequest: ConnectionHandler {
 
   /// Sends a request to a named host, with TLS if `tls` is set.
   /// - Parameter name: for `Host`.
-  static func send(
+  package static func send(
     _ method: String, _ target: String, token: String?, body: [UInt8]?, host: String, port: UInt16, name: String,
     tls: TLSClientContext? = nil, loop: EventLoop
   ) async -> Outcome {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Gateway
+@testable import Operations
 
 @Suite("A gateway's refusal in words")
 struct GatewayRefusalTests {

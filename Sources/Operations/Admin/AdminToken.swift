@@ -4,20 +4,20 @@ import Synchronization
 
 /// The token that operators send on the internal port, from a file that the gateway reads at the start and at every
 /// reload. If a new token cannot be used, the old one stays. Without any token, every request is refused.
-final class AdminToken: Sendable {
+package final class AdminToken: Sendable {
   /// The allowed lengths of a token, bytes. A shorter one could be guessed.
   static let lengths = 16...512
 
-  enum Verdict: Equatable { case good, closed, missing, wrong }
+  package enum Verdict: Equatable { case good, closed, missing, wrong }
 
   private let path: String?
   private let token = Mutex<[UInt8]?>(nil)
 
   /// - Parameter path: path of the file; nil: the administration is closed.
-  init(path: String?) { self.path = path }
+  package init(path: String?) { self.path = path }
 
   /// Reads the file. Returns what is wrong with it; then the token in use stays.
-  func read() -> String? {
+  package func read() -> String? {
     guard let path else { return nil }
     switch Self.read(path) {
     case .success(let read):
@@ -28,10 +28,10 @@ final class AdminToken: Sendable {
   }
 
   /// Why a file holds no token; in words.
-  struct Problem: Error { let words: String }
+  package struct Problem: Error { package let words: String }
 
   /// The token in a file.
-  static func read(_ path: String) -> Result<[UInt8], Problem> {
+  package static func read(_ path: String) -> Result<[UInt8], Problem> {
     guard let data = FileManager.default.contents(atPath: path) else {
       return .failure(Problem(words: "\(path) cannot be read"))
     }
@@ -45,7 +45,7 @@ final class AdminToken: Sendable {
   }
 
   /// Whether a request may continue. The time that the check takes reveals nothing about the token but its length.
-  func check(_ request: HTTPRequestHead) -> Verdict {
+  package func check(_ request: HTTPRequestHead) -> Verdict {
     guard let token = token.withLock({ $0 }) else { return .closed }
     let values = request.fields.values("Authorization")
     guard values.count == 1, let value = values.first else { return .missing }
