@@ -22,8 +22,6 @@ final class AdminAPI: @unchecked Sendable {
   private let control: AdminControl
   private let desk: StateDesk
   private let log: Logger
-  /// The log of refused tokens.
-  private let refusals: FoldedLog
 
   init(node: LoopNode, token: AdminToken, control: AdminControl, desk: StateDesk) {
     self.node = node
@@ -31,8 +29,6 @@ final class AdminAPI: @unchecked Sendable {
     self.token = token
     self.control = control
     log = node.settings.log
-    let kernel = node.loop.kernel
-    refusals = FoldedLog(log) { kernel.monotonicMicroseconds }
   }
 
   func respond(to request: HTTPRequestHead, on connection: Connection, reply: @escaping Reply) {
@@ -77,9 +73,7 @@ final class AdminAPI: @unchecked Sendable {
         hint: "set admin.token-file to a file with a token of 16 letters or more")
     case .missing, .wrong:
       let isMissing = request.fields["Authorization"] == nil
-      refusals.note("admin token", peer: connection.peer.address) {
-        FoldedLog.Event(level: .warning, message: "an operator's token was refused")
-      }
+      node.settings.refusalLog?.refusedOperator(connection.peer.address)
       return .error(
         401, code: "unauthorized",
         message: isMissing ? "the operators' token is needed" : "this is not the operators' token",

@@ -37,6 +37,13 @@ package final class RefusalLog: Sendable {
     }
   }
 
+  /// A request to the administration had no operators' token, or a wrong one.
+  package func refusedOperator(_ peer: IPAddress?) {
+    folded.note("operators' token", peer: peer) {
+      FoldedLog.Event(level: .warning, message: "an operator's token was refused")
+    }
+  }
+
   /// Logs due folded refusals; call about once a second.
   package func tell() { folded.tell() }
 }

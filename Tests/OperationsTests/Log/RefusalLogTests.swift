@@ -1,4 +1,5 @@
 import Access
+import Synchronization
 import Testing
 import Transport
 
@@ -73,5 +74,18 @@ struct RefusalLogTests {
         "level=notice msg=\"clients were closed\" code=4108 peer=192.0.2.1 reason=\"too slow\"",
         "level=notice msg=\"clients were closed\" code=4129 peer=192.0.2.2 reason=\"too many requests\"",
       ])
+  }
+
+  @Test("refused operators' tokens are counted in a line of their own, also if no more come")
+  func operators() {
+    let now = Mutex<Int64>(0)
+    let log = RefusalLog(FoldedLog(lines.logger) { now.withLock { $0 } }, limits: .init())
+    for _ in 1...4 { log.refusedOperator(IPAddress("192.0.2.1")) }
+    log.tell()
+    #expect(lines.all == ["level=warning msg=\"an operator's token was refused\" peer=192.0.2.1"])
+    now.withLock { $0 = 10_000_000 }
+    log.tell()
+    #expect(
+      lines.all.dropFirst() == ["level=warning msg=\"an operator's token was refused\" count=3 peer=192.0.2.1"])
   }
 }
