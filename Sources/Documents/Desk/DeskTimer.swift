@@ -26,5 +26,6 @@ struct DeskTimer {
   mutating func cancel() {
     source?.cancel()
     source = nil
+    interval = 0
   }
 }
