@@ -80,6 +80,13 @@ VENUES = {
             "bitfinex", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE, limit=100, increments=(), least={"ticker": 3}, rare_tickers=True,
         )
     ],
+    # ccxt's quotes are the best of its book; the gateway reads a faster channel of their own.
+    "bitget": [
+        Venue("bitget", "BTC-USDT", "BTC/USDT", LAST + BEST + OPEN + EXTREMES + VOLUME, types=["spot"], quotes=SOME),
+        Venue(
+            "bitget", "BTC-USDT-PERP", "BTC/USDT:USDT", LAST + BEST + OPEN + EXTREMES + VOLUME, types=["swap"], quotes=SOME,
+        ),
+    ],
     "bitstamp": [Venue("bitstamp", "BTC-USD", "BTC/USD", tickers=COUNTED, joins=4)],
     "bybit": [
         Venue(

@@ -144,13 +144,16 @@ chromium_client() { # url
 # Each venue simulated by itself, and a gateway that follows them all: for other people's clients of those venues beside
 # it, which watch the same markets.
 venue_feeds=(
-  binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitstamp=BTC-USD bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD
-  coinbase-advanced=BTC-USD deribit=BTC-USDC-PERP gate=BTC-USDT gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD
-  kucoin=BTC-USDT okx=BTC-USDT,BTC-USDT-PERP
+  binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitget=BTC-USDT,BTC-USDT-PERP bitstamp=BTC-USD
+  bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD coinbase-advanced=BTC-USD deribit=BTC-USDC-PERP gate=BTC-USDT
+  gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD kucoin=BTC-USDT okx=BTC-USDT,BTC-USDT-PERP
 )
 venue_urls=() venues_gateway=
 serve_venues() {
   local feed venue base feeds=()
+  for venue in $("$binary" venues | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
+    [[ " ${venue_feeds[*]}" == *" $venue="* ]] || { echo "error: venue_feeds lacks $venue" >&2; return 1; }
+  done
   for feed in "${venue_feeds[@]}"; do
     venue=${feed%%=*}
     "$binary" simulate --venue "$venue" --listen 127.0.0.1:0 --rate 5 >"$work/simulated.$venue" 2>&1 &

@@ -44,6 +44,8 @@ extension BitgetProtocol {
         {"asks":\#(i.pairs(state.book.top(.ask, depth))),"bids":\#(i.pairs(state.book.top(.bid, depth))),\#
         "ts":"\#(ms: now)"}
         """#)
+    // Nothing is lent here. Other people's clients ask, and take an error for the end.
+    case "/api/v2/margin/currencies": return succeed("[]")
     case "/api/v2/public/time": return succeed(#"{"serverTime":"\#(ms: now)"}"#)
     case _ where Self.candlePaths.contains(request.path): return candles(request, isSpot: isSpot, states, fault)
     default: return SimulatedResponse(status: 404, body: #"{"code":"40404","msg":"Request URL NOT FOUND","data":null}"#)
@@ -56,7 +58,8 @@ extension BitgetProtocol {
   private static let restPaths =
     candlePaths + [
       "/api/v2/spot/public/symbols", "/api/v2/mix/market/contracts", "/api/v2/spot/market/tickers",
-      "/api/v2/mix/market/tickers", "/api/v2/spot/market/orderbook", "/api/v2/public/time",
+      "/api/v2/mix/market/tickers", "/api/v2/spot/market/orderbook", "/api/v2/margin/currencies",
+      "/api/v2/public/time",
     ]
 
   private func succeed(_ data: JSONText, clock: Timestamp? = nil) -> SimulatedResponse {
