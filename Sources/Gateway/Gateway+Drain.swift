@@ -89,12 +89,14 @@ extension Gateway {
       listener.close()
     }
     let countdown = CompletionLatch(nodes.count) { [self] in closeStore(completion) }
-    onEachNode { node in
-      node.endRequests {
+    // An answer may need the feeds of any loop: none of them ends before every loop has answered.
+    let answered = CompletionLatch(nodes.count) { [self] in
+      onEachNode { node in
         node.freeze()
         countdown.arrive()
       }
     }
+    onEachNode { node in node.endRequests { answered.arrive() } }
   }
 
   /// Sends the clients to the process that serves now, over `seconds`, and ends when all are gone. It takes longer if
