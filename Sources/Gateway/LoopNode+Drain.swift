@@ -30,8 +30,6 @@ extension LoopNode {
   /// How long a drain waits for the first request of a connection, µs. This process accepted it, so no other can
   /// answer it.
   private static let answerTime: Int64 = 1_000_000
-  /// How long a hand-over waits for requests, µs: a few round trips.
-  private static let handOverAnswerTime: Int64 = 250_000
   /// How long clients that have not answered the close frame have to read it, µs.
   private static let lastTime: Int64 = 900_000
 
@@ -43,10 +41,10 @@ extension LoopNode {
   var answersLatecomers: Bool { loop.moment < ending.answersUntil }
 
   /// Answers the HTTP requests that have come or are on their way, ends their connections, and calls `body`, after
-  /// `handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the loop.
+  /// `NodeSettings.handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the loop.
   func endRequests(then body: @escaping () -> Void) {
     loop.assertOnLoop()
-    endRequests(until: loop.moment + Self.handOverAnswerTime, then: body)
+    endRequests(until: loop.moment + settings.handOverAnswerTime, then: body)
   }
 
   private func endRequests(until deadline: Int64, then body: @escaping () -> Void) {

@@ -23,6 +23,8 @@ struct NodeSettings: Sendable {
   /// The default interval of heartbeats, s, 1…60.
   var heartbeatSeconds: Int
   var compression = GatewayConfiguration.Compression()
+  /// How long a hand-over to another process waits for requests, µs: a few round trips.
+  var handOverAnswerTime: Int64 = 250_000
   /// The longest wait between attempts to reach a venue, s.
   var reconnectLimitSeconds = 30
   /// Those of the client port.

@@ -60,7 +60,8 @@ private final class SilentHarness {
 }
 
 /// A socket that says only what it is told to.
-private final class ClientSocket {
+/// A plain socket of a client.
+final class ClientSocket {
   private let descriptor: Int32
 
   init(to address: SocketAddress) throws {

@@ -1,6 +1,8 @@
 import Foundation
+import HTTPAPI
 import History
 import Logging
+import MarketData
 import Synchronization
 import TestTraits
 import Testing
@@ -107,6 +109,46 @@ struct UpgradeTests {
     while !ended.withLock({ $0 }) { try await patience.wait(for: "the end of the gateway before") }
     await stop(next)
     await harness.stop()
+  }
+
+  @Test(
+    "a request from before a hand-over is answered from the live market, whatever loop has its feed", arguments: 0..<2)
+  func owedAnswers(_ shift: Int) async throws {
+    let harness = try GatewayHarness(venues: ["kraken"], rate: 100)
+    try await harness.waitUntilLive()
+    let nodes = harness.gateway.nodes
+    for node in nodes { await onLoop(of: node) { $0.settings.handOverAnswerTime = 60 * Microseconds.second } }
+    // One connection more shifts the next to the other loop.
+    for _ in 0..<shift { _ = try await harness.get("/v1/status") }
+    let socket = try ClientSocket(to: harness.gateway.address)
+    var patience = Patience()
+    var isThere = false
+    while !isThere {
+      try await patience.wait(for: "the connection")
+      for node in nodes where await onLoop(of: node, { $0.clients.httpSessions.sessions.contains(where: \.owesAnswer) })
+      {
+        isThere = true
+      }
+    }
+    harness.gateway.handOver {}
+    // A loop that waits for nothing has ended its feeds after these.
+    for _ in 0..<3 { for node in nodes { await onLoop(of: node) { _ in } } }
+    socket.send(Array("GET /v1/quotes/kraken:BTC-USD HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+    var answer = ""
+    while answer.isEmpty {
+      try await patience.wait(for: "the answer")
+      answer = socket.received
+    }
+    #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+    await harness.stop()
+  }
+
+  private func onLoop<Value: Sendable>(
+    of node: LoopNode, _ body: @escaping @Sendable (LoopNode) -> Value
+  ) async -> Value {
+    await withCheckedContinuation { continuation in
+      node.loop.execute { continuation.resume(returning: body(node)) }
+    }
   }
 
   @Test("a gateway that is replaced before its instruments came leaves their streams to the next as it found them")
