@@ -41,7 +41,8 @@ extension LoopNode {
   var answersLatecomers: Bool { loop.moment < ending.answersUntil }
 
   /// Answers the HTTP requests that have come or are on their way, ends their connections, and calls `body`, after
-  /// `NodeSettings.handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the loop.
+  /// `NodeSettings.handOverAnswerTime` at the latest. Clients that connect again wait for the next process. On the
+  /// loop.
   func endRequests(then body: @escaping () -> Void) {
     loop.assertOnLoop()
     endRequests(until: loop.moment + settings.handOverAnswerTime, then: body)
