@@ -7,7 +7,7 @@ struct TurnWork {
   /// µs for the largest books.
   static let commandLimit = 256
 
-  /// What was published and is not delivered yet, in order.
+  /// Published messages that wait for delivery, in order.
   var outgoing: [Delivery] = []
   var actions: [HubAction] = []
   /// By loop.

@@ -4,7 +4,7 @@ import MarketData
 /// Publishes the streams of one loop's markets: it owns the streams, encodes each update once per stream, and selects
 /// the loops that get it. Sans-IO; confined to its loop's queue.
 ///
-/// What a channel publishes is in the class of its streams. The publisher numbers the streams, calls them when
+/// The class of a channel's streams decides what they publish. The publisher numbers the streams, calls them when
 /// something changes, and makes frames of what they append. A stream without subscribers is not encoded and costs only
 /// its slot.
 ///

@@ -5,8 +5,8 @@ import Testing
 struct ChannelPlacesTests {
   /// Targets whose channels are those of a venue, of a market, or of a client.
   private static let others: Set<String> = ["Feeds", "MarketData", "TidegateClient", "VenueSimulator", "Venues"]
-  /// Files outside `Channels` that decide by a channel, and how often. The owners of documents are told apart by their
-  /// channels; the types of members are described with the documents of HTTP. An entry may only shrink.
+  /// Files outside `Channels` that decide by a channel, and how often. The loops find the owner of a document by its
+  /// channel, and `HTTPAPI` describes the types of members. An entry may only shrink.
   private static let allowed: [String: Int] = [
     "AdminAPI.swift": 2,
     "AsyncAPISchemas.swift": 1,

@@ -7,7 +7,7 @@ protocol WriteDraft {
   var isEmpty: Bool { get }
 }
 
-/// What a desk writes: changes are collected in a draft, and one transaction is under way at a time. A value.
+/// A desk's writes, as a value. It collects changes in a draft, and has one transaction under way at a time.
 ///
 /// A request gets its answer when the transaction with its changes has ended. If the file was damaged and replaced by
 /// an empty one, the next transaction writes everything again.

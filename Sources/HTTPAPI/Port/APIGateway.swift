@@ -95,7 +95,7 @@ package struct AnsweredRequest {
   package let nanoseconds: UInt64
 }
 
-/// Who sent a request, as far as it is known.
+/// The sender of a request.
 package struct RequestCaller {
   /// Nil: the peer has no address of the Internet.
   package let address: IPAddress?

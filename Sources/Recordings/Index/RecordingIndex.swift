@@ -1,7 +1,7 @@
 import Foundation
 import MarketData
 
-/// What is known of a recording file without reading it: what is in it, and the points at which a replay can begin.
+/// The index of a recording file: its contents in numbers, and the points at which a replay can begin.
 ///
 /// It is a file of its own beside the recording, `NAME.index`. Its layout: 8 bytes `TGINDEX` and the version; pieces
 /// (`IndexBlob`), each compressed; and a trailer of 40 bytes with the place and checksum of the last piece, the

@@ -150,7 +150,7 @@ extension RecordingSurvey.File {
     return lines
   }
 
-  /// What the recorder could not write, files that are missing, and messages that are not understood: no damage.
+  /// Gaps of the recording, and messages that the venue's reader rejected. Neither is damage.
   package var holes: [String] {
     var lines: [String] = []
     if let first = contents.gaps.first {

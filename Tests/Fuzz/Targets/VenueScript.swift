@@ -1,6 +1,6 @@
 import Venues
 
-/// What the target of a connection begins with; all else is the same for every venue.
+/// The start of a connection's target. The rest is the same for every venue.
 struct VenueScript {
   let symbols: [String]
   /// Lines after which the first symbol's feed is in sync, as an input has them.
