@@ -9,10 +9,10 @@ package final class Admission: Sendable {
   package struct Limits: Sendable {
     /// The most simultaneous connections.
     package var connections = 10_000
-    package var connectionsPerAddress = 256
-    package var connectionsPerSecondPerAddress = 100
+    package var connectionsPerAddress = 1_024
+    package var connectionsPerSecondPerAddress = 250
     package var handshakesPerSecond = 2_000
-    package var handshakesPerSecondPerAddress = 50
+    package var handshakesPerSecondPerAddress = 250
     /// The limits of one connection.
     package var requestsPerSecond = 100
     package var requestsPerSecondPerAddress = 500

@@ -134,7 +134,7 @@ package final class SubscriberHub {
 
   /// Applies these limits from now on, also to connected clients.
   package func apply(_ limits: ClientLimits) {
-    admission.limits = limits
+    admission.apply(limits)
     queues.limits = limits
     slowClients = SlowClientPolicy(limits)
   }

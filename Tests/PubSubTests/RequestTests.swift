@@ -392,6 +392,48 @@ struct RequestTests {
     #expect(world.hubs[0].directory.indexings == before + 1)
   }
 
+  @Test("an office of 500 behind one address comes back at once, 50 symbols each, and is served within 5 s")
+  func office() {
+    let world = World(instruments: 50)
+    let address = ClientAddress(high: 0, low: 0xFFFF_C000_0201)
+    let ask =
+      "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"pulse\",\"symbols\":[\"kraken:*\"]},"
+      + "{\"channel\":\"quote\",\"symbols\":[\"kraken:*\"]}]}"
+    for index in 0..<500 {
+      // As its handshakes are admitted: 250 at once, and 250 a second.
+      if index == 250 { world.run(milliseconds: 1_000) }
+      #expect(world.hubs[0].admits(address, now: world.now), "client \(index)")
+      world.client(from: address).send(ask)
+    }
+    world.run(milliseconds: 4_000)
+    for client in world.clients { #expect(client.streams.count == 100 && client.faults.isEmpty) }
+    // It can go on: each client asks for something else.
+    for client in world.clients { #expect(client.inputDelay == 0) }
+  }
+
+  @Test("a change of the limits reaches the addresses of clients that are connected")
+  func liveLimits() {
+    let world = World(instruments: 300, limits: limits(fullRate: 1))
+    let address = ClientAddress(high: 0, low: 0xFFFF_C000_0201)
+    func subscribe() {
+      world.client(from: address).send(
+        "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"pulse\",\"symbols\":[\"kraken:*\"]}]}")
+      world.settle()
+    }
+    for _ in 0..<3 { subscribe() }
+    #expect(!world.hubs[0].admits(address, now: world.now))
+    world.hubs[0].apply(limits(fullRate: 64))
+    world.run(milliseconds: 2_000)
+    for _ in 0..<20 { subscribe() }
+    #expect(world.hubs[0].admits(address, now: world.now))
+  }
+
+  private func limits(fullRate: Int) -> ClientLimits {
+    var limits = ClientLimits()
+    limits.clientsAtFullRate = fullRate
+    return limits
+  }
+
   @Test("a request names at most as many symbols, and ends as many streams, as a client may have")
   func names() {
     let world = World()

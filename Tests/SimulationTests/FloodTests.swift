@@ -246,7 +246,10 @@ struct FloodTests {
 
   @Test("those of one address share the work of a few, and it opens no more streams meanwhile; others are as before")
   func oneAddress() throws {
-    let harbour = try Harbour(seed: 10) { $0.limits.handshakesPerSecondPerAddress = 1_000 }
+    let harbour = try Harbour(seed: 10) {
+      $0.limits.handshakesPerSecondPerAddress = 1_000
+      $0.limits.fullRateClientsPerAddress = 16
+    }
     let node = harbour.gateway.nodes[0]
     let unit = Self.unit(of: .compressed)
     let attackers = harbour.attackers(96, sending: unit, deflates: true, address: "10.0.3.1")

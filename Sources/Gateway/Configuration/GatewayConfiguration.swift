@@ -77,13 +77,16 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// Client connections at a time, 1…1,000,000.
     package var clients = 10_000
     /// Connections of one address at a time, 1…1,000,000. Here and below an address is an IPv4 address or an IPv6 /64.
-    package var connectionsPerAddress = 256
+    package var connectionsPerAddress = 1_024
     /// New connections of one address per second, and the burst, 1…100,000.
-    package var connectionsPerSecondPerAddress = 100
+    package var connectionsPerSecondPerAddress = 250
     /// WebSocket handshakes of all clients per second, and the burst, 1…100,000.
     package var handshakesPerSecond = 2_000
     /// WebSocket handshakes of one address per second, and the burst, 1…100,000.
-    package var handshakesPerSecondPerAddress = 50
+    package var handshakesPerSecondPerAddress = 250
+    /// Clients of one address that may do all the work that `requestsPerSecond` allows at the same time, on each event
+    /// loop, 1…1,000,000.
+    package var fullRateClientsPerAddress = ClientLimits().clientsAtFullRate
     /// HTTP requests of one connection per second, and the burst, 1…100,000.
     package var httpRequestsPerSecond = 100
     /// HTTP requests of one address per second, and the burst, 1…100,000.
@@ -109,6 +112,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
       limits.clients = clients
       limits.subscriptions = subscriptions
       limits.requestsPerSecond = requestsPerSecond
+      limits.clientsAtFullRate = fullRateClientsPerAddress
       limits.messageBytes = messageBytes
       limits.hardQueuedBytes = queuedBytes
       limits.softQueuedBytes = queuedBytes / 4

@@ -88,6 +88,7 @@ struct Setting: Sendable {
     integer("limits.connections-per-second-per-address", 1...100_000, \.limits.connectionsPerSecondPerAddress).live,
     integer("limits.handshakes-per-second", 1...100_000, \.limits.handshakesPerSecond).live,
     integer("limits.handshakes-per-second-per-address", 1...100_000, \.limits.handshakesPerSecondPerAddress).live,
+    integer("limits.full-rate-clients-per-address", 1...1_000_000, \.limits.fullRateClientsPerAddress).live,
     integer("limits.http-requests-per-second", 1...100_000, \.limits.httpRequestsPerSecond).live,
     integer("limits.http-requests-per-second-per-address", 1...100_000, \.limits.httpRequestsPerSecondPerAddress).live,
     integer("limits.subscriptions", 1...100_000, \.limits.subscriptions).live,

@@ -70,7 +70,7 @@ extension Refusal {
     case .requestRatePerAddress: "limits.http-requests-per-second-per-address"
     case .requestRatePerKey: "requests-per-second of the key"
     case .connectionsPerKey: "connections of the key"
-    case .workPerAddress: "limits.requests-per-second of \(ClientLimits().clientsAtFullRate) clients"
+    case .workPerAddress: "limits.full-rate-clients-per-address"
     case .queuedBytes: "limits.total-queued-bytes"
     case .origin: "origins"
     case .unauthorized, .forbidden: "keys-file"

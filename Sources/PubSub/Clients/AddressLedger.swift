@@ -42,9 +42,9 @@ struct AddressLedger {
   }
 
   /// Clients of one address that may do work at their full rates at the same time.
-  let clientsAtFullRate: Int
+  private(set) var clientsAtFullRate: Int
   /// Units a second that an address pays for.
-  private let perSecond: Int64
+  private var perSecond: Int64
   private var accounts: [Account] = []
   private var indices: [ClientAddress: Int32] = [:]
   private var free: [Int32] = []
@@ -55,6 +55,12 @@ struct AddressLedger {
   ///   - clientsAtFullRate: 1 and above.
   ///   - workPerClient: units a second that one client may cost, 1 and above.
   init(clientsAtFullRate: Int, workPerClient: Int) {
+    (self.clientsAtFullRate, perSecond) = (0, 0)
+    apply(clientsAtFullRate: clientsAtFullRate, workPerClient: workPerClient)
+  }
+
+  /// The limits from now on; debts stay. Parameters as of `init`.
+  mutating func apply(clientsAtFullRate: Int, workPerClient: Int) {
     precondition(clientsAtFullRate > 0 && workPerClient > 0, "an address pays for one client at least")
     self.clientsAtFullRate = clientsAtFullRate
     perSecond = Int64(clientsAtFullRate) * Int64(workPerClient)

@@ -6,7 +6,8 @@ package struct ClientLimits: Sendable {
   /// Also the burst.
   package var requestsPerSecond = 20
   /// Clients of one address whose requests may cost their full rates at the same time, of one hub; see `AddressLedger`.
-  package var clientsAtFullRate = 16
+  /// With 16, an office of 500 that subscribed to 50 symbols each at once was refused in part.
+  package var clientsAtFullRate = 64
   /// Bytes of one request.
   package var messageBytes = 64 << 10
   /// Unsent bytes above which a client is slowed down.

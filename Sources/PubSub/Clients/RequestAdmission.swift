@@ -104,7 +104,7 @@ struct RequestAdmission {
     case disconnect(code: UInt16, reason: String)
   }
 
-  var limits: ClientLimits
+  private(set) var limits: ClientLimits
   /// Work done for clients since the start, in the unit of `ClientAllowance`.
   private(set) var workDone: UInt64 = 0
   var addresses: AddressLedger
@@ -112,11 +112,20 @@ struct RequestAdmission {
   init(limits: ClientLimits) {
     self.limits = limits
     addresses = AddressLedger(
-      clientsAtFullRate: limits.clientsAtFullRate,
-      workPerClient: limits.requestsPerSecond * ClientAllowance.workPerRequest)
+      clientsAtFullRate: limits.clientsAtFullRate, workPerClient: Self.workPerClient(limits))
+  }
+
+  private static func workPerClient(_ limits: ClientLimits) -> Int {
+    limits.requestsPerSecond * ClientAllowance.workPerRequest
   }
 
   // MARK: Limits
+
+  /// Applies these limits from now on, also to clients that are connected and to their addresses.
+  mutating func apply(_ limits: ClientLimits) {
+    self.limits = limits
+    addresses.apply(clientsAtFullRate: limits.clientsAtFullRate, workPerClient: Self.workPerClient(limits))
+  }
 
   func subscriptionLimit(_ grant: Grant?) -> Int { min(limits.subscriptions, grant?.subscriptions ?? .max) }
 

@@ -46,6 +46,19 @@ struct AddressLedgerTests {
     #expect(!ledger.isInDebt(places[0], at: start + 9_000_000))
   }
 
+  @Test("other limits apply at once, to a debt as well")
+  func otherLimits() {
+    var ledger = AddressLedger(clientsAtFullRate: 4, workPerClient: 1_000)
+    let index = ledger.enter(address)
+    _ = ledger.charge(16_000, at: index, now: start)
+    #expect(!ledger.admits(address, at: start))
+    ledger.apply(clientsAtFullRate: 8, workPerClient: 2_000)
+    #expect(!ledger.admits(address, at: start) && ledger.admits(address, at: start + Microseconds.second))
+    _ = ledger.charge(16_000, at: index, now: start + Microseconds.second)
+    #expect(ledger.isInDebt(index, at: start + 4 * Microseconds.second - 1))
+    #expect(!ledger.isInDebt(index, at: start + 4 * Microseconds.second))
+  }
+
   @Test("an address keeps its debt when its clients leave, and is forgotten when it is paid")
   func leaving() {
     var ledger = AddressLedger(clientsAtFullRate: 1, workPerClient: 1_000)

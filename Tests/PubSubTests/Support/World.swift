@@ -82,9 +82,9 @@ final class World {
 
   static func venue(_ loop: Int) -> String { ["kraken", "coinbase", "bybit"][loop] }
 
-  func client(on loop: Int = 0) -> ModelClient {
+  func client(on loop: Int = 0, from address: ClientAddress? = nil) -> ModelClient {
     let id = hubs[loop].open(
-      secret: SessionSecret(high: run, low: UInt32(clients.count)), now: now)
+      secret: SessionSecret(high: run, low: UInt32(clients.count)), address: address, now: now)
     let client = ModelClient(world: self, loop: loop, id: id)
     clients.append(client)
     return client
