@@ -148,8 +148,9 @@ var package = Package(
     house(
       "HTTPAPI",
       [
-        "Documents", "History", "Decks", "Alerts", "Portfolio", "Access", "PubSub", "Venues", "MarketData", "WebSocket",
-        "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console",
+        "Documents", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData",
+        "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console",
       ],
       settings: confinedSettings),
     house(

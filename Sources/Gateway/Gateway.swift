@@ -124,6 +124,7 @@ package final class Gateway: Sendable {
       portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     settings.take(configuration)
+    settings.past = PastReader(configuration, log: log)
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))

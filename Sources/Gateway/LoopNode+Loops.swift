@@ -6,6 +6,7 @@ import History
 import MarketData
 import Operations
 import PubSub
+import Recordings
 import Transport
 import WebSocket
 
@@ -34,6 +35,8 @@ extension LoopNode: APIGateway, LoopMarkets {
   func readStore<Value: Sendable>(
     _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then: @escaping @Sendable (Value?) -> Void
   ) -> Bool? { history?.readForClient(work, then: then) }
+
+  func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool? { settings.past?.ask(question) }
 
   func storedSymbol(of place: MarketPlace) -> String? { history?.symbol(place.instrument, place.market) }
 

@@ -39,6 +39,8 @@ struct NodeSettings: Sendable {
   var kept: KeptRun?
   /// Stores what survives a restart; nil: nothing is stored.
   var history: HistoryKeeper?
+  /// Reads recordings for clients; nil: there are none.
+  var past: PastReader?
   /// Whether missing candles are requested from venues.
   var backfills = false
   var log: Logger

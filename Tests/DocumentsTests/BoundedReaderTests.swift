@@ -17,13 +17,13 @@ struct BoundedReaderTests {
       mayEnd.wait()
     }
     isReading.wait()
-    let taken = (0..<(BoundedReader.limit + 10)).count { _ in
+    let taken = (0..<(reader.limit + 10)).count { _ in
       reader.read { _ = done.add(1, ordering: .relaxed) }
     }
-    #expect(isTaken && taken == BoundedReader.limit && done.load(ordering: .relaxed) == 0)
+    #expect(isTaken && taken == reader.limit && done.load(ordering: .relaxed) == 0)
     mayEnd.signal()
     reader.finish()
-    #expect(done.load(ordering: .relaxed) == BoundedReader.limit)
+    #expect(done.load(ordering: .relaxed) == reader.limit)
     #expect(reader.read {})
     reader.finish()
   }

@@ -99,7 +99,9 @@ enum OpenAPISchemas {
         ("closed", .flag), ("rev", .count), ("source", .reference("CandleSource")),
       ], optional: [("volume", .decimal), ("quote_volume", .decimal), ("trades", .count)]),
     .init("TickerAnswer", of: [head], [("ticker", .reference("Ticker"))], optionalOf: [state]),
-    .init("TradesAnswer", of: [head], [("trades", .list(.reference("Trade")))], optionalOf: [state]),
+    .init(
+      "TradesAnswer", of: [head], [("trades", .list(.reference("Trade")))], optional: [("next", .time)],
+      optionalOf: [state]),
     .init("SparklineAnswer", of: [head, lineMembers], optionalOf: [lineOptions, state]),
     .init(
       "CandlesAnswer",
@@ -112,7 +114,7 @@ enum OpenAPISchemas {
       "BookAnswer",
       of: [head],
       [("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time)],
-      optional: [("spread", .decimal), ("spread_pct", .decimal)], optionalOf: [composite, state]),
+      optional: [("spread", .decimal), ("spread_pct", .decimal), ("at", .time)], optionalOf: [composite, state]),
     .init(
       "QuoteAnswer", [("symbol", .text), ("state", .reference("QuoteState"))],
       optional: [

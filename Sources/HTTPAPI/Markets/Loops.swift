@@ -1,6 +1,7 @@
 import History
 import MarketData
 import PubSub
+import Recordings
 import Transport
 
 /// What questions about markets need of the gateway's loops: to ask the loop of a market, and to continue on their own.
@@ -46,4 +47,8 @@ package protocol AnswerLoops: Loops {
   var compressor: ResponseCompressor { get }
   /// Begins the entity tags that are valid in this run only.
   var run: String { get }
+
+  /// Asks the recordings, on a thread of its own, one question after the other.
+  /// - Returns: nil if the gateway has no recordings, false if too many questions wait; then `question` is not called.
+  func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool?
 }

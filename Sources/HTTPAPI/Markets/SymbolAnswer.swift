@@ -5,6 +5,8 @@ import PubSub
 /// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/trades/{symbol}`, `/v1/sparklines/{symbol}` and
 /// `/v1/books/{symbol}`, and `/v1/snapshot` about many.
 struct SymbolAnswer: RouteAnswer {
+  /// The most trades of an answer about the present.
+  private static let presentTrades = 50
   /// The most symbols of one `/v1/snapshot`.
   static let snapshotLimit = 100
 
@@ -22,6 +24,16 @@ struct SymbolAnswer: RouteAnswer {
 
   func trades() throws(RequestProblem) {
     if isComposite { throw CompositeAnswer(request).nothing("trades") }
+    if query.text("from") != nil {
+      let window = Timestamp(microseconds: Int64(try query.number("from", default: 0)))..<(try end())
+      guard !window.isEmpty else { throw RequestQuery.problem("to is not after from", hint: "from=…&to=…, in µs") }
+      return try PastAnswer(request: request).trades(window, limit: try query.number("limit", default: 1_000))
+    }
+    guard try query.number("limit", default: 50) <= Self.presentTrades, query.text("to") == nil else {
+      throw RequestQuery.problem(
+        "without from there are the last trades, at most \(Self.presentTrades)",
+        hint: "give from for recorded trades, or a smaller limit")
+    }
     try one(.trades(limit: try query.number("limit", default: 50)), "it has not traded yet")
   }
 
@@ -33,12 +45,26 @@ struct SymbolAnswer: RouteAnswer {
   }
 
   func book() throws(RequestProblem) {
-    if isComposite { return try CompositeAnswer(request).book() }
+    let isPast = query.text("at") != nil
+    if isComposite {
+      if isPast { throw RequestQuery.problem("at is a parameter for single markets", hint: "kraken:BTC-USD") }
+      return try CompositeAnswer(request).book()
+    }
     let depth = try query.number("depth", default: 25, word: 0)
     guard query.text("venues") == nil else {
       throw RequestQuery.problem("venues is a parameter for composite markets", hint: "composite:BTC-USD")
     }
+    if isPast {
+      let time = Timestamp(microseconds: Int64(try query.number("at", default: 0)))
+      return try PastAnswer(request: request).book(depth: depth, at: time)
+    }
     try one(.book(depth: depth), "its book is not in sync")
+  }
+
+  /// The end of a window: `to`.
+  private func end() throws(RequestProblem) -> Timestamp {
+    guard query.text("to") != nil else { return .distantFuture }
+    return Timestamp(microseconds: Int64(try query.number("to", default: 0)))
   }
 
   /// One symbol's data.

@@ -266,11 +266,7 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
   /// The place and state of a symbol's data, or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
-      admission.count(.forbidden)
-      let error = ProtocolError(
-        .forbidden, "your token does not allow `\(symbol.prefix(80))`", hint: "GET /v1/instruments lists what it allows"
-      )
-      return .init(symbol: String(symbol.prefix(80)), content: .failed(error))
+      return .init(symbol: String(symbol.prefix(80)), content: .failed(forbidden(symbol)))
     }
     guard let entry = gateway.hub.directory.entries[symbol] else {
       return .init(symbol: String(symbol.prefix(80)), content: .failed(gateway.hub.explainMissing(symbol, &lookup)))
@@ -280,6 +276,13 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
       content: .market(
         loop: entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id),
         gateway.hub.dataState(of: symbol, entry)))
+  }
+
+  /// Counts and describes the refusal of a symbol that a grant does not have.
+  func forbidden(_ symbol: String) -> ProtocolError {
+    admission.count(.forbidden)
+    return ProtocolError(
+      .forbidden, "your token does not allow `\(symbol.prefix(80))`", hint: "GET /v1/instruments lists what it allows")
   }
 
   func response(to outcome: MarketAnswer.Outcome, venues: [String], nothing: String) -> HTTPResponse {

@@ -69,9 +69,9 @@ extension Route {
       parameters: [Parameter("depth", .number(1...QuoteAnswer.depthLimit))],
       get: Reading(.json("QuoteAnswer"), ComparisonAnswer.quote)),
     Route(
-      "trades", "/v1/trades/{symbol}", .market, "The last trades", channels: [.trades],
-      parameters: [Parameter("limit", .number(1...50))],
-      get: Reading(.json("TradesAnswer"), SymbolAnswer.trades)),
+      "trades", "/v1/trades/{symbol}", .market, "The last trades, or recorded ones", channels: [.trades],
+      parameters: [Parameter("limit", .number(1...1000)), Parameter("from", time), Parameter("to", time)],
+      statuses: [404, 503], get: Reading(.json("TradesAnswer"), SymbolAnswer.trades)),
     Route(
       "linePicture", "/v1/sparklines/{symbol}.svg", .market, "The line as a picture",
       channels: [.ticker, .sparkline], partsOf: "a picture",
@@ -103,9 +103,11 @@ extension Route {
       ],
       statuses: [404, 503], get: Reading(.json("RateAnswer"), ComparisonAnswer.rate)),
     Route(
-      "book", "/v1/books/{symbol}", .market, "The order book", channels: [.book],
-      parameters: [Parameter("depth", .numberOr(1...5000, "full")), Parameter("venues", .flag)],
-      get: Reading(.json("BookAnswer"), SymbolAnswer.book)),
+      "book", "/v1/books/{symbol}", .market, "The order book, now or as it was recorded", channels: [.book],
+      parameters: [
+        Parameter("depth", .numberOr(1...5000, "full")), Parameter("venues", .flag), Parameter("at", time),
+      ],
+      statuses: [404, 503], get: Reading(.json("BookAnswer"), SymbolAnswer.book)),
     Route(
       "card", "/v1/cards/price/{symbol}.svg", .market, "A card for a home screen",
       channels: [.ticker, .sparkline], partsOf: "a picture",

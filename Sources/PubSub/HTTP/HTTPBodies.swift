@@ -8,6 +8,23 @@ package enum HTTPBodies {
     StatusChannel.append(feeds, now: now, to: &out)
   }
 
+  /// `,"bids":[…],"asks":[…],…,"time":…`, best levels first.
+  /// - Parameter depth: levels a side; 0: all.
+  package static func appendBook(of state: InstrumentState, depth: Int, to out: inout ByteBuffer) {
+    var bids: [PriceLevel] = []
+    var asks: [PriceLevel] = []
+    BookView.top(depth, of: state.book.bids, into: &bids)
+    BookView.top(depth, of: state.book.asks, into: &asks)
+    out.append(UInt8(ascii: ","))
+    BookChannel.appendSnapshot(bids: bids, asks: asks, time: state.bookTime, of: state.instrument, to: &out)
+  }
+
+  /// `,"trades":[…]`, in the order given.
+  package static func append(_ trades: ArraySlice<Trade>, of instrument: Instrument, to out: inout ByteBuffer) {
+    out.append(",\"trades\":")
+    TradesChannel.appendList(trades, of: instrument, to: &out)
+  }
+
   /// An instrument; `feed` is its venue's, or nil before the first.
   /// - Parameter name: the name of its base asset.
   package static func append(

@@ -87,20 +87,13 @@ extension StreamPublisher {
       out.append(",\"ticker\":")
       TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
     case .trades(let limit):
-      out.append(",\"trades\":")
-      TradesChannel.appendList(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
+      HTTPBodies.append(instrument.recentTrades.last(limit), of: state.instrument, to: &out)
     case .sparkline(let range, let points):
       out.append(UInt8(ascii: ","))
       let price = state.shownPrice?.price
       let line = state.sparkline(range, points: points, price: price, now: now).withWholeGap(now: now)
       SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
-    case .book(let depth):
-      out.append(UInt8(ascii: ","))
-      var bids: [PriceLevel] = []
-      var asks: [PriceLevel] = []
-      BookView.top(depth, of: state.book.bids, into: &bids)
-      BookView.top(depth, of: state.book.asks, into: &asks)
-      BookChannel.appendSnapshot(bids: bids, asks: asks, time: state.bookTime, of: state.instrument, to: &out)
+    case .book(let depth): HTTPBodies.appendBook(of: state, depth: depth, to: &out)
     }
     return MarketText(tag: tag, fields: out.takeBytes())
   }

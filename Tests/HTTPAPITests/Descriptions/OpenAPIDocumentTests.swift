@@ -40,7 +40,7 @@ struct OpenAPIDocumentTests {
       return named?[String(reference.split(separator: "/").last ?? "")]
     }
     #expect(schema("/v1/candles/{symbol}", "interval")?["enum"] as? [String] == CandleInterval.allCases.map(\.name))
-    #expect(schema("/v1/trades/{symbol}", "limit")?["maximum"] as? Int == 50)
+    #expect(schema("/v1/trades/{symbol}", "limit")?["maximum"] as? Int == 1000)
     #expect((schema("/v1/books/{symbol}", "depth")?["anyOf"] as? [[String: Any]])?.count == 2)
     let pattern = try #require(schema("/v1/books/{symbol}", "symbol")?["pattern"] as? String)
     let allowed = try Regex(pattern)

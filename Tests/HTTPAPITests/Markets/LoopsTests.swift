@@ -1,6 +1,7 @@
 import History
 import MarketData
 import PubSub
+import Recordings
 import TestSupport
 import Testing
 import Transport
@@ -85,6 +86,8 @@ struct LoopsTests {
     func readStore<Value: Sendable>(
       _ work: @escaping @Sendable (HistoryStore) throws -> Value?, then: @escaping @Sendable (Value?) -> Void
     ) -> Bool? { nil }
+
+    func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool? { nil }
 
     /// Gives the answers that are waiting, the last one first.
     func answer() {
