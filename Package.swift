@@ -109,6 +109,7 @@ var package = Package(
     // Level 1
     house("HTTP1", ["Bytes"]),
     house("Transport", ["Bytes", "COpenSSL", "CLinux"]),
+    house("NATS", ["Bytes", "COpenSSL"], settings: confinedSettings),
     // Level 2
     house("WebSocket", ["HTTP1", "Bytes", "CZlib"]),
     house("MarketData", ["Bytes", heap], settings: confinedSettings),
@@ -196,6 +197,7 @@ var package = Package(
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),
     tests("Transport", ["Transport", "Bytes"]),
+    tests("NATS", ["NATS", "Transport", "Bytes"]),
     tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
     tests("MarketData", ["MarketData", "Bytes"]),
     // Watches for alerts on behalf of tests that kill it.

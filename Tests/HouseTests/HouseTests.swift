@@ -14,6 +14,8 @@ struct HouseTests {
     // A lock that ThreadSanitizer can see, and nothing else.
     "Bytes": ["Synchronization"],
     "Transport": ["Glibc", "Dispatch", "Synchronization", "CLinux", "COpenSSL"],
+    // Signatures with Ed25519.
+    "NATS": ["COpenSSL"],
     "WebSocket": ["CZlib"],
     // Recordings are files: reading and writing them belongs to understanding them.
     "Recordings": ["Glibc", "Foundation", "CZlib"],
