@@ -162,6 +162,7 @@ var package = Package(
         configuration,
       ],
       settings: confinedSettings),
+    house("Cluster", ["NATS", "Transport", "Bytes"], settings: confinedSettings),
     // The client library: a core without sockets, and a transport for each kind of platform.
     house("TidegateClient", ["HTTP1", "Bytes"]),
     house("TidegateURLSession", ["TidegateClient", "Bytes"]),
@@ -197,7 +198,7 @@ var package = Package(
     tests("Bytes", ["Bytes"]),
     tests("HTTP1", ["HTTP1", "Bytes"]),
     tests("Transport", ["Transport", "Bytes"]),
-    tests("NATS", ["NATS", "Transport", "Bytes"]),
+    tests("NATS", ["NATS", "Bytes"]),
     tests("WebSocket", ["WebSocket", "HTTP1", "Bytes"]),
     tests("MarketData", ["MarketData", "Bytes"]),
     // Watches for alerts on behalf of tests that kill it.
@@ -274,6 +275,7 @@ var package = Package(
     tests("TidegateURLSession", ["TidegateURLSession", "TidegateClient", "TransportTrials"]),
     tests("TidegateEpoll", ["TidegateEpoll", "TidegateClient", "Transport", "TransportTrials"]),
     tests("Watch", ["Watch", "TidegateClient"]),
+    tests("Cluster", ["Cluster", "NATS", "Transport", "Bytes"]),
   ]
 )
 

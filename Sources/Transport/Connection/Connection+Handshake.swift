@@ -31,6 +31,22 @@ extension Connection {
     continueHandshake()
   }
 
+  /// Begins TLS as a client on a connection without it, for protocols that greet in the clear. The handler gets no bytes
+  /// until the handshake has ended; then `whenReady` is called. If the handshake fails, the connection closes with the
+  /// reason. Precondition: the connection is open, and everything written was sent.
+  /// - Parameter host: the required name of the certificate.
+  package func startTLS(
+    _ context: TLSClientContext, host: String, port: UInt16, timeout: Duration, whenReady: @escaping () -> Void
+  ) throws(TransportError) {
+    loop.assertOnLoop()
+    precondition(state == .open && tls == nil && unsent.count == 0)
+    tls = try context.makeSession(descriptor: descriptor, host: host, port: port)
+    state = .handshaking
+    startHandshake(timeout: timeout) { result in
+      if case .success = result { whenReady() }
+    }
+  }
+
   /// Whether the handshake has not ended.
   package var isHandshaking: Bool { state == .handshaking }
 
