@@ -185,7 +185,8 @@ var package = Package(
       name: "FuzzTargets",
       dependencies: [
         "Gateway", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings",
-        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "CZlib", "TestSupport",
+        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes", "CZlib",
+        "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),
@@ -289,7 +290,7 @@ if withBenchmarks {
     .target(
       name: "MicroBenchmarks",
       dependencies: [
-        "Alerts", "PubSub", "Venues", "MarketData", "WebSocket", "Transport", "Bytes", "CZlib", "TestSupport",
+        "Alerts", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Benchmarks/MicroBenchmarks", swiftSettings: confinedSettings),
     .executableTarget(

@@ -16,6 +16,7 @@ package struct MicroBenchmark: Sendable {
       + AlertBenchmarks.all
       + PublisherBenchmarks.all
       + HubBenchmarks.all
+      + NATSBenchmarks.all
   }
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A nats-server of the machine, on a port of its own choice on loopback. Tests that need one are skipped where there is
-/// none: install Debian's `nats-server`, or name one in `TIDEGATE_NATS_SERVER`.
+/// A nats-server of the machine, on a port of its own choice on loopback. Tests that need one are skipped where none is
+/// installed: install Debian's `nats-server`, or name one in `TIDEGATE_NATS_SERVER`.
 final class NATSServerProcess {
   /// Nil: none is installed. `Tests/Peers/run.sh` unpacks one into `.build/peers-tools`.
   static let path: String? = {
