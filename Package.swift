@@ -185,7 +185,7 @@ var package = Package(
       name: "FuzzTargets",
       dependencies: [
         "Gateway", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings",
-        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes", "CZlib",
+        "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes", "CZlib",
         "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
@@ -194,6 +194,10 @@ var package = Package(
     .executableTarget(
       name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
       exclude: ["README.md"], swiftSettings: settings),
+    // What other people's NATS clients are run against.
+    .executableTarget(
+      name: "nats-trial", dependencies: ["Cluster", "NATS", "Transport", "Bytes"], path: "Tests/NATSTrial",
+      swiftSettings: settings),
     tests("House", []),
     tests("Build", ["Build"]),
     tests("Bytes", ["Bytes"]),

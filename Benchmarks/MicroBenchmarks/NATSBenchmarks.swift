@@ -74,8 +74,8 @@ enum NATSBenchmarks {
     for (index, subject) in subjects().prefix(50).enumerated() {
       state.wire.bytes.append(hasHeaders ? "HMSG " : "MSG ")
       state.wire.bytes.append(subject.bytes)
-      state.wire.bytes.append(
-        hasHeaders ? " \(index + 1) \(headers.utf8.count) \(headers.utf8.count + 300)\r\n\(headers)" : " \(index + 1) 300\r\n")
+      let sizes = hasHeaders ? "\(headers.utf8.count) \(headers.utf8.count + 300)\r\n\(headers)" : "300\r\n"
+      state.wire.bytes.append(" \(index + 1) \(sizes)")
       state.wire.bytes.append(frame)
       state.wire.bytes.append("\r\n")
     }

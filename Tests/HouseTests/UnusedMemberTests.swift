@@ -5,7 +5,7 @@ import Testing
 struct UnusedMemberTests {
   /// What the compiler or a library calls, and constants that complete a table of an RFC.
   private static let called: Set<String> = [
-    "appendLiteral", "callAsFunction", "fromDatabaseValue",
+    "appendLiteral", "callAsFunction", "customMirror", "fromDatabaseValue",
     "policyViolation", "serviceRestart", "tryAgainLater",
   ]
 

@@ -69,7 +69,7 @@ fi
 tools="$PWD/.build/peers-tools"
 export PATH="$PATH:/usr/sbin:$tools/usr/sbin:$tools/usr/bin"
 if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
-  for tool in nginx caddy prometheus; do
+  for tool in nginx caddy prometheus nats-server; do
     command -v $tool >/dev/null && continue
     mkdir -p "$tools"
     (cd "$tools" && apt-get download -qq $tool && dpkg-deb -x ${tool}_*.deb . && rm ${tool}_*.deb) >>"$work/tools" 2>&1 ||
@@ -193,6 +193,16 @@ monitoring_check() {
   python3 Tests/Peers/monitoring.py "$binary"
 }
 
+# The NATS code against another client, through Debian's server.
+nats_check() {
+  have_python || return
+  "$venv/bin/python" -c 'import nats, nkeys' 2>/dev/null || { missing "nats-py is not available"; return; }
+  command -v nats-server >/dev/null || { missing "nats-server is not installed"; return; }
+  local trial="${binary%/*}/nats-trial"
+  [ -x "$trial" ] || { missing "$trial is not built (swift build --product nats-trial)"; return; }
+  TMPDIR="$work" "$venv/bin/python" -B Tests/Peers/nats_client.py "$trial" "$(command -v nats-server)"
+}
+
 # What Deploy contains, run or checked: proxies, the image, the manifests, and a crash.
 deploy_check() { # crash | nginx | caddy | container | kubernetes
   have_python || return
@@ -306,6 +316,7 @@ peer "Restarts: a minute keeps the trades of both runs, each once" restart_check
 peer "Upgrades, reloads, restarts: no poller gets a 5xx or is refused" polling_check
 peer "SIGUSR2: upgrades that no client notices but by a reconnect" upgrade_check
 peer "SIGUSR2: each crossing fires once across upgrades, and each firing is delivered" alert_upgrade_check 4
+peer "nats-py: messages, headers and requests both ways, in the clear and with TLS and an nkey" nats_check
 peer "Prometheus: every query of the dashboard has an answer, every rule is evaluated" monitoring_check
 peer "promtool: each alert fires in its time and clears" rules_check
 peer "Drills: faults raise their alerts, tidegate top shows them, and they clear" drill_check

@@ -51,8 +51,6 @@ package struct EdgeVenue {
     renewal = (0, now)
   }
 
-  package var streamCount: Int { slots.count }
-
   /// Whether the clients' view of a stream is whole, as far as the edge knows.
   package func isLive(_ slot: Int) -> Bool {
     guard let stream = streams[slot] else { return false }
@@ -143,13 +141,17 @@ package struct EdgeVenue {
     guard digest.run == follower.run else { return }
     if follower.heard(digest, now: now) { suspectAll(now, spread: false) }
     for item in digest.items {
-      guard let slot = numbers[item.stream], let stream = streams[slot], stream.state == .live,
-        stream.run == digest.run, stream.sequence < item.sequence
-      else { continue }
+      guard let slot = numbers[item.stream], isBehind(slot, item.sequence) else { continue }
       gaps += 1
       streams[slot]!.state = .holding
       enqueue(slot, notBefore: .min)
     }
+  }
+
+  /// Whether a live stream of the followed epoch has not reached a sequence.
+  private func isBehind(_ slot: Int, _ sequence: UInt64) -> Bool {
+    guard let stream = streams[slot] else { return false }
+    return stream.state == .live && stream.run == follower.run && stream.sequence < sequence
   }
 
   /// A message with frames of a stream.

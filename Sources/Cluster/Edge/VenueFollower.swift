@@ -38,6 +38,9 @@ package struct VenueFollower: Sendable {
   /// How far two clocks drift apart at most, as a part: 200 ppm.
   private static let driftParts: Int64 = 5_000
 
+  /// The epoch that is followed; nil before the first beacon. (Swift 6.3.1 crashes when it optimizes a comparison with
+  /// `beacon?.run` in another type.)
+  package private(set) var run: UInt32?
   private var beacon: Beacon?
   private var arrived: Int64 = 0
   /// When the present epoch was first heard of.
@@ -51,8 +54,6 @@ package struct VenueFollower: Sendable {
 
   package init() {}
 
-  /// The epoch that is followed; nil before the first beacon.
-  package var run: UInt32? { beacon?.run }
   /// The node that is followed.
   package var node: String? { beacon?.node }
   package var term: ClusterTerm? { beacon?.term }
@@ -80,6 +81,7 @@ package struct VenueFollower: Sendable {
 
   private mutating func follow(_ next: Beacon, _ now: Int64) {
     beacon = next
+    run = next.run
     arrived = now
     followed = now
     leastOffset = now - Int64(next.sent)
@@ -90,13 +92,14 @@ package struct VenueFollower: Sendable {
   /// A digest of the followed epoch arrived. Returns true if so many were lost before it that streams may have changed
   /// which no digest named: all positions are to be checked.
   package mutating func heard(_ next: Digest, now: Int64) -> Bool {
-    guard next.run == beacon?.run, next.sent > digest?.sent ?? 0 else { return false }
+    guard next.run == run, next.sent > digest?.sent ?? 0 else { return false }
     let last = digest?.sent ?? next.sent
     digest = (next.sent, now)
     return next.sent - last > UInt64(IngestVenue.digestTime)
   }
 
-  /// - Parameter confirmed: when the edge's own connection was last confirmed (`NATSLink.lastConfirmed`); nil without one.
+  /// - Parameter confirmed: when the edge's own connection was last confirmed (`NATSLink.lastConfirmed`); nil without
+  ///   one.
   package func indicator(now: Int64, confirmed: Int64?) -> VenueIndicator {
     guard let confirmed, now - confirmed <= Self.freshness else { return .reconnecting(.noLink) }
     guard let beacon, now - arrived + delay <= Self.silence else { return .reconnecting(.noIngest) }

@@ -77,7 +77,6 @@ package struct IngestVenue {
   }
 
   package var isActive: Bool { claim.isActive }
-  package var streamCount: Int { streams.count }
 
   /// Frames of this node may have been lost: its connection broke, or its queue was dropped.
   package mutating func linkBroke() {

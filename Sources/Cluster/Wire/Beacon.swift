@@ -1,7 +1,7 @@
 import Bytes
 
-/// The right to publish a venue's streams: the highest term wins. It is a counter and no clock, so a clock that is wrong
-/// decides nothing.
+/// The right to publish a venue's streams: the highest term wins. It is a counter and no clock, so a wrong clock decides
+/// nothing.
 package struct ClusterTerm: Sendable, Hashable, Comparable {
   /// One more than any that the claimer had seen.
   package let number: UInt64
@@ -105,8 +105,8 @@ package struct Beacon: Sendable, Equatable {
   }
 }
 
-/// The last sequences of the streams that changed lately, by which edges notice lost messages. All frames before it were
-/// sent on the same connection, so an edge that has a digest and not a frame has lost that frame.
+/// The last sequences of the streams that changed lately, by which edges notice lost messages. All frames before it
+/// were sent on the same connection, so an edge that has a digest and not a frame has lost that frame.
 package struct Digest: Sendable, Equatable {
   package struct Item: Sendable, Equatable {
     package var stream: UInt32

@@ -8,7 +8,7 @@ import Testing
 /// and nodes that are killed, stopped and cut off. `TIDEGATE_CLUSTER_SEEDS` sets how many seeds run.
 @Suite("A simulated cluster", .longComputation)
 struct ClusterSimulationTests {
-  private static let count = environment("TIDEGATE_CLUSTER_SEEDS").flatMap { Int($0) } ?? 40
+  private static let count = environment("TIDEGATE_CLUSTER_SEEDS").flatMap { Int($0) } ?? 24
 
   @Test("without faults, one ingest publishes, and clients miss nothing")
   func calm() {

@@ -28,7 +28,7 @@ package struct FuzzTarget: Sendable {
       .selection, .events,
       .recording, .recordingIndex, .configuration, .alertRule, .portfolio, .topic, .deck, .zoneFile, .history,
       .httpQuery,
-      .candles, .upgrade, .nats,
+      .candles, .upgrade, .nats, .cluster,
     ] + venues
 }
 

@@ -8,7 +8,8 @@ extension FuzzTarget {
     words: [
       "INFO {", "\"headers\":true", "\"connect_urls\":[\"a:1\"]", "MSG a.b 1 5\r\nhello\r\n", "HMSG a 1 r 12 17\r\n",
       "NATS/1.0 503\r\n\r\n", "NATS/1.0\r\n", "PING\r\n", "PONG\r\n", "+OK\r\n", "-ERR '", "\"err_code\":10071",
-      "\"message\":{\"seq\":1,\"data\":\"aGk=\"}", "-----BEGIN NATS USER JWT-----\n", "-----BEGIN USER NKEY SEED-----\n",
+      "\"message\":{\"seq\":1,\"data\":\"aGk=\"}", "-----BEGIN NATS USER JWT-----\n",
+      "-----BEGIN USER NKEY SEED-----\n",
       "\r\n", " ", "\t", "0", "9999999999999999999",
     ]
   ) { (bytes) throws(FuzzFailure) in
