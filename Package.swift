@@ -15,6 +15,11 @@ let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1
 /// optimizer may do what a debug build hides. `Deploy/test.sh` sets this.
 let sansIOAlone = Context.environment["TIDEGATE_SANS_IO"] == "1"
 
+/// The optimizer also works on a debug build, which keeps its assertions: all tests then run on what the optimizer
+/// makes, and in half the time. `Deploy/test.sh` sets this. Files are compiled on their own, as SwiftPM does it for debug
+/// builds; a release optimizes whole modules.
+let withOptimizedTests = Context.environment["TIDEGATE_OPTIMIZED_TESTS"] == "1"
+
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -35,8 +40,11 @@ let confinedSettings =
 func house(
   _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = settings
 ) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+  .target(name: name, dependencies: dependencies, swiftSettings: settings + optimizing)
 }
+
+let optimizing: [SwiftSetting] =
+  withOptimizedTests ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
 /// Of tests: a release optimizes only what they test. To optimize the tests as well took 12 minutes of a processor in
 /// place of 7.

@@ -29,6 +29,8 @@ swift format lint --strict --parallel --configuration .swift-format -r Package.s
 # The benchmarks are built, too, so that they cannot rot. They need packages that a plain build does not resolve. In one
 # folder the two package graphs would alternate, and each change builds everything again.
 export TIDEGATE_BENCHMARKS=1
+# All tests run on optimized code, with its assertions: most of their time is computing.
+export TIDEGATE_OPTIMIZED_TESTS=1
 scratch=${TIDEGATE_SCRATCH:-.build-test}
 
 stage "Build (arrows between targets are checked)"
