@@ -193,7 +193,8 @@ var package = Package(
       name: "FuzzTargets",
       dependencies: [
         "Gateway", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings",
-        "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes", "CZlib",
+        "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes",
+        "CZlib",
         "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
