@@ -16,6 +16,9 @@ package final class Bitget: Dialect, RegisteredVenue {
   static let topicsPerHour = 230
   /// Levels a side that a book is kept to, unless its snapshot says otherwise (`window`).
   static let depth = 500
+  /// The newest trades of a market that are recognised when a subscription begins with them: more than any first
+  /// message is said to have.
+  static let seenTradeLimit = 512
   /// What the places in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels: [VenueProfile.Channel] = [
@@ -61,7 +64,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   /// What the venue calls the family of markets of this connection.
   let family: StaticString
   /// By place: the newest trades. They outlive the connection, as the next one begins with what was before it.
-  var seenTrades: [SeenTrades] = []
+  var seenTrades: [SeenTrades<UInt64>] = []
 
   let facts: DialectFacts
 

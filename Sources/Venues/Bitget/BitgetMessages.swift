@@ -183,7 +183,7 @@ extension Bitget {
     from first: Int, _ place: Int, _ hearing: inout Hearing, into batch: inout EventBatch
   ) {
     batch.orderTrades(from: first)
-    while seenTrades.count <= place { seenTrades.append(SeenTrades()) }
+    while seenTrades.count <= place { seenTrades.append(SeenTrades(limit: Self.seenTradeLimit)) }
     var kept = first
     for index in first..<batch.events.count {
       guard case .trade(let trade) = batch.events[index] else { continue }

@@ -2,45 +2,11 @@ import Bytes
 import MarketData
 
 /// A trade of one market, by the venue's own name for it.
-struct TradeKey: Hashable {
+struct TradeKey: TradeName {
   let instrument: Int32
   let id: TradeID
-}
 
-/// The newest trades, to tell whether one has been seen. Bounded: beyond `limit` the oldest are forgotten. Takes
-/// about 100 bytes a trade, as they come.
-struct RecentTrades {
-  /// More than half a minute of the busiest venue.
-  static let limit = 65_536
-  /// How far apart two connections may date the same trade, µs. A trade under the same name at another time is another
-  /// one: a venue that begins its numbers anew uses names again.
-  static let tolerance = Market.clockTolerance
-
-  /// When each was executed.
-  private var keys: [TradeKey: Timestamp] = [:]
-  private var order: [TradeKey] = []
-  private var oldest = 0
-
-  var count: Int { keys.count }
-
-  func contains(_ key: TradeKey, at time: Timestamp) -> Bool {
-    guard let known = keys[key] else { return false }
-    // `time` may be any that a venue sends: a plain difference could be out of range.
-    let (distance, isFar) = time.microseconds.subtractingReportingOverflow(known.microseconds)
-    return !isFar && distance.magnitude <= UInt64(Self.tolerance)
-  }
-
-  /// A trade that the venue gave no name cannot be told again and is not kept.
-  mutating func insert(_ key: TradeKey, at time: Timestamp) {
-    guard !key.id.isEmpty, keys.updateValue(time, forKey: key) == nil else { return }
-    if order.count < Self.limit {
-      order.append(key)
-    } else {
-      keys[order[oldest]] = nil
-      order[oldest] = key
-      oldest = (oldest + 1) % Self.limit
-    }
-  }
+  func isAfter(_ other: TradeKey) -> Bool { false }
 }
 
 /// The trades of two connections of one feed while both are there: each is to be published once.
@@ -60,8 +26,11 @@ final class TradeOverlap {
   /// How much later than the old connection the new one may bring a trade, µs.
   static let tail = 30 * Microseconds.second
 
-  private var published = RecentTrades()
-  private var received = RecentTrades()
+  /// Trades that are remembered, and trades that are held: more than half a minute of the busiest venue.
+  static let limit = 65_536
+
+  private var published = TradeOverlap.newMemory
+  private var received = TradeOverlap.newMemory
   private var held: [Held] = []
   private var pruneAt = 1_024
   /// Published since the new connection was to have everything, and not had by it yet.
@@ -76,21 +45,22 @@ final class TradeOverlap {
   /// The old connection's trade of `time` is about to be published.
   /// - Parameter isAwaited: whether the new connection brings it, too: not what REST has brought.
   func willPublish(_ key: TradeKey, at time: Timestamp, isAwaited: Bool = true, now: Timestamp) {
-    published.insert(key, at: time)
+    // A trade without a name cannot be recognised.
+    if !key.id.isEmpty { published.insert(key, at: time) }
     guard isComparing, isAwaited, !ignored.contains(key.instrument), !key.id.isEmpty,
-      missing.count < RecentTrades.limit, !received.contains(key, at: time)
+      missing.count < Self.limit, !received.contains(key, at: time)
     else { return }
     missing[key] = now
   }
 
   /// The new connection got a trade.
   func hold(_ trade: Held) {
-    received.insert(trade.key, at: trade.trade.time)
+    if !trade.key.id.isEmpty { received.insert(trade.key, at: trade.trade.time) }
     missing[trade.key] = nil
     guard !isPublished(trade) else { return }
     if held.count >= pruneAt {
       held.removeAll(where: isPublished)
-      if held.count >= RecentTrades.limit { held.removeFirst(held.count / 2) }
+      if held.count >= Self.limit { held.removeFirst(held.count / 2) }
       pruneAt = max(1_024, held.count * 2)
     }
     held.append(trade)
@@ -112,10 +82,13 @@ final class TradeOverlap {
     held = []
     missing = [:]
     isComparing = false
-    received = RecentTrades()
+    received = Self.newMemory
     endsAt = now + Self.tail
     return rest
   }
+
+  /// Two connections may date the same trade that far apart.
+  private static var newMemory: SeenTrades<TradeKey> { SeenTrades(limit: limit, tolerance: Market.clockTolerance) }
 
   private func isPublished(_ held: Held) -> Bool { published.contains(held.key, at: held.trade.time) }
 

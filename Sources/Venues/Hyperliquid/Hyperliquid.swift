@@ -25,8 +25,8 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
   static let bookInterval = 540 * Microseconds.millisecond
   /// What the parts of the list are.
   enum Part: Int { case perpetuals, spots }
-  /// Trades of the newest millisecond whose ids are kept, to know them again.
-  static let idLimit = 64
+  /// Trades of a symbol that are recognised. Only those of the newest millisecond before a subscription have to be.
+  static let seenTradeLimit = 64
 
   package static let venue: Venue = Venue(
     name: "hyperliquid", title: "Hyperliquid", separator: "/", endpoint: "wss://api.hyperliquid.xyz/ws",
@@ -54,12 +54,10 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
     /// When they were subscribed, and whether any have come since.
     var subscribed = Timestamp.distantPast
     var hasTraded = false
-    /// The time of the newest, and what came with that time.
+    /// The time of the newest.
     var newest = Timestamp.distantPast
-    var newestIDs: [UInt64] = []
-    /// What these were at the subscription: older trades are known.
-    var known = Timestamp.distantPast
-    var knownIDs: [UInt64] = []
+    /// By number. Every trade older than the newest at the subscription counts as seen.
+    var seen = SeenTrades<UInt64>(limit: Hyperliquid.seenTradeLimit)
     /// The newest price, and the scale that it was read at.
     var price: (value: Int64, scale: UInt8)?
   }
@@ -135,7 +133,6 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
     let place = trades(place)
     trades[place].subscribed = now
     trades[place].hasTraded = false
-    trades[place].known = trades[place].newest
-    trades[place].knownIDs = trades[place].newestIDs
+    trades[place].seen.close(before: trades[place].newest)
   }
 }

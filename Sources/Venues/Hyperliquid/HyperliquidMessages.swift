@@ -218,16 +218,14 @@ extension Hyperliquid {
     let place = trades(trade.instrument.index)
     let subscribed = trades[place].subscribed
     if trade.time < subscribed {
-      let known = trades[place].known
-      if trade.time < known || (trade.time == known && trades[place].knownIDs.contains(id)) { return false }
+      if trades[place].seen.contains(id, at: trade.time) { return false }
       trade.isBacklog = !trades[place].hasTraded || trade.time < subscribed - Market.clockTolerance
     }
+    trades[place].seen.append(id, at: trade.time)
     // A time that is still to come would make all that follows known.
     let time = min(trade.time, now)
     guard time >= trades[place].newest else { return true }
-    if time > trades[place].newest { trades[place].newestIDs.removeAll(keepingCapacity: true) }
     trades[place].newest = time
-    if trades[place].newestIDs.count < Self.idLimit { trades[place].newestIDs.append(id) }
     if trade.price > 0 { trades[place].price = (trade.price, scale) }
     return true
   }

@@ -62,18 +62,12 @@ struct TradeOverlapTests {
     #expect(!overlap.isKnown(key(1), at: Timestamp(microseconds: .min)))
   }
 
-  @Test("trades without a name are neither kept nor left out, and the memory is bounded")
-  func bounds() {
+  @Test("trades without a name are neither kept nor left out")
+  func nameless() {
     let overlap = TradeOverlap()
     let nameless = TradeKey(instrument: 0, id: TradeID([UInt8]().span.bytes))
     overlap.compare()
     overlap.willPublish(nameless, at: now, now: now)
     #expect(overlap.missingSince == nil && !overlap.isKnown(nameless, at: now))
-    var recent = RecentTrades()
-    for number in 0..<UInt64(RecentTrades.limit + 1_000) { recent.insert(key(number), at: now) }
-    #expect(recent.count == RecentTrades.limit)
-    #expect(!recent.contains(key(999), at: now) && recent.contains(key(1_000), at: now))
-    recent.insert(key(2_000), at: now)
-    #expect(recent.count == RecentTrades.limit)
   }
 }

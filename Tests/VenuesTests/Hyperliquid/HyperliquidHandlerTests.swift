@@ -217,6 +217,25 @@ struct HyperliquidHandlerTests {
     #expect(feed.error == nil)
   }
 
+  @Test("a subscription that reaches further back than the one before brings no trade that is older than what came")
+  func reachesBack() {
+    let feed = Self.live()
+    let now = feed.now.microseconds / 1_000
+    func receive(_ list: String...) { feed.receive(#"{"channel":"trades","data":[\#(list.joined(separator: ","))]}"#) }
+    receive(Self.trade(20, now - 2_000), Self.trade(21, now + 10))
+    feed.now = feed.now + 1_000_000
+    feed.disconnect()
+    feed.connect()
+    feed.receive(Self.meta)
+    receive(
+      Self.trade(5, now - 60_000), Self.trade(20, now - 2_000), Self.trade(19, now - 1), Self.trade(21, now + 10),
+      Self.trade(22, now + 10))
+    #expect(feed.trades.map(\.id.text) == ["22"])
+    // Said once more in the same subscription, it is known.
+    receive(Self.trade(22, now + 10))
+    #expect(feed.trades.isEmpty)
+  }
+
   @Test(
     "24 h figures: the change is of the middle of the book; volumes with twenty digits are cut; what is null is left out"
   )
