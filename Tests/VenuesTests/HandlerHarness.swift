@@ -75,6 +75,7 @@ final class HandlerHarness {
     body(&batch)
     var changes = MarketChanges()
     market.apply(batch, now: now, into: &changes)
+    market.advance(to: now, into: &changes)
     events = batch.events
     bids = batch.bids
     asks = batch.asks

@@ -58,8 +58,6 @@ struct ChannelDoubts {
   /// Contradictions further apart than this do not count together, µs: a venue may count a trade that it does not
   /// print, but not one after the other in a market without any other trade.
   static let memory = 10 * Microseconds.minute
-  /// The longest patience after attempts that did not help, µs.
-  static let longestPatience = 10 * Microseconds.minute
   /// A dead channel of trades counts as live again without a trade if the ticker agrees with the last trade for so
   /// long, µs.
   static let agreement = Microseconds.minute
@@ -73,51 +71,18 @@ struct ChannelDoubts {
   /// Requests after which the time between two of them doubles.
   static let promptRequests = 4
 
-  /// The contradictions of one channel since its last message.
-  struct Doubt {
-    private(set) var first: Timestamp?
-    private(set) var last = Timestamp.distantPast
-    /// How often the channel has been found dead since its last message.
-    private(set) var attempts = 0
-
-    /// The channel spoke.
-    mutating func end() {
-      first = nil
-      attempts = 0
-    }
-
-    /// The contradiction is gone, and the channel did not speak.
-    mutating func forget() { first = nil }
-
-    /// Notes a contradiction; returns whether the channel is dead: once for each attempt to revive it, after twice the
-    /// time of the attempt before.
-    /// - Parameter resumed: when the connection spoke again after its last stall.
-    mutating func note(patience: Int64, since resumed: Timestamp, now: Timestamp) -> Bool {
-      let isFirst = first.map { $0 < resumed || now - last > ChannelDoubts.memory || now < last } ?? true
-      last = now
-      guard !isFirst, let first else {
-        self.first = now
-        return false
-      }
-      let limit = min(patience << min(attempts, 10), max(patience, ChannelDoubts.longestPatience))
-      guard now - first >= limit else { return false }
-      self.first = now
-      attempts += 1
-      return true
-    }
-  }
-
   /// The channels that are dead.
   private(set) var dead: MarketChannels = []
-  private(set) var trades = Doubt()
-  private(set) var quotes = Doubt()
-  private(set) var tickers = Doubt()
+  private(set) var trades = ChannelDoubt()
+  private(set) var quotes = ChannelDoubt()
+  private(set) var tickers = ChannelDoubt()
   /// When the last live trade came; with the first ticker of a connection, the time until which trades may be
   /// subscribed to.
   private(set) var tradeAt = Timestamp.distantPast
   /// When the last ticker came; nil before the first of a connection.
   private var tickerAt: Timestamp?
-  private var hasQuote = false
+  /// Whether a quote has come on this connection.
+  private(set) var hasQuote = false
   /// Since when the last price has been outside of the best prices; nil while it is within.
   private var leftAt: Timestamp?
   /// When figures may be asked for again, and how often they have been since the last trade.
@@ -151,7 +116,7 @@ struct ChannelDoubts {
     requests = 0
     guard let tickerInterval, tickerAt != nil else { return false }
     let patience = max(Self.directPatience, tickerInterval * 5 / 2)
-    guard tickers.note(patience: patience, since: resumed, now: now) else { return false }
+    guard tickers.note(patience: patience, memory: Self.memory, since: resumed, now: now) else { return false }
     dead.insert(MarketChannels(.ticker))
     return true
   }
@@ -173,7 +138,7 @@ struct ChannelDoubts {
     // a ticker takes.
     let isExplained = before - tradeAt <= Self.tickerLateness && now - tradeAt <= interval + Self.tickerLateness
     guard hasTraded, !isExplained,
-      trades.note(patience: Self.patience, since: resumed, now: now)
+      trades.note(patience: Self.patience, memory: Self.memory, since: resumed, now: now)
     else { return false }
     dead.insert(MarketChannels(.trades))
     return true
@@ -184,7 +149,9 @@ struct ChannelDoubts {
   mutating func tradeShown(since resumed: Timestamp, now: Timestamp) -> Bool {
     if tradeAt == .distantPast { tradeAt = now }
     // A trade that came shortly before is the one that is shown.
-    guard now - tradeAt > Self.tickerLateness, trades.note(patience: Self.patience, since: resumed, now: now) else {
+    guard now - tradeAt > Self.tickerLateness,
+      trades.note(patience: Self.patience, memory: Self.memory, since: resumed, now: now)
+    else {
       return false
     }
     dead.insert(MarketChannels(.trades))
@@ -227,7 +194,8 @@ struct ChannelDoubts {
     // next ones have to contradict by a change.
     let contradicts =
       isCompared ? hasTraded : isLast == false && tradeAt != .distantPast && now - tradeAt > Self.tickerLateness
-    guard contradicts, trades.note(patience: Self.witnessPatience, since: .distantPast, now: now) else { return false }
+    guard contradicts, trades.note(patience: Self.witnessPatience, memory: Self.memory, since: .distantPast, now: now)
+    else { return false }
     dead.insert(MarketChannels(.trades))
     return true
   }
@@ -251,7 +219,9 @@ struct ChannelDoubts {
     // A quote that leaves some orders out may differ for long: only a best price that moves on counts.
     if quotes.first != nil, movedTo == (bid, ask) { return false }
     movedTo = (bid, ask)
-    guard quotes.note(patience: Self.directPatience, since: resumed, now: now) else { return false }
+    guard quotes.note(patience: Self.directPatience, memory: Self.memory, since: resumed, now: now) else {
+      return false
+    }
     dead.insert(MarketChannels(.quote))
     return true
   }

@@ -6,7 +6,7 @@ import HeapModule
 /// memory is allocated with the instrument. If a deadline moves to a later time, its entry is due too early, and the
 /// owner inserts it again. Insertion and removal O(log n), `first` O(1), no allocation.
 struct DeadlineHeap {
-  enum Kind: UInt8, CaseIterable { case pulse, ticker, crossed, frozen, reissue }
+  enum Kind: UInt8, CaseIterable { case pulse, ticker, crossed, frozen, lead, reissue }
 
   struct Entry: Comparable {
     var time: Timestamp

@@ -76,6 +76,7 @@ package final class InstrumentState {
   var isTickerScheduled = false
   var isCrossedScheduled = false
   var isFrozenScheduled = false
+  var isLeadScheduled = false
   var isReissueScheduled = false
 
   init(instrument: Instrument, book: OrderBook, chart: consuming Chart = Chart()) {

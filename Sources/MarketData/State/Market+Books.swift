@@ -14,9 +14,7 @@ extension Market {
   }
 
   func publish(_ quote: Quote, of state: InstrumentState, into changes: inout MarketChanges) {
-    if let old = state.quote, old.bid == quote.bid, old.ask == quote.ask, old.bidSize == quote.bidSize,
-      old.askSize == quote.askSize
-    {
+    if let old = state.quote, old.isSame(as: quote) {
       state.quote?.time = quote.time
       return
     }
@@ -143,7 +141,34 @@ extension Market {
     let isThrough = (quote.bidSize > 0 && quote.bid >= ask.price) || (quote.askSize > 0 && quote.ask <= bid.price)
     guard isThrough, quote.time >= state.bookTime else { return state.frozen.quoteReturned() }
     state.frozen.quoteWentThrough(now: now)
-    if let since = state.frozen.quoteSince { scheduleFrozen(state, since) }
+    if let due = state.frozen.quotes.due(patience: FrozenBook.patience) { scheduleFrozen(state, due) }
+  }
+
+  /// Notes that a quote, which replaces that of `state`, has changed ahead of the book.
+  func noteLead(of quote: Quote, _ state: InstrumentState, now: Timestamp) {
+    guard state.bookState == .live, state.frozen.lead.first == nil, state.doubts.hasQuote, let old = state.quote,
+      !old.isSame(as: quote)
+    else { return }
+    state.frozen.quoteMoved(now: now)
+    scheduleLead(state, now: now)
+  }
+
+  /// Takes a book out of sync that its quote has led for too long. By what was heard, not by the clock: while nothing
+  /// comes at all, nothing shows that a book has died alone.
+  func loseSyncIfLed(_ state: InstrumentState, now: Timestamp, into changes: inout MarketChanges) {
+    guard let patience = configuration.quoteLead, let due = state.frozen.lead.due(patience: patience) else { return }
+    guard lastHeard >= due else { return scheduleLead(state, now: now) }
+    loseSync(state, .stale, detected: true, into: &changes)
+  }
+
+  private func scheduleLead(_ state: InstrumentState, now: Timestamp) {
+    guard !state.isLeadScheduled, let patience = configuration.quoteLead,
+      let due = state.frozen.lead.due(patience: patience)
+    else { return }
+    state.isLeadScheduled = true
+    // After a stall, whatever is heard next makes it due.
+    deadlines.insert(
+      .init(time: max(due, now + Microseconds.second / 4), instrument: state.instrument.id, kind: .lead))
   }
 
   /// Notes whether a trade contradicts the book's best prices; returns true if too many have.
@@ -154,11 +179,10 @@ extension Market {
     return state.frozen.tradeWentThrough(now: now)
   }
 
-  func scheduleFrozen(_ state: InstrumentState, _ since: Timestamp) {
+  func scheduleFrozen(_ state: InstrumentState, _ due: Timestamp) {
     guard !state.isFrozenScheduled else { return }
     state.isFrozenScheduled = true
-    deadlines.insert(
-      .init(time: since + FrozenBook.patience, instrument: state.instrument.id, kind: .frozen))
+    deadlines.insert(.init(time: due, instrument: state.instrument.id, kind: .frozen))
   }
 
   func scheduleCrossed(_ state: InstrumentState) {
@@ -178,5 +202,12 @@ extension Market {
       changes.items.append(.bookState(id, state.bookState))
       if state.bookState == .live { changes.items.append(.bookSnapshot(id)) }
     }
+  }
+}
+
+extension Quote {
+  /// Whether both have the same prices and sizes.
+  fileprivate func isSame(as other: Quote) -> Bool {
+    bid == other.bid && ask == other.ask && bidSize == other.bidSize && askSize == other.askSize
   }
 }

@@ -27,13 +27,16 @@ package final class Market {
     /// The longest time between two tickers of a market that trades, µs. Nil if the venue has no channel of tickers:
     /// then tickers contradict no other channel, and no other channel contradicts them.
     package var tickerInterval: Int64?
+    /// How long a live book may stay as it is after its quote has changed, µs, by what was heard on the connection. Nil
+    /// unless the venue's quotes are the best prices and sizes of the very book.
+    package var quoteLead: Int64?
     /// Whether figures by REST can be asked for when trades are in doubt.
     package var hasWitness: Bool
 
     package init(
       quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?, checksumPatience: Int = 1,
       crossedTolerance: Int64 = Microseconds.second, tickerInterval: Int64? = nil,
-      hasWitness: Bool = false
+      quoteLead: Int64? = nil, hasWitness: Bool = false
     ) {
       precondition(checksumPatience > 0, "no checksum that differs is nothing to wait for")
       self.quotesFromBook = quotesFromBook
@@ -42,6 +45,7 @@ package final class Market {
       self.checksumPatience = checksumPatience
       self.crossedTolerance = crossedTolerance
       self.tickerInterval = tickerInterval
+      self.quoteLead = quoteLead
       self.hasWitness = hasWitness
     }
   }
@@ -137,6 +141,7 @@ package final class Market {
       case .quote(let quote):
         guard let state = state(quote.instrument), isPossible(quote) else { break }
         observe(state, now: now)
+        if configuration.quoteLead != nil { noteLead(of: quote, state, now: now) }
         quoteCame(state, into: &changes)
         publish(quote, of: state, into: &changes)
         if configuration.hasWitness { compareLast(with: quote.bid, quote.ask, of: state, now: now, into: &changes) }
@@ -192,12 +197,15 @@ package final class Market {
         if !loseSyncIfCrossed(state, now: now, into: &changes) { scheduleCrossed(state) }
       case .frozen:
         state.isFrozenScheduled = false
-        guard let since = state.frozen.quoteSince else { break }
-        if now - since < FrozenBook.patience {
-          scheduleFrozen(state, since)
+        guard let due = state.frozen.quotes.due(patience: FrozenBook.patience) else { break }
+        if now < due {
+          scheduleFrozen(state, due)
         } else {
           loseSync(state, .frozen, detected: true, into: &changes)
         }
+      case .lead:
+        state.isLeadScheduled = false
+        loseSyncIfLed(state, now: now, into: &changes)
       case .reissue:
         state.isReissueScheduled = false
         let start = changes.candles.count

@@ -40,7 +40,8 @@ package final class Deribit: Dialect, RegisteredVenue {
     messageLimit: 4 << 20, offersCompression: true,
     symbolLimit: 200, kinds: [.perpetual, .future],
     market: Market.Configuration(
-      quotesFromBook: false, bookDepthLimit: nil, checksum: nil, tickerInterval: Microseconds.second),
+      quotesFromBook: false, bookDepthLimit: nil, checksum: nil, tickerInterval: Microseconds.second,
+      quoteLead: quoteLead),
     profile: VenueProfile(
       channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],
@@ -49,15 +50,6 @@ package final class Deribit: Dialect, RegisteredVenue {
     replay: replay,
     makeHandler: { FeedEngine(Deribit(), venue: Deribit.venue, configuration: $0) })
 
-  /// What is kept of a symbol, by place.
-  struct Line {
-    var quote: Quote?
-    /// Since when the quote has moved without its book.
-    var leading: Timestamp?
-  }
-  var lines: [Line] = []
-  /// When anything last came.
-  var heardAt = Timestamp.distantPast
   /// Whether a request for the platform's state was carried out on this connection.
   var followsPlatform = false
   /// Whether the platform has said something of maintenance on this connection.
@@ -81,14 +73,8 @@ package final class Deribit: Dialect, RegisteredVenue {
   }
 
   func forget() {
-    lines.removeAll()
     followsPlatform = false
     hasSaidMaintenance = false
-  }
-
-  func line(_ place: Int) -> Int {
-    while lines.count <= place { lines.append(Line()) }
-    return place
   }
 
   // MARK: Requests
@@ -118,17 +104,6 @@ package final class Deribit: Dialect, RegisteredVenue {
 
   /// A test request must be answered within 10 s: it does not wait for its turn.
   static let testAnswer = #"{"jsonrpc":"2.0","id":\#(testID),"method":"public/test","params":{}}"#
-
-  // MARK: Watch
-
-  /// By what was heard, not by the clock: while nothing comes at all, nothing shows that a book has died alone.
-  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    for place in lines.indices {
-      guard let since = lines[place].leading, heardAt - since >= Self.quoteLead else { continue }
-      lines[place].leading = nil
-      hearing.report(.lost(place: place, .stale))
-    }
-  }
 }
 
 extension Deribit {

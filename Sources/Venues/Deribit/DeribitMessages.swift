@@ -10,13 +10,11 @@ extension Deribit {
   func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
   ) throws(FeedError) {
-    heardAt = hearing.now
     var reader = FieldReader(message)
     var method = Method.none
     var kind: Kind?
     var data: FieldSlice?
     var isRead = false
-    let first = batch.events.count
     var isTest = false
     try reader.objectStart()
     while let key = try reader.nextKey() {
@@ -58,8 +56,6 @@ extension Deribit {
         var value = reader.reader(data)
         try readNotification(&value, kind, &instruments, &hearing, into: &batch)
       }
-      // All of the text could be read: nothing fails from here on.
-      for event in batch.events[first...] { follow(event, now: hearing.now) }
     case .heartbeat:
       if isTest { hearing.report(.send(Self.testAnswer)) }
       batch.events.append(.heartbeat)
@@ -131,22 +127,6 @@ extension Deribit {
       isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
     // What a snapshot says came before it is nothing that a change could repeat.
     hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
-  }
-
-  /// Whether quotes change ahead of the book.
-  private func follow(_ event: MarketEvent, now: Timestamp) {
-    switch event {
-    case .book(let book): lines[line(book.instrument.index)].leading = nil
-    case .quote(let quote):
-      let place = line(quote.instrument.index)
-      if let old = lines[place].quote, lines[place].leading == nil,
-        old.bid != quote.bid || old.bidSize != quote.bidSize || old.ask != quote.ask || old.askSize != quote.askSize
-      {
-        lines[place].leading = now
-      }
-      lines[place].quote = quote
-    default: break
-    }
   }
 
   // MARK: Quotes, trades and statistics

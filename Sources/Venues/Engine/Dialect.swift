@@ -36,9 +36,6 @@ protocol Dialect: AnyObject {
   /// Messages of the connection are left out here on purpose, as the engine was brought to a later state of it: what
   /// the dialect compares with the next message, or adds it to, is not of the one before.
   func skip()
-
-  /// About four times a second while connected: what a dialect watches beyond the engine's own watches.
-  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing)
 }
 
 extension Dialect {
@@ -47,7 +44,6 @@ extension Dialect {
   func silent(_ place: Int) {}
   func forget() {}
   func skip() {}
-  func tick(_ instruments: InstrumentTable, _ hearing: inout Hearing) {}
 }
 
 /// A channel of a symbol: its place, and the place of the channel in `DialectFacts.channels`.

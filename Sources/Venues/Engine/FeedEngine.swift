@@ -178,13 +178,8 @@ package final class FeedEngine {
     searchTrades(now: now, into: &batch)
   }
 
-  /// The dialect's own watch, and the channels that promise something.
+  /// Looks for channels that promise something and have died.
   private func watch(_ now: Timestamp, into batch: inout EventBatch) {
-    // Not that of a message, which may be half acted upon.
-    var noticed = Hearing()
-    noticed.begin(now: now)
-    dialect.tick(known, &noticed)
-    for report in noticed.reports { try? act(report, now: now, into: &batch) }
     let silent = life.watches.takeDead(connectionHeard: life.marketHeard, now: now) {
       books.lines[requests.desk.topic($0).place].isCarried
     }

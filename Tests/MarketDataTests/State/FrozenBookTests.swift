@@ -13,8 +13,10 @@ struct FrozenBookTests {
     private(set) var resets = 0
     private let id = InstrumentID(0)
 
-    init(quotesFromBook: Bool = false) {
-      market = Market(configuration: .init(quotesFromBook: quotesFromBook, bookDepthLimit: nil, checksum: nil))
+    init(quotesFromBook: Bool = false, quoteLead: Int64? = nil) {
+      market = Market(
+        configuration: .init(
+          quotesFromBook: quotesFromBook, bookDepthLimit: nil, checksum: nil, quoteLead: quoteLead))
       var batch = EventBatch()
       batch.append(
         instrument: Instrument(
@@ -30,7 +32,20 @@ struct FrozenBookTests {
     }
 
     private func note(_ changes: borrowing MarketChanges) {
-      for case .bookState(_, .syncing(.frozen)) in changes.items { resets += 1 }
+      for case .bookState(_, .syncing(let reason)) in changes.items where reason != .disconnected { resets += 1 }
+    }
+
+    func reconnect() {
+      var changes = MarketChanges()
+      market.disconnect(into: &changes)
+      note(changes)
+    }
+
+    /// Something comes that says nothing of the instrument.
+    func hear() {
+      var batch = EventBatch()
+      batch.events.append(.heartbeat)
+      apply(batch)
     }
 
     func book(_ kind: BookEvent.Kind, bid: Int64? = nil, ask: Int64? = nil) {
@@ -159,6 +174,59 @@ struct FrozenBookTests {
       scene.wait(3_600)
     }
     #expect(scene.isLive && scene.resets == 0)
+  }
+
+  @Test(
+    "a quote that changes while the book does not, for the time that the venue's book may be late: by what is heard")
+  func lead() {
+    let scene = Scene(quoteLead: 15 * Microseconds.second)
+    scene.quote(100, 110)
+    scene.wait(60)
+    scene.quote(100, 110)
+    scene.wait(60)
+    scene.hear()
+    scene.wait(1)
+    #expect(scene.isLive, "the same quote again is no change")
+    scene.quote(101, 110)
+    scene.wait(14)
+    scene.hear()
+    scene.wait(10)
+    #expect(scene.isLive, "while nothing is heard, nothing shows that the book alone has died")
+    scene.hear()
+    scene.wait(0.5)
+    #expect(!scene.isLive && scene.resets == 1)
+    #expect(scene.market.instruments[0].bookState == .syncing(.stale))
+  }
+
+  @Test(
+    "a quote whose book follows, that has another size, or is the first of its connection, and a venue without the rule"
+  )
+  func harmlessLeads() {
+    let scene = Scene(quoteLead: 15 * Microseconds.second)
+    for step in 0..<100 {
+      scene.quote(100, 110, size: Int64(1 + step % 3))
+      scene.wait(14)
+      scene.hear()
+      scene.book(.delta)
+      scene.wait(60)
+    }
+    #expect(scene.isLive && scene.resets == 0)
+    scene.reconnect()
+    scene.book(.snapshot, bid: 90, ask: 91)
+    scene.quote(90, 91)
+    for _ in 0..<60 {
+      scene.wait(1)
+      scene.hear()
+    }
+    #expect(scene.isLive && scene.resets == 0, "the quote of the connection before says nothing")
+    let other = Scene()
+    other.quote(100, 110)
+    other.quote(101, 110)
+    for _ in 0..<60 {
+      other.wait(1)
+      other.hear()
+    }
+    #expect(other.isLive && other.resets == 0)
   }
 
   @Test("a market in which nothing happens for a day is quiet, and nothing else")

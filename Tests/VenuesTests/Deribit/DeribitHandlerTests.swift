@@ -226,7 +226,7 @@ struct DeribitHandlerTests {
     feed.wait(20)
     #expect(feed.state(0) == .live, "nothing at all was heard")
     feed.receive(Self.quote("86775.8", "86776.0"))
-    feed.tick()
+    feed.wait(0.25)
     #expect(feed.state(0) == .syncing(.stale) && feed.sent.count == 2)
   }
 
