@@ -1,3 +1,5 @@
+import Bytes
+
 /// The state of a composite market that streams show: the merged book of its members, its price, and their merged
 /// candles. It reports changes as a `Market` does, so the same publisher publishes them. Sans-IO.
 ///

@@ -1,3 +1,5 @@
+import Bytes
+
 /// An exact decimal number: neither the way from the exchange to the app nor `+`, `-` and `*` round it.
 ///
 /// Numbers are equal, ordered and hashed by value: `1.0 == 1.00`. A number prints with the same digits after the point
@@ -124,7 +126,7 @@ public struct ExactDecimal: Sendable {
   public var doubleValue: Double {
     if case .small(let mantissa, let scale) = storage, mantissa.magnitude < 1 << 53 {
       // Both are exact, so that the division rounds once.
-      return Double(mantissa) / Double(Self.power(scale))
+      return Double(mantissa) / Double(DecimalText.power(scale))
     }
     return Double(description) ?? 0
   }
@@ -149,21 +151,15 @@ public struct ExactDecimal: Sendable {
     while decimals.utf8.count > Int(places), decimals.last == "0" { decimals.removeLast() }
     return decimals.isEmpty ? String(text[..<point]) : "\(text[..<point]).\(decimals)"
   }
-
-  /// 10^`scale`, `scale` at most 18.
-  static func power(_ scale: UInt8) -> Int64 { (0..<min(scale, 18)).reduce(1) { result, _ in result * 10 } }
 }
 
 extension ExactDecimal: LosslessStringConvertible {
   /// The number with its digits: `64123.50`.
   public var description: String {
     guard case .small(let mantissa, let scale) = storage else { return wide.description }
-    guard scale > 0 else { return String(mantissa) }
-    let power = Self.power(scale).magnitude
-    let (whole, part) = mantissa.magnitude.quotientAndRemainder(dividingBy: power)
-    let digits = String(part)
-    return (mantissa < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: Int(scale) - digits.utf8.count)
-      + digits
+    var text = ByteBuffer(capacity: 24)
+    text.append(decimal: mantissa, scale: scale)
+    return text.description
   }
 }
 
@@ -180,8 +176,8 @@ extension ExactDecimal: Comparable, Hashable {
       if leftScale == rightScale { return left < right ? -1 : left > right ? 1 : 0 }
       let scale = max(leftScale, rightScale)
       // 63 bits and 10^18 are less than 127 bits.
-      let one = Int128(left) * Int128(power(scale - leftScale))
-      let other = Int128(right) * Int128(power(scale - rightScale))
+      let one = Int128(left) * Int128(DecimalText.power(scale - leftScale))
+      let other = Int128(right) * Int128(DecimalText.power(scale - rightScale))
       return one < other ? -1 : one > other ? 1 : 0
     }
     return WideNumber.order(a.wide, b.wide)
@@ -217,7 +213,8 @@ extension ExactDecimal: AdditiveArithmetic {
     if case .small(let left, let leftScale) = a.storage, case .small(let right, let rightScale) = b.storage {
       let scale = max(leftScale, rightScale)
       let sum =
-        Int128(left) * Int128(power(scale - leftScale)) + Int128(right) * Int128(power(scale - rightScale))
+        Int128(left) * Int128(DecimalText.power(scale - leftScale))
+        + Int128(right) * Int128(DecimalText.power(scale - rightScale))
       if let mantissa = Int64(exactly: sum) { return ExactDecimal(storage: .small(mantissa: mantissa, scale: scale)) }
     }
     return ExactDecimal(WideNumber.sum(a.wide, b.wide))
@@ -256,21 +253,11 @@ extension ExactDecimal {
   public func percent(of whole: ExactDecimal, digits: Int = 2) -> ExactDecimal? {
     guard whole > 0 else { return nil }
     let digits = max(0, min(digits, 18))
-    if case .small(let part, let scale) = storage, case .small(let divisor, let wholeScale) = whole.storage {
-      // At most 10^38, which fits in 127 bits.
-      let shift = Int(wholeScale) - Int(scale) + 2 + digits
-      let power = (0..<abs(shift)).reduce(Int128(1)) { power, _ in power * 10 }
-      let (numerator, isOver) = Int128(part).multipliedReportingOverflow(by: shift > 0 ? power : 1)
-      let (denominator, isOverToo) = Int128(divisor).multipliedReportingOverflow(by: shift < 0 ? power : 1)
-      if !isOver, !isOverToo {
-        var (quotient, rest) = numerator.quotientAndRemainder(dividingBy: denominator)
-        // The rest is below the denominator, which is below 2^63 × 10^16.
-        let order = 2 * Int128(rest.magnitude) - denominator
-        if order > 0 || order == 0 && quotient & 1 == 1 { quotient += numerator < 0 ? -1 : 1 }
-        if let mantissa = Int64(exactly: quotient) {
-          return ExactDecimal(storage: .small(mantissa: mantissa, scale: UInt8(digits)))
-        }
-      }
+    if case .small(let part, let scale) = storage, case .small(let divisor, let wholeScale) = whole.storage,
+      let mantissa = Ratio.quotient(
+        Int128(part), by: Int128(divisor), powerOfTen: Int(wholeScale) - Int(scale) + 2 + digits)
+    {
+      return ExactDecimal(storage: .small(mantissa: mantissa, scale: UInt8(digits)))
     }
     var hundredfold = wide
     hundredfold.scale -= 2

@@ -1,8 +1,7 @@
 import Bytes
-import MarketData
 import Testing
 
-@Suite struct ExactMathTests {
+@Suite struct RatioTests {
   @Test("quotients are rounded half to even, both signs")
   func rounding() {
     let cases: [(Int128, Int128, Int128)] = [
