@@ -126,7 +126,9 @@ var package = Package(
     house("Alerts", ["MarketData", "Bytes", heap], settings: confinedSettings),
     house("Portfolio", ["MarketData", "Bytes"]),
     // Level 4
-    house("History", ["Alerts", "Portfolio", "MarketData", "Bytes", sqlite, sqliteFunctions]),
+    house(
+      "History", ["Alerts", "Portfolio", "MarketData", "Transport", "Bytes", sqlite, sqliteFunctions, log],
+      settings: confinedSettings),
     house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
     house("Decks", ["Alerts", "MarketData", "Bytes"]),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
@@ -150,8 +152,8 @@ var package = Package(
     house(
       "Operations",
       [
-        "HTTPAPI", "Documents", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1",
-        "Transport", "Bytes", "Build", log,
+        "HTTPAPI", "Documents", "Feeds", "History", "Recordings", "Access", "PubSub", "Venues", "MarketData",
+        "WebSocket", "HTTP1", "Transport", "Bytes", "Build", log,
       ],
       settings: confinedSettings),
     house(
@@ -163,11 +165,17 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
+      "Settings",
+      [
+        "Operations", "HTTPAPI", "Documents", "History", "Decks", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "HTTP1", "Transport", "Bytes", log, configuration,
+      ]),
+    house(
       "Gateway",
       [
-        "HTTPAPI", "Operations", "Documents", "Feeds", "History", "Decks", "Alerts", "Portfolio", "Recordings",
-        "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build", log,
-        configuration,
+        "Settings", "HTTPAPI", "Operations", "Documents", "Feeds", "History", "Decks", "Alerts", "Portfolio",
+        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build",
+        log,
       ],
       settings: confinedSettings),
     house("Cluster", ["NATS", "Transport", "Bytes"], settings: confinedSettings),
@@ -180,7 +188,7 @@ var package = Package(
     .executableTarget(
       name: "tidegate",
       dependencies: [
-        "Gateway", "Operations",
+        "Gateway", "Settings", "Operations",
         "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Watch", "History", "Recordings",
         "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes", "Build", arguments, log,
       ],
@@ -192,9 +200,9 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio", "Recordings",
-        "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport", "Bytes",
-        "CZlib",
+        "Gateway", "Settings", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio",
+        "Recordings", "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport",
+        "Bytes", "CZlib",
         "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
@@ -219,7 +227,7 @@ var package = Package(
     .executableTarget(
       name: "alert-trial", dependencies: ["Alerts", "History", "MarketData", "Bytes"], path: "Tests/AlertTrial",
       swiftSettings: settings),
-    tests("History", ["History", "Alerts", "Portfolio", "MarketData", "Bytes", "alert-trial", sqlite]),
+    tests("History", ["History", "Alerts", "Portfolio", "MarketData", "Bytes", "alert-trial", sqlite, log]),
     tests("Venues", ["Venues", "MarketData", "Bytes"]),
     tests("Alerts", ["Alerts", "MarketData", "Bytes"]),
     .testTarget(
@@ -244,8 +252,8 @@ var package = Package(
     .testTarget(
       name: "OperationsTests",
       dependencies: [
-        "Operations", "Feeds", "Recordings", "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes",
-        "TestSupport", "TestTraits", log,
+        "Operations", "HTTPAPI", "Documents", "Feeds", "History", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "HTTP1", "Transport", "Bytes", "TestSupport", "TestTraits", log,
       ],
       exclude: ["Metrics/metrics.txt"], swiftSettings: testSettings),
     tests(
@@ -254,9 +262,15 @@ var package = Package(
         "HTTPAPI", "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes",
       ]),
     tests(
+      "Settings",
+      [
+        "Settings", "Operations", "Documents", "History", "Decks", "Recordings", "Access", "PubSub", "Venues",
+        "MarketData", "HTTP1", "Transport", "Bytes", log,
+      ]),
+    tests(
       "Gateway",
       [
-        "Gateway", "HTTPAPI", "Operations", "Documents",
+        "Gateway", "Settings", "HTTPAPI", "Operations", "Documents",
         "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
         "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
@@ -265,13 +279,14 @@ var package = Package(
     .target(
       name: "Simulation",
       dependencies: [
-        "Gateway", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "TestSupport", log,
+        "Gateway", "Settings", "VenueSimulator", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
+        "TestSupport", log,
       ],
       path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: settings),
     tests(
       "Simulation",
       [
-        "Simulation", "Gateway", "Operations",
+        "Simulation", "Gateway", "Settings", "Operations",
         "VenueSimulator", "PubSub", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",
         log,
       ]),

@@ -1,6 +1,7 @@
 import Build
 import Foundation
 import Gateway
+import Settings
 import Transport
 import Venues
 

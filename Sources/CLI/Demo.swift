@@ -1,6 +1,7 @@
 import Foundation
 import Gateway
 import Logging
+import Settings
 import Transport
 import VenueSimulator
 

@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import Settings
 
 /// The operators' token of a demo, in a file that only its owner may read. It stays the same from run to run, so that
 /// an open page keeps working, and `tidegate top` finds it by itself.

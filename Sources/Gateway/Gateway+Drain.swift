@@ -1,6 +1,8 @@
 import Documents
+import History
 import Logging
 import PubSub
+import Settings
 import Synchronization
 import Transport
 
@@ -150,7 +152,7 @@ extension Gateway {
       for node in nodes {
         node.loop.execute {
           node.stopFeeds()
-          if !node.ending.isFrozen { node.keepStreams() }
+          if !node.ending.isFrozen { node.history?.keepStreams() }
         }
       }
       for loop in loops { loop.shutdown { ended.arrive() } }

@@ -1,6 +1,7 @@
 import Feeds
 import Logging
 import MarketData
+import Operations
 import PubSub
 import Synchronization
 import Transport

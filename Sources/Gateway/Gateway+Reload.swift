@@ -1,18 +1,28 @@
 import Access
+import Documents
 import Foundation
 import Logging
 import Operations
 import PubSub
+import Settings
 import Synchronization
 import Transport
 import Venues
 
-/// The outcome of a reload.
-package enum ReloadOutcome: Sendable, Equatable {
-  /// No setting has changed, for these reasons. Certificates, roots or keys may have been replaced.
-  case refused([String])
-  /// Texts that name each change, and each change that needs a restart of the process.
-  case done(changed: [String], needsRestart: [String])
+/// The outcome of reading files of one kind again.
+private struct FileReload {
+  /// Whether there are such files.
+  var isConfigured = true
+  /// A text for each change.
+  var changed: [String] = []
+  /// Why the old files stay in use; empty: they do not.
+  var problems: [String] = []
+
+  mutating func add(_ other: FileReload) {
+    isConfigured = isConfigured || other.isConfigured
+    changed += other.changed
+    problems += other.problems
+  }
 }
 
 /// Changes while the gateway runs: feeds and their symbols, limits, origins, the log, certificates, roots, keys, decks
@@ -59,16 +69,14 @@ extension Gateway {
       }
     }
     // Each of these files is replaced or kept on its own.
-    let keys = reloadKeys(next)
-    var hasFiles = keys.isThere
-    if readAdminToken() { hasFiles = true }
-    if reloadCertificates() { hasFiles = true }
-    if reloadRoots() { hasFiles = true }
-    let (decks, schemas) = (DeckSettings.reload(self, next), TopicSettings.reload(self, next))
-    if decks.isThere || schemas.isThere { hasFiles = true }
-    let problems = keys.problems + decks.problems + schemas.problems
-    guard problems.isEmpty else { return refuse(problems) }
-    let files = keys.changed + decks.changed + schemas.changed
+    var outcome = reloadKeys(next)
+    if readAdminToken() { outcome.isConfigured = true }
+    if reloadCertificates() { outcome.isConfigured = true }
+    if reloadRoots() { outcome.isConfigured = true }
+    outcome.add(reloadDecks(next))
+    outcome.add(reloadSchemas(next))
+    guard outcome.problems.isEmpty else { return refuse(outcome.problems) }
+    let (hasFiles, files) = (outcome.isConfigured, outcome.changed)
     guard let change, let next else {
       if !hasFiles { sayNothingToRead() }
       return .done(changed: files, needsRestart: [])
@@ -225,24 +233,55 @@ extension Gateway {
   }
 
   /// - Parameter next: the new configuration, if one was read: it may contain the keys itself.
-  private func reloadKeys(
-    _ next: GatewayConfiguration?
-  ) -> (isThere: Bool, changed: [String], problems: [String]) {
-    guard let access else { return (false, [], []) }
+  private func reloadKeys(_ next: GatewayConfiguration?) -> FileReload {
+    guard let access else { return FileReload(isConfigured: false) }
     do throws(ConfigurationProblems) {
-      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else { return (false, [], []) }
+      guard let policy = try access.file.map(KeyFile.load) ?? next?.access else {
+        return FileReload(isConfigured: false)
+      }
       let changed = policy == access.policy ? [] : ["access: \(policy.summary)"]
       access.replace(policy)
       log.notice("keys read again", metadata: ["holds": "\(access.description)"])
       for node in nodes { node.loop.execute { node.clients.accessChanged() } }
-      return (true, changed, [])
+      return FileReload(changed: changed)
     } catch {
       let problems = error.problems.map(\.description)
       for problem in problems {
         log.error("keys not reloaded; the old ones stay in use", metadata: ["reason": "\(problem)"])
       }
-      return (true, [], problems)
+      return FileReload(problems: problems)
     }
+  }
+
+  /// Replaces the gateway's decks by those of `next`. If no configuration was read again, it reads the folder anew. If
+  /// a deck cannot be used, all old decks stay.
+  private func reloadDecks(_ next: GatewayConfiguration?) -> FileReload {
+    var decks = (next ?? current).decks
+    var problems: [ConfigurationProblem] = []
+    if next == nil { decks.read(DeckFiles.load, &problems) }
+    guard problems.isEmpty else { return FileReload(problems: problems.map(\.description)) }
+    let changed = settings.decks.replace(decks.shown(isDemo: configuration.demo))
+    if decks.directory != nil {
+      log.notice("decks read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
+    }
+    if !changed.isEmpty {
+      let node = nodes[0]
+      node.loop.execute { node.decks.changed() }
+    }
+    return FileReload(isConfigured: decks.directory != nil, changed: changed)
+  }
+
+  /// The same for the schemas of topics.
+  private func reloadSchemas(_ next: GatewayConfiguration?) -> FileReload {
+    var topics = (next ?? current).topics
+    var problems: [ConfigurationProblem] = []
+    if next == nil { topics.read(TopicSchemaFiles.load, &problems) }
+    guard problems.isEmpty else { return FileReload(problems: problems.map(\.description)) }
+    let changed = settings.topics.setSchemas(topics.schemas)
+    if topics.folder != nil {
+      log.notice("schemas of topics read again", metadata: ["changes": "\(changed.joined(separator: "; "))"])
+    }
+    return FileReload(isConfigured: topics.folder != nil, changed: changed)
   }
 
   /// Reads the operators' token again; false if none is configured.

@@ -11,6 +11,7 @@ import MarketData
 import Operations
 import PubSub
 import Recordings
+import Settings
 import Synchronization
 import Transport
 import Venues
@@ -174,15 +175,15 @@ package final class Gateway: Sendable {
     let recordings = recordings
     let (adminToken, adminControl) = (adminToken, adminControl)
     let state = StateCollector(
-      node: nodes[0], all: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
+      gateway: nodes[0], loops: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
       recorders: { recordings.figures })
     self.state = state
     let desk = StateDesk(loop: loops[0]) { state.gather($0) }
     let internalAPI = nodes.map {
       InternalAPI(
-        node: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
+        gateway: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
         recorders: { recordings.figures }, history: history,
-        admin: AdminAPI(node: $0, token: adminToken, control: adminControl, desk: desk))
+        admin: AdminAPI(gateway: $0, token: adminToken, control: adminControl, desk: desk))
     }
     self.internalListener = try Listener(
       address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort,
@@ -254,7 +255,9 @@ package final class Gateway: Sendable {
   /// Sets the function that ends the process when an operator requests it over HTTP; call it after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
   /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
-  package func onUpgradeRequest(_ desk: UpgradeDesk) { adminControl.onUpgrade(desk) }
+  package func onUpgradeRequest(_ desk: UpgradeDesk) {
+    adminControl.onUpgrade(.init(request: { desk.request($0) }, report: { desk.report }))
+  }
 
   /// The recordings to serve, each with the record time to play first. Recordings that begin within a day of each other
   /// keep their distance in time; others begin at once.

@@ -62,7 +62,7 @@ extension LoopNode {
     guard !ending.isFrozen else { return }
     for observer in services.observers { observer.stop() }
     feeds.handOver()
-    keepStreams()
+    history?.keepStreams()
     ending.isFrozen = true
   }
 

@@ -64,7 +64,7 @@ final class LoopNode: @unchecked Sendable {
       hub.anonymousGrant = access.policy.anonymous
     }
     services = MarketServices(node: self)
-    restoreSessions()
+    history?.restoreSessions()
   }
 
   var loopCount: Int { work.loopCount }

@@ -1,9 +1,11 @@
 import Access
 import Documents
 import HTTPAPI
+import History
 import Logging
 import Operations
 import PubSub
+import Settings
 import Transport
 
 /// The settings and objects that all nodes of a gateway share.

@@ -1,5 +1,6 @@
 import Feeds
 import Recordings
+import Settings
 import Venues
 
 /// The present configuration of a gateway, which a reload replaces, and the loops of its feeds.

@@ -22,8 +22,8 @@ struct HouseTests {
     // A number that says on every thread whether what was made of a market still stands.
     "MarketData": ["Synchronization"],
     "Access": ["Synchronization"],
-    // A database is files; it has no clock, and no queue of its own.
-    "History": ["GRDB", "Foundation", "Synchronization"],
+    // A database is files. Its keeper writes and reads them on queues of its own.
+    "History": ["GRDB", "Dispatch", "Foundation", "Synchronization"],
     // Recorders write on a queue of their own, and large answers are read on one.
     "Feeds": ["Dispatch", "Foundation", "Synchronization"],
     "Documents": ["Dispatch", "Foundation", "Synchronization"],
@@ -32,6 +32,8 @@ struct HouseTests {
     "Operations": ["Glibc", "Dispatch", "Foundation", "Synchronization"],
     // It compresses answers, and counts what it remembers of them.
     "HTTPAPI": ["Synchronization", "CZlib"],
+    // A configuration is files, and the host has a name.
+    "Settings": ["Glibc", "Foundation", "Synchronization"],
     "Gateway": ["Glibc", "Dispatch", "Foundation", "Synchronization"],
     "VenueSimulator": ["Synchronization"],
     // `Date` and `Decimal`, which are what apps have.

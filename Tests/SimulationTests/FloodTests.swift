@@ -4,6 +4,7 @@ import HTTP1
 import Logging
 import Operations
 import PubSub
+import Settings
 import Simulation
 import TestTraits
 import Testing

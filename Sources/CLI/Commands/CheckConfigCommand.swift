@@ -2,6 +2,7 @@ import Access
 import ArgumentParser
 import Foundation
 import Gateway
+import Settings
 
 struct CheckConfigCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

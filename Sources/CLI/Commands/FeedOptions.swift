@@ -1,5 +1,6 @@
 import ArgumentParser
 import Gateway
+import Settings
 
 /// The markets to follow, and the addresses of their venues: the options that `serve` and `record` share.
 struct FeedOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import History
 import MarketData
+import Settings
 
 struct HistoryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

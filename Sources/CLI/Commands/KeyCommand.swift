@@ -1,5 +1,6 @@
 import ArgumentParser
 import Gateway
+import Settings
 
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

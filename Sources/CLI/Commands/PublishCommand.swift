@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Gateway
 import HTTP1
+import Operations
 import Transport
 
 struct PublishCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Gateway
+import Settings
 
 struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -7,6 +7,7 @@ import Gateway
 import Logging
 import MarketData
 import Recordings
+import Settings
 import Transport
 
 // The work of the commands record and replay.

@@ -6,6 +6,7 @@ import Gateway
 import History
 import Logging
 import Operations
+import Settings
 import Transport
 import VenueSimulator
 import Venues

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Gateway
 import Logging
+import Settings
 import Transport
 
 struct ServeCommand: AsyncParsableCommand {

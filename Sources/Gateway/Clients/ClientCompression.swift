@@ -1,5 +1,6 @@
 import Bytes
 import PubSub
+import Settings
 import WebSocket
 
 /// The contexts of permessage-deflate that all clients of a loop share: one that compresses, and a few that inflate a

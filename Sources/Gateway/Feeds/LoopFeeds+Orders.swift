@@ -1,6 +1,7 @@
 import Feeds
 import HTTPAPI
 import MarketData
+import Operations
 import PubSub
 import Transport
 import Venues
@@ -48,9 +49,6 @@ extension LoopFeeds {
     settle(session, now)
     return true
   }
-
-  /// An order about a single symbol.
-  enum SymbolOrder: Sendable { case stop, start, resync }
 
   /// Performs an order about one symbol; nil if the feed is not on this loop. On the loop.
   func order(_ order: SymbolOrder, symbol: String, of connection: String) -> FeedSession.SymbolOutcome? {

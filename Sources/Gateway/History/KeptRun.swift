@@ -64,37 +64,3 @@ extension LoopHistory {
     node.publish(changes, slot: slot, now: now)
   }
 }
-
-extension LatestState {
-  /// The last trades at the instrument's scales, oldest first; none if one of them has more digits.
-  func trades(of instrument: Instrument) -> [Trade] {
-    let all = trades.isEmpty ? trade.map { [$0] } ?? [] : trades
-    let result = all.compactMap { $0.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale) }
-    return result.count == all.count ? result : []
-  }
-
-  /// The last trade at the instrument's scales; nil if there was no trade, or it has more digits.
-  func lastTrade(of instrument: Instrument) -> Trade? {
-    trade?.trade(of: instrument, priceScale: priceScale, sizeScale: sizeScale)
-  }
-}
-
-extension LatestState.LastTrade {
-  init(_ trade: Trade) {
-    self.init(
-      id: trade.id.text, price: trade.price, size: trade.size, isBuy: trade.side == .buy, time: trade.time)
-  }
-
-  fileprivate func trade(of instrument: Instrument, priceScale: UInt8, sizeScale: UInt8) -> Trade? {
-    guard instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
-    let (price, isPriceLarge) = price.multipliedReportingOverflow(
-      by: Int64(DecimalText.power(instrument.priceScale - priceScale)))
-    let (size, isSizeLarge) = size.multipliedReportingOverflow(
-      by: Int64(DecimalText.power(instrument.sizeScale - sizeScale)))
-    guard !isPriceLarge, !isSizeLarge else { return nil }
-    let id = Array(id.utf8)
-    return Trade(
-      instrument: instrument.id, id: TradeID(id.span.bytes), price: price, size: size, side: isBuy ? .buy : .sell,
-      time: time, isBacklog: true)
-  }
-}

@@ -281,7 +281,7 @@ final class LoopHistory: MarketObserver {
     if state.instrument.priceScale == page.instrument.priceScale,
       state.instrument.sizeScale == page.instrument.sizeScale
     {
-      node.restore(page.candles, of: page.instrument.id, slot: slot, now: now)
+      restore(page.candles, of: page.instrument.id, slot: slot, now: now)
     }
     var batch = HistoryBatch()
     batch.deliveries = [
@@ -293,7 +293,7 @@ final class LoopHistory: MarketObserver {
   }
 
   /// The streams of the run before that instruments may still continue, in the order of their numbers.
-  func awaited(now: Timestamp) -> [StoredStreams.Stream] {
+  private func awaited(now: Timestamp) -> [StoredStreams.Stream] {
     guard now < awaitedUntil, let kept = node.settings.kept else { return [] }
     return kept.streams.values.joined().sorted { $0.number < $1.number }
   }
@@ -312,31 +312,32 @@ final class LoopHistory: MarketObserver {
   }
 }
 
-extension LoopNode {
-  /// Gives an instrument candles that were requested from its venue. On the loop.
-  func restore(_ candles: [Candle], of id: InstrumentID, slot: Int, now: Timestamp) {
-    loop.assertOnLoop()
+/// What goes on from one run to the next.
+extension LoopHistory {
+  /// Gives an instrument candles that were requested from its venue.
+  private func restore(_ candles: [Candle], of id: InstrumentID, slot: Int, now: Timestamp) {
     var changes = MarketChanges()
-    _ = feeds[slot].pipeline.market.restore(candles, of: id, now: now, into: &changes)
-    publish(changes, slot: slot, now: now)
+    _ = node.feeds[slot].pipeline.market.restore(candles, of: id, now: now, into: &changes)
+    node.publish(changes, slot: slot, now: now)
   }
 
   /// Restores the sessions that this loop had in the run before. Call it before the ports open: clients may wait there
   /// already.
   func restoreSessions() {
-    guard let kept = settings.kept else { return }
-    let now = clock.now()
-    hub.restore(kept.sessions.filter { $0.loop == loop.index }, now: now, into: &work.actions)
+    guard let kept = node.settings.kept else { return }
+    let now = node.clock.now()
+    let index = node.loop.index
+    node.hub.restore(kept.sessions.filter { $0.loop == index }, now: now, into: &node.work.actions)
     // The store's symbols may end with an endpoint.
-    hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
+    node.hub.expect(Set(kept.streams.keys.map { symbol in String(symbol.prefix { $0 != "@" }) }), now: now)
   }
 
   /// Stores streams and sessions for the next run. On the loop, when the feeds have ended.
   func keepStreams() {
-    guard let history, let keeper = settings.history else { return }
-    let now = clock.now()
-    let streams = publisher.keep(now: now, into: &work.outgoing).compactMap { stream -> StoredStreams.Stream? in
-      guard let symbol = history.symbol(stream.instrument, stream.market) else { return nil }
+    let now = node.clock.now()
+    let publisher = node.publisher
+    let streams = publisher.keep(now: now, into: &node.work.outgoing).compactMap { stream -> StoredStreams.Stream? in
+      guard let symbol = symbol(stream.instrument, stream.market) else { return nil }
       let last = publisher.lastTrades(of: stream.instrument, market: stream.market).trades.last
       return StoredStreams.Stream(
         number: stream.number, symbol: symbol, interval: stream.interval, seq: stream.seq,
@@ -346,13 +347,13 @@ extension LoopNode {
         })
     }
     // A run that ends soon after its start has not continued all streams of the one before.
-    let awaited = history.awaited(now: now).filter { publisher.isAwaited($0.number) }
-    let sessions = hub.keepSessions(now: now).map {
+    let awaited = awaited(now: now).filter { publisher.isAwaited($0.number) }
+    let sessions = node.hub.keepSessions(now: now).map {
       StoredStreams.Session(token: $0.token, subject: $0.subject, isPaused: $0.isPaused, expires: $0.expires)
     }
     keeper.keep(
       StoredStreams(
-        epoch: publisher.epoch, highest: publisher.highestSeq, loops: loopCount, streams: streams + awaited,
+        epoch: publisher.epoch, highest: publisher.highestSeq, loops: node.loopCount, streams: streams + awaited,
         sessions: sessions))
   }
 }

@@ -1,7 +1,8 @@
 import Bytes
-import Documents
+import History
 import Logging
 import Recordings
+import Settings
 import Transport
 
 /// Reads the gateway's recordings for clients, one question after the other: live data has all other processors.

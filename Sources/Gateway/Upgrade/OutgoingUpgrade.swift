@@ -1,3 +1,5 @@
+import Operations
+
 /// An upgrade in the serving process. A value: messages and time in, actions out.
 ///
 ///     idle ──request──▸ warming ──ready──▸ writing ──handedOver──▸ taking ──serving──▸ leaving
@@ -7,12 +9,6 @@
 /// has the data file. If the next process fails then, this process ends with a failure, so that the service manager
 /// restarts it. Each phase has a time limit.
 struct OutgoingUpgrade: Sendable {
-  enum Phase: String, Sendable {
-    case idle, warming, writing, taking, leaving
-    /// No upgrade can begin: the process ends.
-    case ended
-  }
-
   enum Action: Sendable, Equatable {
     /// Start the next process.
     case start
@@ -41,7 +37,7 @@ struct OutgoingUpgrade: Sendable {
   /// How long after its time to warm up the next process may still report, µs.
   static let margin: Int64 = 10_000_000
 
-  private(set) var phase = Phase.idle
+  private(set) var phase = UpgradeReport.Phase.idle
   /// Connections to venues of the next process.
   private(set) var warmth: (live: Int, of: Int)?
   private var deadline = Int64.max

@@ -2,6 +2,8 @@ import Bytes
 import Dispatch
 import Glibc
 import Logging
+import Operations
+import Settings
 import Synchronization
 import Transport
 

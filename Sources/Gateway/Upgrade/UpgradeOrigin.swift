@@ -1,6 +1,8 @@
 import Dispatch
 import Glibc
+import History
 import Logging
+import Settings
 import Synchronization
 import Transport
 

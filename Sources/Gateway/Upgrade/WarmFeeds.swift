@@ -3,6 +3,7 @@ import Logging
 import MarketData
 import Operations
 import PubSub
+import Settings
 import Synchronization
 import Transport
 import Venues

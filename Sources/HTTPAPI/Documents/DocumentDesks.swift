@@ -3,9 +3,9 @@ import Transport
 
 /// The desks of topics, of decks, and of what owners keep; one of each for all loops.
 package struct DocumentDesks: Sendable {
-  let alerts: AlertDesk
+  package let alerts: AlertDesk
   let portfolios: PortfolioDesk
-  let topics: PublishedTopics
+  package let topics: PublishedTopics
   let decks: DeckDesk
   /// The networks of allowed webhook receivers outside the public Internet.
   let webhookNetworks: [IPNetwork]

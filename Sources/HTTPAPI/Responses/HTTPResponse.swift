@@ -60,6 +60,13 @@ package struct HTTPResponse: Sendable {
       fields: [HTTPField("Cache-Control", tag == nil ? "no-store" : "no-cache")], entityTag: tag)
   }
 
+  /// A JSON object that must not be stored.
+  package static func object(status: Int = 200, _ body: (inout JSONObjectWriter) -> Void) -> HTTPResponse {
+    var writer = JSONObjectWriter(capacity: 256)
+    writer.object(nil, body)
+    return json(writer.takeBytes(), status: status)
+  }
+
   package static func text(
     _ body: String, status: Int = 200, contentType: String = "text/plain; charset=utf-8"
   ) -> HTTPResponse {
@@ -74,8 +81,7 @@ package struct HTTPResponse: Sendable {
     _ status: Int, code: String, message: String, hint: String? = nil, retry: Bool = false,
     retryAfterMilliseconds: Int64? = nil, fields: [HTTPField] = []
   ) -> HTTPResponse {
-    var writer = JSONObjectWriter(capacity: 256)
-    writer.object { writer in
+    var response = object(status: status) { writer in
       writer.field("type", "error")
       writer.field("code", code)
       writer.field("message", message)
@@ -84,7 +90,6 @@ package struct HTTPResponse: Sendable {
       writer.field("retry", retry || retryAfterMilliseconds != nil)
       writer.field("retry_after_ms", retryAfterMilliseconds)
     }
-    var response = json(writer.takeBytes(), status: status)
     if let retryAfterMilliseconds {
       response.fields.append(HTTPField("Retry-After", String((retryAfterMilliseconds + 999) / 1_000)))
     }

@@ -1,6 +1,8 @@
 import Bytes
+import Feeds
 import MarketData
 import PubSub
+import Venues
 
 /// One loop's part of the `StateDocument`.
 package struct NodeState: Sendable {
@@ -53,14 +55,11 @@ package struct NodeState: Sendable {
     let messages: SecondCounts
     let arrival: Histogram?
 
-    package init(
-      _ report: FeedReport, indicator: String, since: Timestamp, source: DataSource, messages: SecondCounts,
-      arrival: Histogram?
-    ) {
+    package init(_ report: FeedReport, _ status: FeedStatus, messages: SecondCounts, arrival: Histogram?) {
       self.report = report
-      self.indicator = indicator
-      self.since = since
-      self.source = source
+      indicator = report.isStopped ? "disconnected" : status.state.indicator
+      since = status.since
+      source = status.source
       self.messages = messages
       self.arrival = arrival
     }
@@ -72,10 +71,14 @@ package struct NodeState: Sendable {
     let symbol: String
     let reason: String
 
-    package init(connection: String, symbol: String, reason: String) {
-      self.connection = connection
-      self.symbol = symbol
-      self.reason = reason
+    /// All such books of a feed, on its loop. O(instruments).
+    package static func all(of feed: any Feed) -> [BookState] {
+      var reasons = feed.status.notLive
+      for state in feed.pipeline.market.instruments where state.isCrossedForNow {
+        reasons[state.instrument.symbol] = "bids and asks overlap"
+      }
+      let connection = feed.pipeline.venue.label
+      return reasons.map { BookState(connection: connection, symbol: $0.key, reason: $0.value) }
     }
   }
 

@@ -5,6 +5,7 @@ import Gateway
 import HTTP1
 import MarketData
 import PubSub
+import Settings
 import TestSupport
 import Transport
 

@@ -1,4 +1,5 @@
 import Gateway
+import Settings
 
 extension FuzzTarget {
   /// A configuration file, YAML or (if it begins with a brace) JSON, and its lines as the values of flags.

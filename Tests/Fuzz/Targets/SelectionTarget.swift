@@ -1,6 +1,7 @@
 import Bytes
 import Gateway
 import MarketData
+import Settings
 import Venues
 
 extension FuzzTarget {

@@ -1,7 +1,9 @@
 import Foundation
 import HTTP1
 import MarketData
+import Operations
 import PubSub
+import Settings
 import TestTraits
 import Testing
 import Transport

@@ -1,10 +1,12 @@
 import Foundation
 import HTTP1
+import Settings
 import TestTraits
 import Testing
 import VenueSimulator
 
 @testable import Gateway
+@testable import Operations
 
 /// Operators' orders to a running gateway.
 @Suite("Administration, end to end", .serialized, .realTime)

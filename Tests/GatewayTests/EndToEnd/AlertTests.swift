@@ -3,6 +3,7 @@ import Foundation
 import HTTP1
 import MarketData
 import PubSub
+import Settings
 import TestTraits
 import Testing
 import Transport

@@ -3,6 +3,7 @@ import HTTP1
 import History
 import Logging
 import MarketData
+import Settings
 import TestTraits
 import Testing
 import VenueSimulator

@@ -2,6 +2,7 @@ import Decks
 import Foundation
 import HTTP1
 import PubSub
+import Settings
 import TestSupport
 import TestTraits
 import Testing

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import Operations
+import Settings
 import TestTraits
 import Testing
 import Transport

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import MarketData
+import Settings
 import TestTraits
 import Testing
 import TidegateClient

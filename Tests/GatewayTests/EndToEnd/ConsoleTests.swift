@@ -1,4 +1,5 @@
 import HTTP1
+import Settings
 import TestTraits
 import Testing
 

@@ -1,6 +1,8 @@
 import Decks
 import Foundation
 import HTTP1
+import Operations
+import Settings
 import TestTraits
 import Testing
 

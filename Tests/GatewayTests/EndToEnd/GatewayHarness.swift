@@ -4,6 +4,7 @@ import Foundation
 import HTTP1
 import History
 import Logging
+import Settings
 import TestTraits
 import Transport
 import VenueSimulator

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP1
+import Settings
 import TestTraits
 import Testing
 import VenueSimulator

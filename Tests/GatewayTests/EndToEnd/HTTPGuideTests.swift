@@ -3,12 +3,14 @@ import Foundation
 import HTTP1
 import MarketData
 import PubSub
+import Settings
 import TestSupport
 import TestTraits
 import Testing
 import Transport
 
 @testable import Gateway
+@testable import Operations
 @testable import HTTPAPI
 
 @Suite("The guide of the HTTP API", .serialized, .realTime)

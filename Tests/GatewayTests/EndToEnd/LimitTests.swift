@@ -1,6 +1,7 @@
 import Foundation
 import HTTP1
 import HTTPAPI
+import Settings
 import Synchronization
 import TestTraits
 import Testing

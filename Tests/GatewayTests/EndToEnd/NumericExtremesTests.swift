@@ -3,6 +3,7 @@ import Documents
 import Foundation
 import HTTP1
 import History
+import Settings
 import TestSupport
 import TestTraits
 import Testing

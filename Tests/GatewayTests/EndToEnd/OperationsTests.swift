@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import HTTP1
 import Operations
+import Settings
 import Synchronization
 import TestTraits
 import Testing

@@ -2,7 +2,9 @@ import Documents
 import Foundation
 import HTTP1
 import MarketData
+import Operations
 import PubSub
+import Settings
 import TestTraits
 import Testing
 import Transport

@@ -1,5 +1,7 @@
 import Foundation
 import HTTP1
+import Operations
+import Settings
 import TestTraits
 import Testing
 import Transport

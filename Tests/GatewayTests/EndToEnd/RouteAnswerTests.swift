@@ -2,6 +2,7 @@ import Access
 import Foundation
 import HTTP1
 import PubSub
+import Settings
 import TestTraits
 import Testing
 

@@ -3,6 +3,7 @@ import GRDB
 import HTTP1
 import History
 import Logging
+import Settings
 import TestSupport
 import TestTraits
 import Testing

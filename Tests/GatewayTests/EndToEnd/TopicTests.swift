@@ -1,6 +1,7 @@
 import Foundation
 import HTTP1
 import MarketData
+import Operations
 import PubSub
 import TestTraits
 import Testing

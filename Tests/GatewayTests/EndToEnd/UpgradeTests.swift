@@ -3,11 +3,12 @@ import HTTPAPI
 import History
 import Logging
 import MarketData
+import Settings
 import Synchronization
 import TestTraits
 import Testing
-import VenueSimulator
 import Transport
+import VenueSimulator
 
 @testable import Gateway
 

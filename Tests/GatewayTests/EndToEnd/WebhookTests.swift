@@ -2,6 +2,7 @@ import Bytes
 import Documents
 import Foundation
 import HTTP1
+import Settings
 import Synchronization
 import TestTraits
 import Testing

@@ -1,6 +1,7 @@
 import Access
 import Foundation
 import HTTP1
+import Settings
 import TestSupport
 import TestTraits
 import Testing

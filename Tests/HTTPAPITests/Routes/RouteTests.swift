@@ -64,7 +64,7 @@ struct RouteTests {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
     var found: [String: [String]] = [:]
-    for target in ["HTTPAPI", "Gateway"] {
+    for target in ["HTTPAPI", "Operations", "Gateway"] {
       let files = try #require(
         FileManager.default.enumerator(at: root.appendingPathComponent(target), includingPropertiesForKeys: nil))
       for case let file as URL in files where file.pathExtension == "swift" {

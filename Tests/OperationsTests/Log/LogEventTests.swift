@@ -21,9 +21,9 @@ struct LogEventTests {
     let call = /[.\s](trace|debug|info|notice|warning|error|critical)\(\s*"((?:[^"\\]|\\.)*)"/
     let computed = /[lL]og(?:ger)?\??\.(?:trace|debug|info|notice|warning|error|critical)\(\s*[^"\s$].*/
     let folded = /FoldedLog\.Event\(\s*(?:level: [^,]*,\s*)?message: "([^"]*)"/
-    for folder in ["Sources/Documents", "Sources/Feeds", "Sources/Operations", "Sources/Gateway", "Sources/CLI"] {
+    for target in ["History", "Documents", "Feeds", "Operations", "Settings", "Gateway", "CLI"] {
       let files = FileManager.default.enumerator(
-        at: root.appendingPathComponent(folder), includingPropertiesForKeys: nil)
+        at: root.appendingPathComponent("Sources/\(target)"), includingPropertiesForKeys: nil)
       while let file = files?.nextObject() as? URL {
         guard file.pathExtension == "swift" else { continue }
         let text = try String(contentsOf: file, encoding: .utf8)

@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import Logging
 import MarketData
+import Settings
 import TestSupport
 import Transport
 import VenueSimulator
