@@ -1,8 +1,8 @@
 /// Which of a venue's ingests publishes, without a store and without an election: by terms in beacons.
 ///
 /// A warm ingest claims a higher term when it has heard no active one for a second, or at once if the active one
-/// drains. An active ingest that hears a higher term stops. For a moment two may be active: edges follow the higher term, and
-/// reading a venue twice harms nobody. `now` is a monotonic time in µs.
+/// drains. An active ingest that hears a higher term stops. For a moment two may be active: edges follow the higher
+/// term, and reading a venue twice harms nobody. `now` is a monotonic time in µs.
 package struct VenueClaim: Sendable {
   package enum State: Sendable, Equatable {
     case warm

@@ -1,7 +1,7 @@
 import Bytes
 
-/// The right to publish a venue's streams: the highest term wins. It is a counter and no clock, so a wrong clock decides
-/// nothing.
+/// The right to publish a venue's streams: the highest term wins. It is a counter and no clock, so a wrong clock
+/// decides nothing.
 package struct ClusterTerm: Sendable, Hashable, Comparable {
   /// One more than any that the claimer had seen.
   package let number: UInt64

@@ -137,7 +137,7 @@ struct ClusterNodesTests {
     happen(60)
     let counts = venue.events.map { UInt64($0.count) }
     #expect(
-      edge.wait { node in counts.indices.allSatisfy { node.clients[$0]?.known(of: Int(counts[$0])) == counts[$0] } })
+      edge.wait { node in counts.indices.allSatisfy { node.clients[$0]?.known == counts[$0] } })
     #expect(edge.on { $0.violations } == [])
     let clients = edge.on { $0.clients }
     for client in clients.values where !SimulatedVenue.isBook(client.key) {
@@ -170,7 +170,7 @@ struct ClusterNodesTests {
     #expect(edge.wait { $0.edge?.indicator.isConnected == true })
     let counts = venue.events.map { UInt64($0.count) }
     #expect(
-      edge.wait { node in counts.indices.allSatisfy { node.clients[$0]?.known(of: Int(counts[$0])) == counts[$0] } })
+      edge.wait { node in counts.indices.allSatisfy { node.clients[$0]?.known == counts[$0] } })
     #expect(edge.on { $0.violations } == [])
     #expect(ingest.on { $0.ingest!.venue.isActive })
   }

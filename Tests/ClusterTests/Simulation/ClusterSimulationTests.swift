@@ -21,6 +21,15 @@ struct ClusterSimulationTests {
     for node in world.nodes { for client in node.clients.values { #expect(client.saidLosses == 0) } }
   }
 
+  @Test("three edges join 2,000 streams at once, and have all of them soon after an ingest is there")
+  func manyStreams() {
+    let world = SimulatedCluster(seed: 3, faults: .init(), edges: 3, keys: 2_000, end: 5_000_000)
+    world.run()
+    #expect(world.violations == [])
+    // The first ingest claims after 1.0 to 1.2 s.
+    #expect(world.wholeSince.map { $0 < 1_700_000 } == true, "\(world.wholeSince ?? 0)")
+  }
+
   @Test("a rule that nodes break is seen to be broken", arguments: SimulatedCluster.Sabotage.allCases.dropFirst())
   func sabotage(_ sabotage: SimulatedCluster.Sabotage) {
     let found = testSeeds(60).contains { seed in

@@ -41,6 +41,8 @@ final class SimulatedCluster {
     case timeout(node: Int, process: Int, request: UInt64)
     case fault
     case heal(node: Int)
+    /// The servers are one cluster again.
+    case join
     case resume(node: Int)
     case start(node: Int)
     case observe
@@ -59,7 +61,10 @@ final class SimulatedCluster {
 
   static let calm: Int64 = 3_000_000
   static let faultsEnd: Int64 = 14_000_000
-  static let end: Int64 = 22_000_000
+  /// When the run ends, µs.
+  let end: Int64
+  /// While the servers do not reach each other, nodes of different sides do not either.
+  private var isSplit = false
 
   var random: SeededGenerator
   let faults: Faults
@@ -76,9 +81,14 @@ final class SimulatedCluster {
   private(set) var notGreen = 0
   /// The longest time without an update of the busiest stream at any edge, after the start.
   private(set) var longestSilence: Int64 = 0
+  /// When every stream was first live at every edge.
+  private(set) var wholeSince: Int64?
   private var lastUpdate: [Int: Int64] = [:]
 
-  init(seed: UInt64, faults: Faults, ingests: Int = 2, edges: Int = 2, keys: Int = 6) {
+  init(
+    seed: UInt64, faults: Faults, ingests: Int = 2, edges: Int = 2, keys: Int = 6, end: Int64 = 22_000_000
+  ) {
+    self.end = end
     random = SeededGenerator(seed: seed)
     self.faults = faults
     venue = SimulatedVenue(keys: keys)
@@ -88,7 +98,7 @@ final class SimulatedCluster {
     }
     for key in 0..<keys { schedule(.venue(key: key), at: below(100_000)) }
     schedule(.pulse, at: 0)
-    schedule(.observe, at: Self.calm)
+    schedule(.observe, at: 25_000)
     if faults.interval > 0 { schedule(.fault, at: Self.calm + below(faults.interval)) }
   }
 
@@ -100,7 +110,7 @@ final class SimulatedCluster {
   var isFaulty: Bool { time >= Self.calm && time < Self.faultsEnd }
 
   func run() {
-    while let (at, event) = heap.pop(), at <= Self.end {
+    while let (at, event) = heap.pop(), at <= end {
       time = at
       handle(event)
     }
@@ -129,6 +139,7 @@ final class SimulatedCluster {
       run(node, process, event) { $0.receive(.reply(request: request, nil), self) }
     case .fault: fault()
     case .heal(let node): heal(node)
+    case .join: isSplit = false
     case .resume(let node):
       nodes[node].stoppedUntil = nil
       let waiting = nodes[node].waiting
@@ -138,7 +149,8 @@ final class SimulatedCluster {
     case .kill: active?.isRunning = false
     case .drain: active?.drain()
     case .observe:
-      observe()
+      if wholeSince == nil, isWhole { wholeSince = time }
+      if time >= Self.calm { observe() }
       schedule(.observe, at: time + 25_000)
     }
   }
@@ -155,13 +167,18 @@ final class SimulatedCluster {
 
   // MARK: The venue
 
+  /// Whether every stream at every edge is live.
+  private var isWhole: Bool {
+    nodes.allSatisfy { node in node.isIngest || node.keyOfSlot.keys.allSatisfy { node.edge?.isLive($0) == true } }
+  }
+
   private func happen(_ key: Int) {
     let event = venue.happen(key, at: time)
     for node in nodes where node.isIngest && node.isRunning { send(to: node, key: key, number: event.number) }
     // The first two keys are busy, the others change now and then, and stop before the end.
     let mean: Int64 = key < 2 ? 40_000 : key < 4 ? 700_000 : 3_000_000
     let next = time + 1_000 + below(2 * mean)
-    if next < Self.end - 3_000_000 { schedule(.venue(key: key), at: next) }
+    if next < end - 3_000_000 { schedule(.venue(key: key), at: next) }
   }
 
   private func send(to node: SimulatedNode, key: Int, number: UInt64) {
@@ -178,6 +195,7 @@ final class SimulatedCluster {
     guard sender.isLinked else { return false }
     var isHeard = false
     for node in nodes where node !== sender && node.isRunning && node.isLinked && wants(node) {
+      guard !isSplit || node.side == sender.side else { continue }
       isHeard = true
       if isFaulty, chance(faults.loss) { continue }
       for _ in 0..<(isFaulty && chance(faults.duplication) ? 2 : 1) { send(message, from: sender, to: node) }
@@ -206,7 +224,7 @@ final class SimulatedCluster {
     schedule(.fault, at: time + 100_000 + below(2 * faults.interval))
     let node = nodes[Int(below(Int64(nodes.count)))]
     guard node.isRunning else { return }
-    switch below(5) {
+    switch below(6) {
     case 0:
       // SIGKILL, and a restart.
       node.isRunning = false
@@ -225,6 +243,11 @@ final class SimulatedCluster {
     case 4 where node.isIngest:
       // The exchange is away, or only slow.
       node.feedBusyUntil = max(node.feedBusyUntil, min(Self.faultsEnd, time + below(3_000_000)))
+    case 5 where !isSplit:
+      // Server from server.
+      isSplit = true
+      for node in nodes { node.side = Int(below(2)) }
+      schedule(.join, at: min(Self.faultsEnd, time + 100_000 + below(4_000_000)))
     default: break
     }
   }
@@ -278,7 +301,7 @@ final class SimulatedCluster {
       for (slot, key) in node.keyOfSlot where node.edge?.isLive(slot) == true {
         green += 1
         let events = venue.events[key]
-        guard let known = node.clients[key]?.known(of: events.count) else {
+        guard let known = node.clients[key]?.known else {
           violate("edge \(node.index): a book that never was")
           continue
         }
@@ -301,7 +324,7 @@ final class SimulatedCluster {
       if !node.indicator.isConnected { violate("edge \(node.index) is not green at the end: \(node.indicator)") }
       for (slot, key) in node.keyOfSlot {
         if node.edge?.isLive(slot) != true { violate("edge \(node.index), key \(key) is not live at the end") }
-        let known = node.clients[key]?.known(of: venue.events[key].count)
+        let known = node.clients[key]?.known
         if known != UInt64(venue.events[key].count) {
           violate("edge \(node.index), key \(key): \(known ?? 0) of \(venue.events[key].count) events at the end")
         }
@@ -319,6 +342,8 @@ final class SimulatedNode {
   var process = 0
   var connection = 0
   var isLinked = true
+  /// The server that it is connected to, where the two do not reach each other.
+  var side = 0
   var mustRestore = false
   var stalledUntil: Int64 = 0
   var stoppedUntil: Int64?
@@ -329,6 +354,7 @@ final class SimulatedNode {
   private(set) var indicator = VenueIndicator.reconnecting(.noIngest)
   private(set) var clients: [Int: SimulatedClient] = [:]
   private(set) var keyOfSlot: [Int: Int] = [:]
+  private var slotOfKey: [Int: Int] = [:]
   private(set) var activations = 0
   private var publisher = SimulatedPublisher(keys: [], repeatsTrades: false)
   private var lastRead: Int64 = 0
@@ -364,6 +390,7 @@ final class SimulatedNode {
       for (key, name) in world.venue.keys.enumerated() {
         guard let slot = edge.want(name) else { continue }
         keyOfSlot[slot] = key
+        slotOfKey[key] = slot
         clients[key] = SimulatedClient(key: key)
       }
       self.edge = edge
@@ -478,7 +505,7 @@ final class SimulatedNode {
     case .digest(let bytes):
       edge?.heard(try bytes.withUnsafeBytes { try Digest($0) }, now: now)
     case .frames(let key, let bytes):
-      guard let slot = keyOfSlot.first(where: { $0.value == key })?.key else { return }
+      guard let slot = slotOfKey[key] else { return }
       bytes.withUnsafeBytes { edge?.receive($0, slot: slot) { world.deliver($0, to: self) } }
     case .sync(let edge, let process, let id, let bytes):
       let request = try bytes.withUnsafeBytes { try SyncRequest($0) }

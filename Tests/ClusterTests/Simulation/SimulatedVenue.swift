@@ -54,7 +54,7 @@ struct SimulatedPublisher: ClusterStreams {
 
   /// How many events of each key were read.
   private(set) var read: [UInt64]
-  private let keys: [ClusterKey]
+  private let keys: [ClusterKey: Int]
   private let repeatsTrades: Bool
   private var streams: [UInt32: Stream] = [:]
   private var numbers: [Int: UInt32] = [:]
@@ -64,7 +64,7 @@ struct SimulatedPublisher: ClusterStreams {
   static let kept: UInt64 = 400
 
   init(keys: [ClusterKey], repeatsTrades: Bool) {
-    self.keys = keys
+    self.keys = Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($1, $0) })
     self.repeatsTrades = repeatsTrades
     read = keys.map { _ in 0 }
   }
@@ -89,7 +89,7 @@ struct SimulatedPublisher: ClusterStreams {
   func key(_ stream: UInt32) -> Int? { streams[stream]?.key }
 
   mutating func open(_ key: ClusterKey) -> UInt32? {
-    guard let index = keys.firstIndex(of: key) else { return nil }
+    guard let index = keys[key] else { return nil }
     if let known = numbers[index] { return known }
     last += 1
     numbers[index] = last
@@ -201,9 +201,10 @@ struct SimulatedClient {
   }
 
   /// How many of the venue's events it knows.
-  func known(of events: Int) -> UInt64? {
+  var known: UInt64? {
     guard SimulatedVenue.isBook(key) else { return last }
-    // The sum of the first n numbers, if it is one.
-    return (0...UInt64(events)).last { SimulatedVenue.sum($0) == sum }
+    // The sum of the first n numbers, if it is one: about the root of twice the sum.
+    let root = UInt64(Double(2 * sum).squareRoot())
+    return (max(1, root) - 1...root + 1).first { SimulatedVenue.sum($0) == sum }
   }
 }
