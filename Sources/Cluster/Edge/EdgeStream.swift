@@ -73,9 +73,12 @@ struct EdgeStream {
   mutating func take(
     _ head: ClusterFrameHead, _ bytes: UnsafeRawBufferPointer, _ deliver: (EdgeFrame) -> Void
   ) -> Bool {
-    guard state == .live, head.run == run else {
+    guard state == .live, head.run == run, head.stream == stream else {
       hold(head, bytes)
-      return state != .live
+      guard state == .live else { return true }
+      // The ingest has opened the stream anew.
+      state = .holding
+      return false
     }
     guard head.sequence > sequence else { return true }
     guard head.isSnapshot || head.previous == sequence else {
@@ -122,17 +125,19 @@ struct EdgeStream {
       dropHeld()
       return true
     case .pending:
-      guard answered != run else { break }
+      guard answered != run || answer.stream != stream else { break }
       (run, stream, sequence) = (answered, answer.stream, answer.sequence)
-    case .current: guard answered == run else { return false }
+    case .current: guard answered == run, answer.stream == stream else { return false }
     case .frames:
-      guard answered == run else { return false }
+      guard answered == run, answer.stream == stream else { return false }
       for frame in answer.frames where frame.sequence > sequence {
         guard frame.previous == sequence else { return false }
         pass(.update, head(frame, answer, answered), frame, deliver)
       }
     case .snapshot:
-      guard let frame = answer.frames.first, answered != run || frame.sequence > sequence else {
+      guard let frame = answer.frames.first,
+        answered != run || answer.stream != stream || frame.sequence > sequence
+      else {
         // The stream has moved on while the answer was under way.
         guard answered == run, state == .live else { return false }
         break
@@ -168,7 +173,7 @@ struct EdgeStream {
     let waiting = held
     dropHeld()
     var isWhole = true
-    for frame in waiting where frame.head.run == run {
+    for frame in waiting where frame.head.run == run && frame.head.stream == stream {
       isWhole = frame.bytes.withUnsafeBytes { take(frame.head, $0, deliver) } && isWhole
     }
     return isWhole && state == .live

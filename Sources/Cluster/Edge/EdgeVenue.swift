@@ -189,7 +189,9 @@ package struct EdgeVenue {
         enqueue(slot, notBefore: now + Self.retryTime)
         continue
       }
+      let before = streams[slot]!.stream
       let isWhole = streams[slot]!.apply(answer, run: reply.run, deliver)
+      if streams[slot]!.stream != before, numbers[before] == slot { numbers[before] = nil }
       if streams[slot]!.run == reply.run { numbers[streams[slot]!.stream] = slot }
       if !isWhole {
         if streams[slot]!.state == .live { streams[slot]!.state = .holding }

@@ -37,8 +37,9 @@ package struct IngestVenue {
   package static let digestTime: Int64 = 1_600_000
   /// An edge that has not asked for a stream for so long does not want it, µs.
   package static let interestTime: Int64 = 30_000_000
-  /// How long after its claim an ingest waits for events that clients have already, µs.
-  package static let catchUpTime: Int64 = 2_000_000
+  /// How long after its claim an ingest waits for events that clients have already, µs. Until then their streams are
+  /// not live; a snapshot would take back trades that they have seen.
+  package static let catchUpTime: Int64 = 30_000_000
   /// The most streams, and the most edges of a stream.
   package static let streamLimit = Digest.limit
   package static let edgeLimit = 256
@@ -89,6 +90,9 @@ package struct IngestVenue {
     drains = true
     nextBeacon = .min
   }
+
+  /// Whether an edge wants a stream.
+  package func isOpen(_ stream: UInt32) -> Bool { streams[stream] != nil }
 
   // MARK: Messages
 

@@ -71,6 +71,8 @@ package final class NATSLink {
   private var timer: LoopTimer?
   private var out = ByteBuffer()
   private var hasEnded = false
+  /// The server of this connection shuts down, and will be left.
+  private var isLeaving = false
 
   package init(_ settings: Settings, loop: EventLoop) {
     self.settings = settings
@@ -276,6 +278,7 @@ package final class NATSLink {
   }
 
   private func opened() {
+    isLeaving = false
     number &+= 1
     if let server { pool.connected(server) }
     takeInfo()
@@ -286,7 +289,8 @@ package final class NATSLink {
   private func takeInfo() {
     guard let server, let info = nats?.serverInfo else { return }
     if nats?.infoIsTrusted == true { pool.discovered(info.connectURLs, from: server, seed: Self.random()) }
-    guard info.isLameDuck else { return }
+    guard info.isLameDuck, !isLeaving else { return }
+    isLeaving = true
     pool.isLameDuck(server, now: loop.moment)
     // All clients of the server leave now; not all at the same moment.
     let leaving = number

@@ -21,6 +21,8 @@ package final class ClusterIngest<Streams: ClusterStreams>: ClusterPart {
   /// The subjects of open streams.
   private var subjects: [UInt32: NATSSubject] = [:]
   private var scratch = ByteBuffer(capacity: 4_096)
+  /// Answers that were not sent: larger than the server's `max_payload`, or without a connection.
+  package private(set) var unsentAnswers = 0
 
   private enum Tag: Int { case beacon, sync }
 
@@ -78,12 +80,13 @@ package final class ClusterIngest<Streams: ClusterStreams>: ClusterPart {
       let reply = try? NATSSubject(Array(message.reply)),
       let answered = venue.answer(request, now: node.now, streams: &streams)
     else { return }
+    if subjects.count >= IngestVenue.streamLimit { subjects = subjects.filter { venue.isOpen($0.key) } }
     for answer in answered.answers where answer.stream != 0 && subjects[answer.stream] == nil {
       subjects[answer.stream] = try? node.subjects.frames(answer.key)
     }
     scratch.removeAll()
     answered.append(to: &scratch)
-    node.link.publish(reply, scratch.unsafeBytes)
+    if !node.link.publish(reply, scratch.unsafeBytes) { unsentAnswers += 1 }
   }
 
   /// The publisher made a frame. It goes out at the end of the turn, if an edge wants it.

@@ -220,6 +220,20 @@ struct EdgeVenueTests {
     #expect(!edge.venue.isLive(slots[0]))
   }
 
+  @Test("a stream that the ingest has opened again under another number begins anew, with a snapshot")
+  func openedAgain() {
+    var (edge, slot) = Edge.live()
+    var out = ByteBuffer()
+    ClusterFrameHead(run: 5, stream: 9, sequence: 3, previous: 2).append(count: 0, to: &out)
+    let bytes = out.takeBytes()
+    bytes.withUnsafeBytes { edge.venue.receive($0, slot: slot) { _ in } }
+    #expect(!edge.venue.isLive(slot))
+    var snapshot = Edge.snapshot("a", 2)
+    snapshot.stream = 9
+    edge.answer(edge.requests()[0].id, [snapshot])
+    #expect(edge.said == ["subscribe 10", "resync 2", "u3"] && edge.venue.isLive(slot))
+  }
+
   @Test("an unreadable message is counted, and what was in it is found missing")
   func unreadable() {
     var (edge, slot) = Edge.live()

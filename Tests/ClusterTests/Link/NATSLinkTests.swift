@@ -146,6 +146,30 @@ struct NATSLinkTests {
     #expect(connected(a, times: 2))
   }
 
+  @Test("what a server does not read is dropped at a bound, with the connection, and not sent later")
+  func fullQueue() throws {
+    let server = try NATSServerProcess()
+    let address = NATSServerAddress("nats://127.0.0.1:\(server.port)")!
+    let a = try LinkProbe(.init(servers: [address], options: LinkProbe.options(), queuedBytes: 1 << 20))
+    let b = try LinkProbe(port: server.port)
+    #expect(b.on { $0.subscribe(pattern("t"), tag: 0) } != nil)
+    for probe in [a, b] { probe.onLink { $0.start() } }
+    #expect(connected(a) && connected(b))
+    _ = request(b, subject("nobody"))
+    server.signal(SIGSTOP)
+    let number = a.on { $0.number }
+    let large = String(repeating: "x", count: 100_000)
+    for _ in 0..<200 { a.onLink { $0.publish(subject("t"), text: large) } }
+    #expect(a.wait { $0.reasons.contains { $0.contains("reads too slowly") } }, "\(a.now.reasons)")
+    server.signal(SIGCONT)
+    #expect(connected(a, times: 2))
+    #expect(a.on { $0.number } > number)
+    a.onLink { $0.publish(subject("t"), text: "fresh") }
+    #expect(b.wait { $0.messages.last?.payload == "fresh" })
+    // What the kernel and the server had taken may arrive; 20 MB were published.
+    #expect(b.now.messages.count < 150)
+  }
+
   @Test("TLS begins after INFO, and an nkey signs the nonce; a stranger's certificate or key is refused")
   func tlsAndKey() throws {
     let certificate = try SelfSignedCertificate(hosts: ["127.0.0.1"])

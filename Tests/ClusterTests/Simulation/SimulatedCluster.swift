@@ -291,7 +291,7 @@ final class SimulatedCluster {
   }
 
   /// No dot is green over data older than 2 s: of a stream that counts as live, every event that happened 2 s ago is
-  /// known. Half a second is the network's part, which no node can know.
+  /// known. A tenth of a second is the network's part, which no node can know.
   private func observe() {
     for node in nodes where !node.isIngest && node.isRunning && node.stoppedUntil == nil {
       guard node.indicator.isConnected else {
@@ -307,7 +307,7 @@ final class SimulatedCluster {
         }
         guard Int(known) < events.count else { continue }
         let missing = events[Int(known)]
-        if time - missing.time > 2_500_000 {
+        if time - missing.time > 2_100_000 {
           violate(
             "edge \(node.index): green, and event \(missing.number) of key \(key) is missing since \(missing.time / 1_000) ms"
           )
