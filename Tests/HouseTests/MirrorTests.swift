@@ -5,6 +5,7 @@ import Testing
 struct MirrorTests {
   /// Folders of tests for behaviour that no single source folder has.
   private static let others: [String: Set<String>] = [
+    "Cluster": ["Simulation"],
     "Gateway": ["EndToEnd"],
     "PubSub": ["Support"],
     "VenueSimulator": ["Handover", "Liveness", "Property"],

@@ -1,7 +1,7 @@
 /// The streams of an ingest, as its publisher has them. All positions that one call returns fit each other.
 package protocol ClusterStreams {
-  /// Starts the stream of a key, or finds it; nil for a key that the venue does not have. A number belongs to one stream
-  /// for a whole epoch: a stream that is closed and opened again has another one, unless its sequence goes on.
+  /// Starts the stream of a key, or finds it; nil for a key that the venue does not have. A number belongs to one
+  /// stream for a whole epoch: a stream that is closed and opened again has another one, unless its sequence goes on.
   mutating func open(_ key: ClusterKey) -> UInt32?
   /// No edge wants the stream any more.
   mutating func close(_ stream: UInt32)
