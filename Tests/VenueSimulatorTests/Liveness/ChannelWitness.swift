@@ -21,6 +21,8 @@ final class ChannelWitness {
   private(set) var trades: [Int: [String]] = [:]
   /// Each change of a live book's best prices, by symbol. Only those since `clearBests`.
   private(set) var bests: [String: [Best]] = [:]
+  /// When something last came of each channel beside the book, by symbol.
+  private var spoken: [String: Timestamp] = [:]
 
   struct Best {
     let at: Timestamp
@@ -32,6 +34,15 @@ final class ChannelWitness {
     connection.onChanges = { [weak self, unowned connection] changes, now in
       self?.note(changes, connection.pipeline.market, now)
     }
+  }
+
+  /// Whether the channel has said something since `time`.
+  func hasSpoken(_ content: SimulatedContent, of symbol: String, since time: Timestamp) -> Bool {
+    (spoken["\(symbol) \(content.rawValue)"] ?? .distantPast) > time
+  }
+
+  private func spoke(_ content: SimulatedContent, _ id: InstrumentID, _ market: Market, _ now: Timestamp) {
+    spoken["\(market[id].instrument.symbol) \(content.rawValue)"] = now
   }
 
   /// Forgets all but the present best prices.
@@ -52,7 +63,10 @@ final class ChannelWitness {
       case .bookState(let id, let state):
         events.append(
           Event(content: .book, isLive: state == .live, symbol: market[id].instrument.symbol, at: now))
+      case .quote(let quote): spoke(.quote, quote.instrument, market, now)
+      case .ticker(let id): spoke(.ticker, id, market, now)
       case .trades(let id, let range):
+        spoke(.trades, id, market, now)
         doubted[market[id].instrument.symbol] = nil
         for trade in changes.trades[range] { trades[id.index, default: []].append(trade.id.text) }
       case .bookDelta(let id, _, _, _), .bookSnapshot(let id):
@@ -100,7 +114,8 @@ struct ChannelEvidence {
       let patience = max(6 * Self.second, interval * 5 / 2)
       return missed.first { $0.time - first.time >= patience }.map { $0.time + Self.second }
     case .quote:
-      guard let before = bests.last(where: { $0.at <= struck }) else { return nil }
+      // A book may come half a second after its last quote.
+      guard let before = bests.last(where: { $0.at <= struck + Self.second / 2 }) else { return nil }
       var first: ChannelWitness.Best?
       var last = before
       for best in bests where best.at > struck + Self.second / 2 {
