@@ -165,17 +165,19 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
+      "Compatibility", ["HTTPAPI", "PubSub", "Venues", "MarketData", "HTTP1", "Bytes"], settings: confinedSettings),
+    house(
       "Settings",
       [
-        "Operations", "HTTPAPI", "Documents", "History", "Decks", "Recordings", "Access", "PubSub", "Venues",
-        "MarketData", "HTTP1", "Transport", "Bytes", log, configuration,
+        "Operations", "Compatibility", "HTTPAPI", "Documents", "History", "Decks", "Recordings", "Access", "PubSub",
+        "Venues", "MarketData", "HTTP1", "Transport", "Bytes", log, configuration,
       ]),
     house(
       "Gateway",
       [
-        "Settings", "HTTPAPI", "Operations", "Documents", "Feeds", "History", "Decks", "Alerts", "Portfolio",
-        "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build",
-        log,
+        "Settings", "Compatibility", "HTTPAPI", "Operations", "Documents", "Feeds", "History", "Decks", "Alerts",
+        "Portfolio", "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport",
+        "Bytes", "Build", log,
       ],
       settings: confinedSettings),
     house("Cluster", ["NATS", "Transport", "Bytes"], settings: confinedSettings),
@@ -200,10 +202,9 @@ var package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Gateway", "Settings", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts", "Portfolio",
-        "Recordings", "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1", "Transport",
-        "Bytes", "CZlib",
-        "TestSupport",
+        "Gateway", "Settings", "Compatibility", "HTTPAPI", "TidegateClient", "Watch", "History", "Decks", "Alerts",
+        "Portfolio", "Recordings", "Cluster", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "NATS", "HTTP1",
+        "Transport", "Bytes", "CZlib", "TestSupport",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests("Fuzz", ["FuzzTargets", "Venues"]),
@@ -261,6 +262,12 @@ var package = Package(
       [
         "HTTPAPI", "History", "Recordings", "Access", "PubSub", "Venues", "MarketData", "HTTP1", "Transport", "Bytes",
       ]),
+    .testTarget(
+      name: "CompatibilityTests",
+      dependencies: [
+        "Compatibility", "HTTPAPI", "PubSub", "MarketData", "HTTP1", "Bytes", "TestSupport", "TestTraits",
+      ],
+      exclude: ["Golden"], swiftSettings: testSettings),
     tests(
       "Settings",
       [

@@ -1,4 +1,5 @@
 import Access
+import Compatibility
 import Bytes
 import Dispatch
 import Documents
@@ -126,6 +127,7 @@ package final class Gateway: Sendable {
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     settings.take(configuration)
     settings.past = PastReader(configuration, log: log)
+    if let warning = configuration.spokenDialects.warning { log.warning("\(warning)") }
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))

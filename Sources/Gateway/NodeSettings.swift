@@ -1,4 +1,5 @@
 import Access
+import Compatibility
 import Documents
 import HTTPAPI
 import History
@@ -71,6 +72,8 @@ struct NodeSettings: Sendable {
     api.origins = configuration.allowedOrigins
     api.hosts = configuration.hosts
     api.servesConsole = configuration.console
+    let spoken = configuration.spokenDialects
+    api.dialects = spoken.dialects.isEmpty ? nil : CompatibilityPort(spoken)
   }
 }
 

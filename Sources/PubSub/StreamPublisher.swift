@@ -37,6 +37,8 @@ package final class StreamPublisher {
 
   /// Reused for each message.
   var frame = ByteBuffer(capacity: 4096)
+  /// Reused for each message in another protocol.
+  var messages = DialectMessages(capacity: 4096)
   /// Reused for each update of a book.
   var levels = ChangedLevels()
 

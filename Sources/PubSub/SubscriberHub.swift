@@ -16,6 +16,7 @@ import MarketData
 /// | `ClientQueues` | the queued frames of each client |
 /// | `SlowClientPolicy`, `WatchList` | what happens to slow clients |
 /// | `Heartbeats`, `GrantReview`, `DrainPlan`, `ParkedSessions` | what is due, and when |
+/// | `DialectClients` | the clients that speak other protocols |
 ///
 /// In each turn, the owner calls `receive` and `deliver`. Then, for each client of `dirty`, it calls `take` for the
 /// bytes that the connection can send, or `setUnsent` if it can send none. Then it calls `removeDirty`. A client with
@@ -75,6 +76,7 @@ package final class SubscriberHub {
   var heartbeats = Heartbeats()
   var grants = GrantReview()
   var departures: Departures
+  var dialects = DialectClients()
 
   var limits: ClientLimits { admission.limits }
   var loop: Int { settings.loop }
@@ -170,9 +172,10 @@ package final class SubscriberHub {
 
   /// Adds a client. `secret` is random; the client's resume token begins with it.
   /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
-  /// limited.
+  /// limited. `dialect` is its side of another protocol; call `greetDialect` next.
   package func open(
-    secret: SessionSecret, grant: Grant? = nil, address: ClientAddress? = nil, now: Timestamp
+    secret: SessionSecret, grant: Grant? = nil, address: ClientAddress? = nil, dialect: (any DialectSession)? = nil,
+    now: Timestamp
   ) -> ClientID {
     let client = clients.open()
     let rights = grants.begin(grant, now: now)
@@ -181,6 +184,7 @@ package final class SubscriberHub {
       heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
     if let address { state.requests.address = admission.addresses.enter(address) }
     clients[client.slot].pointee.state = state
+    if let dialect { dialects.open(client.slot, dialect) }
     heartbeats.start(client, &state.heartbeat, now: now)
     if let wait = departures.drain?.add(client, now: steady(now)) { sendDrainNotice(client, wait: wait, now: now) }
     return client
@@ -192,7 +196,8 @@ package final class SubscriberHub {
     unwatch(client.slot, state)
     departures.merged &+= UInt64(truncatingIfNeeded: state.merged)
     departures.lost &+= UInt64(truncatingIfNeeded: state.lost)
-    park(client, state, into: &actions)
+    if !dialects.has(client.slot) { park(client, state, into: &actions) }
+    dialects.close(client.slot)
     for subscription in state.memberships.removeAll() {
       lists.remove(subscription, clients)
       leaveIfEmpty(subscription.stream, into: &actions)
@@ -206,6 +211,7 @@ package final class SubscriberHub {
   package func disconnect(_ client: ClientID, code: UInt16, reason: String, into actions: inout [HubAction]) {
     guard let state = state(of: client) else { return }
     let slot = clients[client.slot]
+    let farewell = farewell(client, code, reason)
     slot.pointee.flags.insert(.closed)
     if code == CloseCode.slow {
       slot.pointee.bundle = TurnBundles.empty
@@ -213,7 +219,7 @@ package final class SubscriberHub {
       slot.pointee.isHeartbeatDue = false
     }
     unwatch(client.slot, state)
-    actions.append(.close(client, code: code, reason: reason))
+    actions.append(.close(client, code: farewell.code, reason: farewell.reason))
   }
 
   // MARK: Time
@@ -234,6 +240,7 @@ package final class SubscriberHub {
     admission.addresses.expire(at: now)
     advanceWatched(now, into: &actions)
     reviewGrants(now, into: &actions)
+    advanceDialects(now, into: &actions)
     release(departures.parked.expire(at: steady.lastAdvance), into: &actions)
     joinWaiting(now: now, into: &actions)
     while let client = departures.drain?.popDue(now: steady.lastAdvance) {
@@ -286,9 +293,9 @@ package final class SubscriberHub {
 
   // MARK: Messages for one client
 
-  /// Encodes a message that is for one client, and queues it.
+  /// Encodes a message that is for one client, and queues it. Nothing for one that speaks another protocol.
   func send(to client: ClientID, now: Timestamp, _ body: (inout ByteBuffer) -> Void) {
-    guard let state = state(of: client) else { return }
+    guard let state = state(of: client), !dialects.has(client.slot) else { return }
     let bytes = queues.frame(body)
     admission.charge(bytes.count, to: &state.requests, state.grant, now: now)
     queues.push(QueuedItem(control: bytes, time: steady(now)), to: .control, client.slot, clients)

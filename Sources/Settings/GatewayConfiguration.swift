@@ -1,4 +1,5 @@
 import Access
+import Compatibility
 import Documents
 import Foundation
 import HTTPAPI
@@ -218,6 +219,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var adminTokenFile: String?
   /// Whether to follow simulated venues inside this process.
   package var demo = false
+  /// The other protocols of the configuration.
+  package var compatibility = CompatibilitySettings()
+  /// Those that are spoken: a demo speaks all.
+  package var spokenDialects: CompatibilitySettings { demo ? .demo : compatibility }
   /// Seed of the demo's market.
   package var seed: UInt64 = 1
   /// Messages per second and symbol of the demo, 1…100,000.

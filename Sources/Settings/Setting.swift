@@ -1,4 +1,5 @@
 import Access
+import Compatibility
 import Documents
 import HTTP1
 import HTTPAPI
@@ -38,7 +39,10 @@ struct Setting: Sendable {
     return live
   }
 
-  static let all: [Setting] = [
+  static let all: [Setting] =
+    own + DialectName.allCases.map { bool("compat.\($0.rawValue)", \.compatibility[$0]).live }
+
+  private static let own: [Setting] = [
     address("listen", \.listen),
     address("internal-listen", \.internalListen),
     Setting(
@@ -68,6 +72,7 @@ struct Setting: Sendable {
     file("keys-file", allowed: "a key file", \.keysFile),
     file("admin.token-file", allowed: "a file with a token of 16 letters or more", \.adminTokenFile),
     bool("demo", \.demo),
+    bool("compat.allow-simulated", \.compatibility.allowsSimulated).live,
     Setting(
       key: "seed", allowed: "a whole number, 0…18446744073709551615",
       set: { configuration, values in

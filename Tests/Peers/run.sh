@@ -113,6 +113,10 @@ python_books() { # url
   have_python || return
   "$venv/bin/python" Tests/Peers/stream_client.py "$1"
 }
+compat_client() { # client url
+  have_python || return
+  "$venv/bin/python" Tests/Peers/compat_clients.py "$1" "http${2#ws}"
+}
 node_client() { # url ca
   command -v node >/dev/null || { missing "node is not installed"; return; }
   local flags=(--no-warnings)
@@ -303,6 +307,9 @@ for scheme in ws wss; do
 done
 peer "Python, the example of the guide" python_guide "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
+for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector; do
+  peer "Other protocols: $client has the books of tidegate.v1" compat_client $client "$clear"
+done
 peer "openapi-python-client: each operation of /openapi.json, called through generated code" generated_check
 collect
 peer "SIGTERM: clients are told, then closed one after the other" signal_check drain

@@ -53,17 +53,20 @@ final class LoopClients: @unchecked Sendable {
   // MARK: Arrival and departure
 
   /// Takes over a connection that has upgraded, or that reads events.
-  /// - Parameter events: writes its messages as server-sent events; nil: the client speaks WebSocket.
+  /// - Parameters:
+  ///   - events: writes its messages as server-sent events; nil: the client speaks WebSocket.
+  ///   - dialect: its side of another protocol; nil: it speaks ours.
   @discardableResult
   func admit(
     _ connection: Connection, deflate: PerMessageDeflate?, events: EventWriter? = nil,
+    dialect: (any DialectSession)? = nil,
     credential: AccessPolicy.Credential?, grant: Grant?,
     address: IPAddress, rest: UnsafeMutableRawBufferPointer
   ) -> StreamSession {
     httpSessions.remove(for: connection)
     let client = hub.open(
       secret: SessionSecret(loop.kernel.randomBytes(12)), grant: grant ?? credential?.grant,
-      address: ClientAddress(address.subscriber), now: node.clock.now())
+      address: ClientAddress(address.subscriber), dialect: dialect, now: node.clock.now())
     let session = StreamSession(
       client: client, connection: connection, clients: self,
       limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate, events: events,
@@ -76,6 +79,7 @@ final class LoopClients: @unchecked Sendable {
     node.metrics.ends.came(isTLS: connection.isTLS, session.encoding)
     if deflate != nil { node.metrics.compressingClients += 1 }
     session.greet()
+    if dialect != nil { hub.greetDialect(client, now: node.clock.now(), into: &node.work.actions) }
     if rest.count > 0 { session.connection(connection, didReceive: rest) }
     return session
   }

@@ -64,6 +64,8 @@ package struct APISettings: Sendable {
   package var hosts: [String] = []
   /// Whether the port serves the console's pages.
   package var servesConsole = true
+  /// Serves other people's protocols; nil: none is on.
+  package var dialects: (any DialectPort)?
 
   package init() {}
 }
@@ -74,6 +76,8 @@ package struct NewStream {
   package let path: String
   /// The streams that are sent as server-sent events; nil: the client speaks WebSocket.
   package let events: EventsRequest?
+  /// The client's side of another protocol; nil: it speaks ours.
+  package let dialect: (any DialectSession)?
   /// The compression that was negotiated; nil: none.
   package let deflate: PerMessageDeflate?
   /// The token that the request brought; nil: none.

@@ -64,9 +64,9 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.path == Route.events.path, request.method == "GET" {
       return beginEvents(request, on: connection, rest: rest)
     }
-    guard request.path == Route.stream.path, !gateway.isShut, WebSocketHandshake.isUpgrade(request) else {
-      return false
-    }
+    guard !gateway.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
+    let dialect = dialects(of: request)?.stream(request)
+    guard dialect != nil || request.path == Route.stream.path else { return false }
     refused = nil
     let address = client(of: connection, request)
     if let permit = connection.permit as? AdmissionPermit,
@@ -84,13 +84,18 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     case .success(let found):
       caller = found
       do throws(RequestProblem) {
-        _ = try RequestQuery(request, Route.stream.parameters, of: Route.stream.path)
+        if dialect == nil { _ = try RequestQuery(request, Route.stream.parameters, of: Route.stream.path) }
       } catch {
         refused = error.response
         return false
       }
     case .failure(let problem):
       refused = problem.response
+      return false
+    }
+    // No message of another protocol carries a token.
+    if dialect != nil, caller.grant == nil {
+      refused = unauthorized("a token is needed", error: nil)
       return false
     }
     if let grant = caller.grant, let permit = connection.permit as? AdmissionPermit, gateway.access != nil,
@@ -102,7 +107,8 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     let deflate: PerMessageDeflate?
     do throws(HTTPError) {
       let accepted = try WebSocketHandshake.accept(
-        request, subprotocols: PublicAPI.subprotocols, origins: origins, compression: gateway.offeredCompression)
+        request, subprotocols: dialect == nil ? PublicAPI.subprotocols : [], origins: origins,
+        compression: dialect == nil ? gateway.offeredCompression : nil)
       deflate = accepted.deflate
       var out = ByteBuffer(capacity: 256)
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
@@ -112,8 +118,8 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return false
     }
     let stream = NewStream(
-      path: request.path, events: nil, deflate: deflate, credential: caller.credential, grant: caller.grant,
-      address: address)
+      path: request.path, events: nil, dialect: dialect, deflate: deflate, credential: caller.credential,
+      grant: caller.grant, address: address)
     gateway.admit(stream, on: connection, rest: rest)
     return true
   }
@@ -150,6 +156,15 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if let permit, let rejection = admission.request(permit, from: address, now: moment) {
       return reply(rejection.response)
     }
+    let charge: (Int) -> HTTPResponse? = { [self] cost in
+      guard let permit else { return nil }
+      // The request itself is paid for; a costly one pays for as many small ones.
+      for _ in 0..<(cost / MarketAnswer.pieceCost) {
+        if let rejection = admission.request(permit, from: address, now: moment) { return rejection.response }
+      }
+      return nil
+    }
+    if let port = dialects(of: request) { return answer(request, by: port, from: address, reply, charge: charge) }
     let match = routes.find(request.path)
     let reply = finishing(reply, request, match?.route)
     let allowed = match?.route.allowedMethods ?? Route.otherMethods
@@ -157,14 +172,7 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.method == "OPTIONS" { return reply(.preflight(allowed)) }
     if let file = file(request) { return reply(file) }
     do throws(RequestProblem) {
-      try answer(request, body, match, from: address, reply) { [self] cost in
-        guard let permit else { return nil }
-        // The request itself is paid for; a costly one pays for as many small ones.
-        for _ in 0..<(cost / MarketAnswer.pieceCost) {
-          if let rejection = admission.request(permit, from: address, now: moment) { return rejection.response }
-        }
-        return nil
-      }
+      try answer(request, body, match, from: address, reply, charge: charge)
     } catch {
       reply(error.response)
     }

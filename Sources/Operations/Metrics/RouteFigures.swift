@@ -1,8 +1,9 @@
 import HTTPAPI
 
 extension NodeMetrics {
-  /// One label for each route of the client port, one for the console's files, one for all other paths.
-  package static let routes = RouteTable.clientPort.paths + ["console", "other"]
+  /// One label for each route of the client port, one each for other protocols and for the console's files, one for all
+  /// other paths.
+  package static let routes = RouteTable.clientPort.paths + ["compat", "console", "other"]
 }
 
 extension HTTPFigures {
@@ -18,6 +19,7 @@ extension HTTPFigures {
     let other = NodeMetrics.routes.count - 1
     guard let path else { return other }
     if let match = RouteTable.clientPort.find(path) { return match.index }
+    if path.hasPrefix("/compat/") { return other - 2 }
     return ConsoleFiles.embedded[path] == nil ? other : other - 1
   }
 }

@@ -205,12 +205,14 @@ extension InstrumentState {
 }
 
 /// The levels that changed since a stream's last update, best first. One for all streams of a publisher, and reused.
-struct ChangedLevels {
-  private(set) var bids: [PriceLevel] = []
-  private(set) var asks: [PriceLevel] = []
+package struct ChangedLevels {
+  package private(set) var bids: [PriceLevel] = []
+  package private(set) var asks: [PriceLevel] = []
   private var scratch: [PriceLevel] = []
 
-  var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
+  package init() {}
+
+  package var isEmpty: Bool { bids.isEmpty && asks.isEmpty }
 
   private mutating func removeAll() {
     bids.removeAll(keepingCapacity: true)
@@ -219,14 +221,14 @@ struct ChangedLevels {
 
   /// Sets the view to the best `depth` levels of each side of a book (best last), and the changed levels to those that
   /// differ.
-  mutating func advance(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel], depth: Int) {
+  package mutating func advance(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel], depth: Int) {
     removeAll()
     BookView.advance(&view.bids, to: bids, depth: depth, isBid: true, scratch: &scratch, changed: &self.bids)
     BookView.advance(&view.asks, to: asks, depth: depth, isBid: false, scratch: &scratch, changed: &self.asks)
   }
 
   /// Sets the changed levels to those of a book (best last) at the pending prices of the view, which has none then.
-  mutating func resolve(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel]) {
+  package mutating func resolve(_ view: inout BookView, bids: [PriceLevel], asks: [PriceLevel]) {
     removeAll()
     BookView.resolve(&view.pendingBids, in: bids, isBid: true, changed: &self.bids)
     BookView.resolve(&view.pendingAsks, in: asks, isBid: false, changed: &self.asks)
@@ -234,34 +236,36 @@ struct ChangedLevels {
 }
 
 /// The levels that a book stream has published, and the changes since. One for each stream, and reused.
-struct BookView {
+package struct BookView {
   /// The levels last published, best first; unused at full depth, where the book itself is the view once `pending` is
   /// empty.
-  var bids: [PriceLevel] = []
-  var asks: [PriceLevel] = []
+  package var bids: [PriceLevel] = []
+  package var asks: [PriceLevel] = []
   /// Prices that changed since the last update; full depth only.
   var pendingBids: [Int64] = []
   var pendingAsks: [Int64] = []
   /// Whether more prices changed than `BookChannel.pendingLimit`, so that a snapshot must follow.
-  var isOverflowing = false
+  package var isOverflowing = false
   /// The venue's time of the last published data.
   var time: Timestamp = .distantPast
   /// `PublishedInstrument.members` as last published.
   var members = ""
 
-  mutating func removeAll() {
+  package init() {}
+
+  package mutating func removeAll() {
     bids.removeAll(keepingCapacity: true)
     asks.removeAll(keepingCapacity: true)
     removePending()
   }
 
-  mutating func removePending() {
+  package mutating func removePending() {
     pendingBids.removeAll(keepingCapacity: true)
     pendingAsks.removeAll(keepingCapacity: true)
     isOverflowing = false
   }
 
-  mutating func note(bids: ArraySlice<PriceLevel>, asks: ArraySlice<PriceLevel>) {
+  package mutating func note(bids: ArraySlice<PriceLevel>, asks: ArraySlice<PriceLevel>) {
     guard
       pendingBids.count + bids.count <= BookChannel.pendingLimit,
       pendingAsks.count + asks.count <= BookChannel.pendingLimit
@@ -326,7 +330,7 @@ struct BookView {
   }
 
   /// Copies the best `depth` levels (0: all) of `side` (best last) into `out`, best first.
-  static func top(_ depth: Int, of side: [PriceLevel], into out: inout [PriceLevel]) {
+  package static func top(_ depth: Int, of side: [PriceLevel], into out: inout [PriceLevel]) {
     out.removeAll(keepingCapacity: true)
     let shown = depth == 0 ? side.count : min(depth, side.count)
     for index in stride(from: side.count - 1, through: side.count - shown, by: -1) { out.append(side[index]) }

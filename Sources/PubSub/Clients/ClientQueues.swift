@@ -213,10 +213,12 @@ struct ClientQueues: ~Copyable {
   // MARK: Taking
 
   /// Hands over what waits for a client in order, at most about `byteLimit` bytes (at least one frame).
-  /// - Parameter heartbeat: goes first.
+  /// - Parameters:
+  ///   - heartbeat: goes first.
+  ///   - reportsLosses: whether the client's protocol has a notice of lost messages.
   mutating func take(
-    from client: ClientID, _ heartbeat: SharedBytes?, byteLimit: Int, time: Timestamp, into frames: inout [SharedBytes],
-    _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
+    from client: ClientID, _ heartbeat: SharedBytes?, byteLimit: Int, time: Timestamp, reportsLosses: Bool = true,
+    into frames: inout [SharedBytes], _ lists: inout SubscriberLists, _ clients: borrowing ClientTable
   ) {
     let slot = clients[client.slot]
     guard let state = slot.pointee.state else { return }
@@ -245,6 +247,7 @@ struct ClientQueues: ~Copyable {
       state.noteProgress(at: time)
       switch item.kind {
       case .snapshot, .update: slot.pointee.sent += 1
+      case .lost where !reportsLosses: continue
       case .lost:
         let notice = frame { Replies.appendLost(item, to: &$0) }
         room -= notice.count

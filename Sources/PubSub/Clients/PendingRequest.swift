@@ -8,6 +8,8 @@ final class PendingRequest {
     case restored
     /// A `hello` that resumes a session.
     case resume
+    /// A request in another protocol, which has its answer already.
+    case dialect
   }
   struct Failure: Equatable {
     /// The index of the item in the request.
@@ -51,14 +53,14 @@ final class PendingRequest {
   var hasFailures: Bool {
     switch kind {
     case .subscribe, .resume: true
-    case .configure, .degraded, .restored: false
+    case .configure, .degraded, .restored, .dialect: false
     }
   }
 
   /// The reason that the first snapshots of its streams give.
   var startReason: SnapshotReason {
     switch kind {
-    case .subscribe, .configure: .subscribe
+    case .subscribe, .configure, .dialect: .subscribe
     case .degraded, .restored: .slow
     case .resume: .resume
     }

@@ -171,13 +171,27 @@ struct RequestAdmission {
           hint: grant == nil ? "say hello with a token first" : "split the request"))
     }
     guard client.isBusy else { return .handle(refusal ?? RequestParser.parse(message)) }
+    let isTaken = putBehind(message, refusal, of: &client)
+    return isTaken
+      ? .wait : .disconnect(code: CloseCode.rateLimited, reason: "too many requests wait for the one before them")
+  }
+
+  /// Puts a message behind the request that is being answered; false if too much waits there.
+  func putBehind(_ message: RawSpan, _ refusal: ParsedRequest? = nil, of client: inout ClientRequests) -> Bool {
     guard client.waiting.count < Self.waitingLimit,
       client.waitingBytes + message.byteCount <= Self.waitingBytesLimit
-    else {
-      return .disconnect(code: CloseCode.rateLimited, reason: "too many requests wait for the one before them")
-    }
+    else { return false }
     client.waiting.append(refusal.map { .refused($0) } ?? .message(message.withUnsafeBytes { Array($0) }))
-    return .wait
+    return true
+  }
+
+  /// The bytes of the next message that waited for the request before it, as `next` returns it parsed.
+  func nextMessage(of client: inout ClientRequests) -> [UInt8]? {
+    guard !client.isBusy, !client.waiting.isEmpty, case .message(let bytes) = client.waiting.removeFirst() else {
+      return nil
+    }
+    if client.waiting.isEmpty { client.waiting = [] }
+    return bytes
   }
 
   /// The next message that waited for the request before it; nil if there is none, or the client is waited for again.

@@ -239,16 +239,23 @@ extension SubscriberHub {
   ) {
     guard let state = clients.anyState(of: client) else { return }
     let slot = clients[client.slot]
+    let speaksDialect = dialects.has(client.slot)
     var heartbeat: SharedBytes?
     if slot.pointee.isHeartbeatDue {
       slot.pointee.isHeartbeatDue = false
-      heartbeat = queues.frame { out in
-        heartbeats.append(
-          sent: slot.pointee.sent, merged: state.merged, lost: state.lost, state.grant, now: now, to: &out)
-      }
+      heartbeat =
+        speaksDialect
+        ? dialectHeartbeat(client.slot, sent: slot.pointee.sent, now: now)
+        : queues.frame { out in
+          heartbeats.append(
+            sent: slot.pointee.sent, merged: state.merged, lost: state.lost, state.grant, now: now, to: &out)
+        }
     }
     queues.take(
-      from: client, heartbeat, byteLimit: byteLimit, time: steady(now), into: &frames, &lists, clients)
+      from: client, heartbeat, byteLimit: byteLimit, time: steady(now), reportsLosses: !speaksDialect, into: &frames,
+      &lists, clients)
+    // Its protocol has no word for lost messages: it reconnects, and begins again.
+    if speaksDialect, state.lost > 0 { disconnectSlow(client.slot, "messages were lost", into: &actions) }
     if state.memberships.marks > 0 { askForSnapshots(client, state, into: &actions) }
   }
 

@@ -10,6 +10,14 @@ extension SubscriberHub {
     _ message: RawSpan, from client: ClientID, now: Timestamp, into actions: inout [HubAction]
   ) {
     guard let state = state(of: client) else { return }
+    if dialects.has(client.slot) {
+      switch admission.receiveDialect(message, from: &state.requests, state.grant, now: now) {
+      case .handle: receiveDialect(message, client, state, now: now, into: &actions)
+      case .wait: break
+      case .disconnect(let code, let reason): disconnect(client, code: code, reason: reason, into: &actions)
+      }
+      return
+    }
     switch admission.receive(message, from: &state.requests, state.grant, now: now) {
     case .handle(let request): handle(request, client, state, now: now, into: &actions)
     case .wait: break
@@ -55,6 +63,12 @@ extension SubscriberHub {
 
   /// Takes up requests that waited for the one that is now answered, until one must wait for publishers again.
   func resumeWaiting(_ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]) {
+    if dialects.has(client.slot) {
+      while self.state(of: client) != nil, let message = admission.nextMessage(of: &state.requests) {
+        receiveDialect(message.span.bytes, client, state, now: now, into: &actions)
+      }
+      return
+    }
     while self.state(of: client) != nil, let request = admission.next(of: &state.requests) {
       handle(request, client, state, now: now, into: &actions)
     }
@@ -247,6 +261,7 @@ extension SubscriberHub {
       return !grant.allows(key.channel, key.symbol) || !key.isShared(with: grant)
     }
     guard !forbidden.isEmpty else { return }
+    if dialects.has(client.slot) { return revoke(from: client, why: "the token allows less", into: &actions) }
     for stream in forbidden {
       if let index = state.memberships.index(of: stream) {
         removeSubscription(client.slot, state, at: index, into: &actions)

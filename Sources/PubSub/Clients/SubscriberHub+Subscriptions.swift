@@ -35,7 +35,7 @@ extension SubscriberHub {
 
   /// Sends a join to a stream's publisher.
   /// - Parameter from: the stream that it replaces; 0: none.
-  private func join(
+  func join(
     _ key: StreamKey, wanted: UInt16, position: StreamPosition?, from: UInt32 = 0, reason: SnapshotReason? = nil,
     _ pending: PendingRequest, _ client: ClientID, into actions: inout [HubAction]
   ) {
@@ -85,6 +85,7 @@ extension SubscriberHub {
     for index in state.memberships.indices {
       let stream = state.memberships[index].stream
       var key = lists[stream].key
+      guard key.dialect == nil else { continue }
       if case .configure(let interval) = kind {
         state.memberships.setWanted(RateClass.interval(for: key.channel, asked: Int(interval)), at: index)
       }
@@ -134,6 +135,7 @@ extension SubscriberHub {
 
   func reply(to pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp) {
     if case .restored = pending.kind, pending.joined.isEmpty { return }
+    if case .dialect = pending.kind { return }
     let reply = Replies.Outcome(
       request: pending, total: state.memberships.count, queuedBytes: state.queue.bytes + state.flow.unsent,
       welcome: welcome(client, state, isResumed: pending.resume.isGranted, now: now),
@@ -270,7 +272,7 @@ extension SubscriberHub {
     while let interval = next {
       let changes = state.memberships.subscriptions.contains { subscription in
         let key = lists[subscription.stream].key
-        return key.channel.isDegradable && key.intervalMilliseconds < interval
+        return key.isDegradable && key.intervalMilliseconds < interval
       }
       if changes {
         state.flow.degraded = interval

@@ -136,6 +136,11 @@ extension StreamPublisher {
     }
   }
 
+  /// An instrument as writers see it, for answers over HTTP; nil if there is none.
+  package func dialectView(at place: MarketPlace) -> DialectView? {
+    instrument(place).map { DialectView($0) }
+  }
+
   private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
     guard markets.indices.contains(place.market) else { return nil }
     return markets[place.market].instrument(place.instrument)

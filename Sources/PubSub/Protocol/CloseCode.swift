@@ -6,6 +6,9 @@ package enum CloseCode {
   package static let protocolErrors: UInt16 = 4008
   package static let slow: UInt16 = 4108
   package static let noPong: UInt16 = 4110
+  /// The data is not live, which another protocol cannot say. Only clients of other protocols are closed with it, with
+  /// the code that theirs has for that.
+  static let notLive: UInt16 = 4112
   /// An operator ended the connection.
   package static let disconnected: UInt16 = 4120
   package static let rateLimited: UInt16 = 4129

@@ -87,6 +87,8 @@ extension Replies {
   static func append(_ outcome: Outcome, to out: inout ByteBuffer) {
     let request = outcome.request
     switch request.kind {
+    // Its session has answered it.
+    case .dialect: return
     case .subscribe:
       begin("subscribed", id: request.id, to: &out)
       appendTotal(outcome.total, to: &out)

@@ -5,21 +5,21 @@ package struct MarketChangeKinds: OptionSet, Sendable {
   package let rawValue: UInt16
   package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  static let trades = Self(rawValue: 1 << 0)
-  static let tradeGap = Self(rawValue: 1 << 1)
+  package static let trades = Self(rawValue: 1 << 0)
+  package static let tradeGap = Self(rawValue: 1 << 1)
   /// Trades are missing, or the search for them has ended.
-  static let tradeHole = Self(rawValue: 1 << 2)
-  static let quote = Self(rawValue: 1 << 3)
-  static let ticker = Self(rawValue: 1 << 4)
-  static let pulse = Self(rawValue: 1 << 5)
+  package static let tradeHole = Self(rawValue: 1 << 2)
+  package static let quote = Self(rawValue: 1 << 3)
+  package static let ticker = Self(rawValue: 1 << 4)
+  package static let pulse = Self(rawValue: 1 << 5)
   /// Levels changed, or all of them.
-  static let book = Self(rawValue: 1 << 6)
-  static let bookState = Self(rawValue: 1 << 7)
-  static let channel = Self(rawValue: 1 << 8)
-  static let sparkline = Self(rawValue: 1 << 9)
-  static let candles = Self(rawValue: 1 << 10)
-  static let past = Self(rawValue: 1 << 11)
-  static let instrument = Self(rawValue: 1 << 12)
+  package static let book = Self(rawValue: 1 << 6)
+  package static let bookState = Self(rawValue: 1 << 7)
+  package static let channel = Self(rawValue: 1 << 8)
+  package static let sparkline = Self(rawValue: 1 << 9)
+  package static let candles = Self(rawValue: 1 << 10)
+  package static let past = Self(rawValue: 1 << 11)
+  package static let instrument = Self(rawValue: 1 << 12)
 }
 
 extension MarketChange {

@@ -61,6 +61,9 @@ class MarketStream: PublishedStream {
 
   // MARK: What a channel does
 
+  /// The changes that it receives.
+  var hears: MarketChangeKinds { key.channel.facts.hears }
+
   /// Takes over the present state, if there is any, as the published one; the snapshot has exactly this state.
   func show(_ instrument: PublishedInstrument) {}
 
@@ -72,7 +75,7 @@ class MarketStream: PublishedStream {
   /// Appends a snapshot's `data`; false if there is none.
   func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool { false }
 
-  /// Receives a change of the kinds in `ChannelFacts.hears`, after `instrument` has taken it.
+  /// Receives a change of the kinds in `hears`, after `instrument` has taken it.
   func take(
     _ change: MarketChange, of instrument: PublishedInstrument, _ changes: borrowing MarketChanges,
     in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]

@@ -32,9 +32,10 @@ final class PublishedMarket {
 
 /// The subscribed streams of an instrument, and what new subscribers are shown of its past.
 final class PublishedInstrument {
-  /// The streams of one channel.
+  /// The streams of one channel, of ours or of another protocol.
   struct Group {
     let channel: ChannelName
+    let dialect: DialectChannel?
     let hears: MarketChangeKinds
     let rank: UInt8
     var streams: [MarketStream]
@@ -61,19 +62,23 @@ final class PublishedInstrument {
   var hasStreams: Bool { !groups.isEmpty }
 
   func add(_ stream: MarketStream) {
-    let channel = stream.key.channel
-    if let index = groups.firstIndex(where: { $0.channel == channel }) {
-      return groups[index].streams.append(stream)
-    }
-    let facts = channel.facts
-    let index = groups.firstIndex { $0.rank > facts.rank } ?? groups.count
-    groups.insert(Group(channel: channel, hears: facts.hears, rank: facts.rank, streams: [stream]), at: index)
+    if let index = index(of: stream.key) { return groups[index].streams.append(stream) }
+    let rank = stream.key.channel.facts.rank
+    let index = groups.firstIndex { $0.rank > rank } ?? groups.count
+    groups.insert(
+      Group(
+        channel: stream.key.channel, dialect: stream.key.dialect, hears: stream.hears, rank: rank, streams: [stream]),
+      at: index)
   }
 
   func remove(_ stream: MarketStream) {
-    guard let index = groups.firstIndex(where: { $0.channel == stream.key.channel }) else { return }
+    guard let index = index(of: stream.key) else { return }
     groups[index].streams.removeAll { $0 === stream }
     if groups[index].streams.isEmpty { groups.remove(at: index) }
+  }
+
+  private func index(of key: StreamKey) -> Int? {
+    groups.firstIndex { $0.channel == key.channel && $0.dialect == key.dialect }
   }
 
   // MARK: Changes

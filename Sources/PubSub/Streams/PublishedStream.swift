@@ -53,13 +53,14 @@ class PublishedStream {
     let facts = key.channel.facts
     isEvent = facts.isEvent
     isImmediate = key.intervalMilliseconds <= facts.naturalInterval
-    ringLimits = key.channel.type.ringLimits(of: key)
+    ringLimits = key.dialect == nil ? key.channel.type.ringLimits(of: key) : nil
     label = PublishedStream.label(of: start)
   }
 
   /// A stream of the key's channel.
   static func make(_ start: StreamStart) -> PublishedStream {
-    start.key.isOfCompositeDocument ? DocumentStream(start) : start.key.channel.type.makeStream(start)
+    if let dialect = start.key.dialect { return DialectStream(start, dialect) }
+    return start.key.isOfCompositeDocument ? DocumentStream(start) : start.key.channel.type.makeStream(start)
   }
 
   private static func label(of start: StreamStart) -> [UInt8] {

@@ -33,6 +33,9 @@ package struct StreamKey: Sendable, Hashable {
   package var portfolio: PortfolioSubject?
   /// For `deck`: the time zone of the days, `Europe/Berlin`.
   package var zone: String?
+  /// For a stream in another protocol: its channel there. `channel` is the one of ours with the same data, which
+  /// grants name. Nil: our own protocol.
+  package var dialect: DialectChannel?
 
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
@@ -49,7 +52,7 @@ package struct StreamKey: Sendable, Hashable {
   }
 
   /// The same stream of another symbol.
-  func named(_ symbol: String) -> StreamKey {
+  package func named(_ symbol: String) -> StreamKey {
     var key = self
     key.symbol = symbol
     key.isComposite = CompositeSymbol.isOne(symbol) && channel.isOfComposites
@@ -64,6 +67,9 @@ package struct StreamKey: Sendable, Hashable {
 
   /// Whether it shows a document of a composite market, which has no state of the channel.
   var isOfCompositeDocument: Bool { isComposite && channel.facts.composites == .documents }
+
+  /// Whether a slow client gets the stream in a slower class. Another protocol has none.
+  var isDegradable: Bool { channel.isDegradable && dialect == nil }
 
   /// Sets who shares the stream to the holders of a grant.
   mutating func setAudience(_ grant: Grant, _ portfolio: PortfolioSubject?) {

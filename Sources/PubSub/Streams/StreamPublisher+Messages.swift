@@ -56,6 +56,7 @@ extension StreamPublisher {
   /// has nothing that an update could follow.
   func snapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     guard stream.isShown else { return nil }
+    if let stream = stream as? DialectStream { return snapshot(of: stream, now: now) }
     let isFresh = !stream.hasAges || stream.cachedTime == now
     if let cached = stream.cachedSnapshot, stream.cachedReason == reason, isFresh { return cached }
     frame.removeAll()
@@ -93,6 +94,41 @@ extension StreamPublisher {
     return StreamFrame(
       stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
       bytes: SharedBytes(frame.unsafeBytes))
+  }
+
+  // MARK: Other protocols
+
+  // Their streams remember nothing for clients that come back, because no other protocol has a place for it.
+
+  func update(
+    _ stream: DialectStream, now: Timestamp, into out: inout [Delivery],
+    _ append: (inout DialectMessages) -> Bool
+  ) {
+    messages.removeAll()
+    guard append(&messages), messages.count > 0 else { return }
+    let prev = stream.seq
+    stream.seq = prev + 1
+    stream.cachedSnapshot = nil
+    let frame = StreamFrame(
+      stream: stream.id, kind: .update, prev: prev, seq: stream.seq,
+      events: stream.isEvent ? UInt32(messages.count) : 0, bytes: SharedBytes(messages.frames.unsafeBytes))
+    out.append(.frame(frame, loops: stream.loops))
+  }
+
+  /// The first message of a subscriber; nil if there is no data, or the protocol has none.
+  func snapshot(of stream: DialectStream, now: Timestamp) -> StreamFrame? {
+    if let cached = stream.cachedSnapshot { return cached }
+    messages.removeAll()
+    guard stream.appendFirst(in: self, now: now, to: &messages) else {
+      stream.isShown = false
+      return nil
+    }
+    guard messages.count > 0 else { return nil }
+    let frame = StreamFrame(
+      stream: stream.id, kind: .snapshot, prev: stream.seq, seq: stream.seq, events: 0,
+      bytes: SharedBytes(messages.frames.unsafeBytes))
+    stream.cachedSnapshot = frame
+    return frame
   }
 
   // MARK: What is remembered, for clients that come back
