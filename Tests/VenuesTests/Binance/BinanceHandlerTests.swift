@@ -105,38 +105,6 @@ struct BinanceHandlerTests {
     #expect(counts.gaps == 0)
   }
 
-  @Test("a gap resets the book, asks for a snapshot, and goes live on it with the update after the gap")
-  func gap() {
-    let feed = live()
-    #expect(feed.state(0) == .live)
-    feed.receive(depth(162, 163))
-    #expect(feed.resets == [.gap])
-    #expect(feed.state(0) == .syncing(.gap))
-    #expect(feed.handler.symbolCounts[0].gaps == 1)
-    let request = feed.gets[0].request
-    feed.receive(depth(164, 170))
-    #expect(feed.gets.isEmpty)
-    feed.respond(request, 200, Self.snapshot(165))
-    #expect(feed.books.map(\.kind) == [.snapshot, .delta])
-    #expect(feed.state(0) == .live)
-  }
-
-  @Test("a stale snapshot is asked for again, and what was kept is kept")
-  func staleSnapshot() {
-    let feed = connected()
-    feed.receive(depth(151, 155))
-    let request = feed.gets[0].request
-    feed.receive(depth(156, 160))
-    feed.respond(request, 200, Self.snapshot(149))
-    #expect(feed.books.isEmpty)
-    #expect(feed.gets.isEmpty)
-    feed.wait(1.25)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, Self.snapshot(150))
-    // Exactly adjacent: both kept updates follow.
-    #expect(feed.books.map(\.kind) == [.snapshot, .delta, .delta])
-  }
-
   @Test("snapshots that fail are asked for again; 429 and 418 pause everything")
   func failures() {
     let feed = connected()
@@ -308,27 +276,6 @@ struct BinanceHandlerTests {
     feed.receive(#"{"result":null,"id":\#(number)}"#)
   }
 
-  @Test(
-    "a subscription that is not answered is sent again, told of, and then the connection is given up; no snapshot makes its book live"
-  )
-  func unanswered() {
-    let feed = connected(["ETH-BTC"])
-    var sent = feed.sent.count
-    var told: [FeedError.Kind] = []
-    var reconnects: [Int] = []
-    for second in 1...3_600 {
-      feed.wait(1)
-      sent += feed.sent.count
-      told += feed.handler.notices.map(\.error.kind)
-      feed.handler.notices.removeAll()
-      if feed.actions.contains(where: { if case .reconnect = $0 { true } else { false } }) { reconnects.append(second) }
-      #expect(feed.gets.isEmpty && feed.market.instruments[0].bookState != .live)
-    }
-    #expect(sent > 10 && told.first == .unanswered && reconnects.first.map { $0 < 35 } == true)
-    // A venue that never answers does not cost one connection after the other.
-    #expect(reconnects.count < 12)
-  }
-
   @Test("a subscription that is refused fails its symbols, one by one, and no snapshot of them is asked for")
   func refusedSubscription() {
     let feed = connected(["BNB-BTC", "ETH-BTC"])
@@ -349,16 +296,6 @@ struct BinanceHandlerTests {
     }
     #expect(failures.keys.sorted() == ["ETH-BTC"])
     #expect(feed.market.instruments.map(\.bookState) == [.absent, .absent])
-  }
-
-  @Test("a market that is quiet, but has its snapshot, is no failure")
-  func quiet() {
-    let feed = connected(["ETH-BTC"])
-    acknowledge(feed)
-    feed.wait(6)
-    feed.respond(feed.gets[0].request, 200, #"{"lastUpdateId":5,"bids":[["1.0","1.0"]],"asks":[["2.0","1.0"]]}"#)
-    feed.wait(3_600)
-    #expect(feed.state(0) == .live && feed.failures.isEmpty && feed.gets.isEmpty)
   }
 
   @Test("many streams go out in parts, a pause between them")

@@ -88,14 +88,6 @@ struct BitfinexHandlerTests {
     #expect(feed.market.instruments[0].book.asks.count == 1 && feed.state(0) == .live)
   }
 
-  @Test("a price twice in one snapshot: the last counts")
-  func twice() {
-    let feed = Self.connected(["BTC-USD"])
-    feed.receive(Self.subscribed("book", 10))
-    feed.receive("[10,[[100,1,5],[100,2,7],[101,1,-5]],1]")
-    #expect(feed.market.instruments[0].book.bids == [PriceLevel(price: 100, size: 700_000_000)])
-  }
-
   @Test(
     "what cannot be a level is refused, and its book rebuilt",
     arguments: [
@@ -184,28 +176,6 @@ struct BitfinexHandlerTests {
     #expect(feed.state(0) == .live && feed.market.instruments[0].book.bids.count == 3)
     #expect(feed.books.map(\.time) == [Timestamp(milliseconds: 1_775_779_200_200)])
     #expect(feed.handler.symbolCounts[0].sequenceOK == 0)
-  }
-
-  @Test("no storm: rebuilds wait longer each time; a snapshot that does not come is asked for ever more rarely")
-  func noStorm() {
-    let feed = Self.live()
-    var count = 2
-    var asked = 0
-    for _ in 0..<20 {
-      count += 5
-      feed.receive("[10,[86700,1,9],\(count),1775779200200]")
-      asked += feed.sent.count { $0.contains(#""subscribe""#) && $0.contains("tBTCUSD") }
-      feed.wait(1)
-      asked += feed.sent.count { $0.contains(#""subscribe""#) && $0.contains("tBTCUSD") }
-      feed.receive(Self.subscribed("book", 10))
-      count += 1
-      feed.receive("[10,[[86700,1,9],[86719,1,-1]],\(count),1775779200200]")
-    }
-    #expect((2...12).contains(asked), "\(asked) times")
-    let silent = Self.connected(["BTC-USD"])
-    silent.wait(300)
-    let books = silent.sent.count { $0.contains(#""channel":"book""#) }
-    #expect((4...8).contains(books), "\(books) times")
   }
 
   // MARK: Checksums

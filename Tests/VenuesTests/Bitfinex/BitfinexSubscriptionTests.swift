@@ -35,42 +35,6 @@ struct BitfinexSubscriptionTests {
     #expect(feed.market.instruments.map(\.instrument.venueSymbol) == ["tBTCUST", "tIOTUSD"])
   }
 
-  @Test("the whole list with volumes, and a selection from it")
-  func listing() {
-    let tickers =
-      #"[["tBTCUSD",1,2,3,4,5,0.1,86700,2.5,9,8],["tETHUSD",1,2,3,4,5,0.1,1800,1000,9,8],["tIOTUSD",1,2,3,4,5,null,null,null,9,8],["fUSD",0.0003,1,30,2,0.1,2,30,5,6]]"#
-    let feed = HandlerHarness(Bitfinex.venue, ["*-USD:top1"], listing: .volumes)
-    feed.prepare()
-    #expect(feed.gets.map(\.path) == ["/v2/tickers?symbols=ALL"])
-    feed.respond(feed.gets[0].request, 200, tickers)
-    #expect(feed.gets.map(\.path) == [Bitfinex.listPath])
-    feed.respond(feed.gets[0].request, 200, BitfinexHandlerTests.list)
-    let volumes = feed.handler.listing.reduce(into: [String: Decimal64]()) { $0[$1.symbol.text] = $1.quoteVolume }
-    #expect(
-      volumes == [
-        "BTC-USD": Decimal64(mantissa: 216_750, scale: 0), "ETH-USD": Decimal64(mantissa: 1_800_000, scale: 0),
-      ])
-    #expect(feed.handler.listing.count == 6)
-    #expect(feed.market.instruments.map(\.instrument.symbol) == ["bitfinex:ETH-USD"])
-  }
-
-  @Test("a list that fails is asked for again, ever more rarely; 429 waits a minute")
-  func listFails() {
-    let feed = HandlerHarness(Bitfinex.venue, ["BTC-USD"])
-    feed.prepare()
-    feed.respond(feed.gets[0].request, 500, #"["error",10020,"x"]"#)
-    feed.wait(1.5)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, #"{"not":"a list"}"#)
-    feed.wait(2.5)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 429, #"["error",11010,"ratelimit: error"]"#)
-    feed.wait(59)
-    #expect(feed.gets.isEmpty)
-    feed.wait(2)
-    #expect(feed.gets.count == 1)
-  }
-
   @Test("the subscriptions, word for word, behind the flags")
   func subscriptions() {
     let feed = BitfinexHandlerTests.connected(["BTC-USD", "AVAX-USD"])
@@ -223,14 +187,5 @@ struct BitfinexSubscriptionTests {
     #expect(feed.state(0) == .live)
     feed.receive(#"{"event":"pong","ts":1511545528111,"cid":1234}"#)
     #expect(feed.isHeartbeat)
-  }
-
-  @Test("a subscription that is not answered is sent again, ever more rarely, without another name for it")
-  func unanswered() {
-    let feed = BitfinexHandlerTests.connected(["BTC-USD"])
-    feed.wait(200)
-    let trades = feed.sent.count { $0.contains(#""channel":"trades""#) }
-    #expect((3...8).contains(trades), "\(trades) times")
-    #expect(!feed.sent.contains { $0.contains("unsubscribe") })
   }
 }

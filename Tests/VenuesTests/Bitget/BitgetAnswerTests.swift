@@ -20,24 +20,6 @@ extension BitgetHandlerTests {
     #expect(feed.handler.marketHeard == feed.now)
   }
 
-  @Test("what was answered is not asked for again; a channel that was not is, whatever comes on the others")
-  func unanswered() {
-    for isAnswered in [true, false] {
-      let feed = Self.connected(["BTC-USDT"])
-      feed.isAnswered = { _ in false }
-      if isAnswered {
-        for channel in ["books", "books1", "trade", "ticker"] {
-          feed.receive(Self.answer("subscribe", channel, "BTCUSDT"))
-        }
-      }
-      feed.receive(Self.book("snapshot", 100, 0, bids: #"["80688.1","3"]"#))
-      feed.wait(60)
-      let again = feed.sent.filter { $0 != "ping" }
-      #expect(again.isEmpty == isAnswered && !again.contains { $0.contains(#""books""#) })
-      #expect(again.contains { $0.contains(#""trade""#) } == !isAnswered)
-    }
-  }
-
   @Test("ten symbols of the longest names are a request of less than 4,096 bytes")
   func bytes() {
     let names = (0..<12).map { "\($0 + 10)" + String(repeating: "X", count: 22) }

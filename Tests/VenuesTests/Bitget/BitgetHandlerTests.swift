@@ -165,26 +165,6 @@ struct BitgetHandlerTests {
     #expect(feed.resets == [.gap])
   }
 
-  @Test(
-    "a link that does not hold: the book is subscribed again, the others are not",
-    arguments: [(150, 140), (150, 0), (100, 90), (99, 98), (130, 129)])
-  func gap(_ number: Int, _ previous: Int) {
-    let feed = Self.live()
-    feed.receive(Self.book("snapshot", 50, 0, bids: #"["3000","1"]"#, symbol: "ETHUSDT"))
-    feed.receive(Self.book("update", 130, 100))
-    feed.receive(Self.book("update", number, previous, bids: #"["80688.2","1"]"#))
-    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap) && feed.state(1) == .live)
-    let argument = #"{"instType":"SPOT","channel":"books","instId":"BTCUSDT"}"#
-    #expect(
-      feed.sent == [
-        #"{"op":"unsubscribe","args":[\#(argument)]}"#, #"{"op":"subscribe","args":[\#(argument)]}"#,
-      ])
-    feed.receive(Self.book("update", 160, number))
-    #expect(feed.books.isEmpty && feed.sent.isEmpty)
-    feed.receive(Self.book("snapshot", 170, 0, bids: #"["80688.1","3"]"#))
-    #expect(feed.state(0) == .live)
-  }
-
   @Test("an update before the snapshot is nothing; a number before that is 0 is never the first to be applied")
   func beginnings() {
     let feed = Self.connected()

@@ -80,21 +80,6 @@ struct BitstampHandlerTests {
     #expect(feed.market.instruments[0].quote?.bid == 5_998_000, "quotes come from the book")
   }
 
-  @Test("a snapshot from before the first update that was kept is asked for again, and what is kept stays")
-  func stale() {
-    let feed = Self.connected()
-    feed.receive(Self.update(0, bids: #"["59990.00","3.0"]"#))
-    feed.wait(3)
-    let first = feed.gets[0].request
-    feed.respond(first, 200, Self.snapshot(-1, bids: #"["1.00","1.0"]"#, asks: ""))
-    #expect(feed.books.isEmpty && feed.state(0) != .live)
-    feed.wait(2)
-    #expect(feed.gets.count == 1)
-    feed.respond(
-      feed.gets[0].request, 200, Self.snapshot(0, bids: #"["59990.00","3.0"]"#, asks: #"["60010.00","2.0"]"#))
-    #expect(feed.state(0) == .live && feed.handler.symbolCounts[0].dropped == 1)
-  }
-
   @Test("a book that does not change gets its snapshot too; one from before the subscription is put back, a few times")
   func quiet() {
     let feed = Self.connected(["USDT-EUR"])
@@ -112,17 +97,6 @@ struct BitstampHandlerTests {
     #expect(asked == 4 && feed.state(0) == .live)
     feed.receive(Self.update(20_000_000, asks: #"["0.88657","9000.00000"]"#, "usdteur"))
     #expect(book(feed).bestAsk?.price == 88_657)
-  }
-
-  @Test("zero in every spelling removes; unknown removals and a price twice do no harm; a side may be empty")
-  func levels() {
-    let feed = Self.live()
-    feed.receive(Self.update(1, bids: #"["60000.00","0"],["1.00","0.00000"],["59999.00","1.0"],["59999.00","2.0"]"#))
-    #expect(book(feed).bids.map(\.price) == [5_999_900] && book(feed).bestBid?.size == 200_000_000)
-    feed.receive(Self.update(2, bids: #"["59999.00","0.00000000"]"#, asks: #"["60010.00","0.000"]"#))
-    #expect(book(feed).isEmpty && feed.state(0) == .live && feed.market.instruments[0].unknownDeletes == 1)
-    feed.receive(Self.update(3, bids: #"["6e4","1E-8"]"#))
-    #expect(book(feed).bids == [PriceLevel(price: 6_000_000, size: 1)])
   }
 
   @Test("an update at the time of the last one is applied: twice is as once")
@@ -212,20 +186,6 @@ struct BitstampHandlerTests {
     #expect(feed.failures["BTC-USD"] == "Bitstamp has no order book of it (404)")
     feed.wait(100)
     #expect(feed.gets.isEmpty)
-  }
-
-  @Test("no storm: however often a book is lost, snapshots of it keep their distance")
-  func noStorm() {
-    let feed = Self.live()
-    var asked = 0
-    for round in 0..<40 {
-      feed.receive(Self.update(Int64(round) * 10 + 1_000, bids: #"["59999.00","1.0"]"#))
-      feed.receive(Self.update(5, bids: #"["59999.00","1.0"]"#))
-      feed.resync(0, .crossed)
-      feed.wait(0.25)
-      asked += feed.gets.count { $0.path.contains("btcusd") }
-    }
-    #expect(asked <= 2, "\(asked) times in 10 s")
   }
 
   // MARK: Bad input

@@ -138,15 +138,6 @@ struct BitstampSubscriptionTests {
     #expect(feed.sent.count == 2 && feed.sent.allSatisfy { $0.contains("btcusd") })
   }
 
-  @Test("a subscription that is not acknowledged is sent again, ever more rarely")
-  func unanswered() {
-    let feed = BitstampHandlerTests.connected(["BTC-USD"])
-    feed.receive(#"{"event":"bts:subscription_succeeded","channel":"live_trades_btcusd","data":{}}"#)
-    feed.wait(300)
-    let again = feed.sent.filter { $0.contains("bts:subscribe") }
-    #expect((3...6).contains(again.count) && again.allSatisfy { $0.contains("diff_order_book_btcusd") })
-  }
-
   @Test("a planned reconnect is announced once")
   func reconnect() {
     let feed = BitstampHandlerTests.live()

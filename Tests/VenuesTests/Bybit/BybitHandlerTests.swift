@@ -120,25 +120,6 @@ struct BybitHandlerTests {
     #expect(feed.handler.symbolCounts[0].sequenceOK == 1)
   }
 
-  @Test(
-    "a number that does not follow: reset, one subscription anew, live with the next snapshot", arguments: [103, 99, 5])
-  func gap(_ number: Int) {
-    let feed = Self.live()
-    feed.receive(Self.book("delta", number, bids: #"["80688.1","1"]"#))
-    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap))
-    #expect(
-      feed.sent.map { $0.dropFirst(#"{"req_id":"4","#.count) } == [
-        #""op":"unsubscribe","args":["orderbook.200.BTCUSDT"]}"#,
-        #""op":"subscribe","args":["orderbook.200.BTCUSDT"]}"#,
-      ])
-    // What was on its way changes nothing.
-    feed.receive(Self.book("delta", number + 1, bids: #"["80688.1","1"]"#))
-    #expect(feed.books.isEmpty && feed.sent.isEmpty)
-    feed.receive(Self.book("snapshot", 200, bids: #"["80688.1","3"]"#, asks: #"["80691.5","0.2"]"#))
-    feed.receive(Self.book("delta", 201, asks: #"["80691.4","0.2"]"#))
-    #expect(feed.state(0) == .live && feed.market.instruments[0].book.bestAsk?.price == 806_914)
-  }
-
   @Test("u = 1 replaces the book, whatever it calls itself", arguments: ["snapshot", "delta"])
   func restart(_ type: String) {
     let feed = Self.live()
@@ -271,13 +252,5 @@ struct BybitHandlerTests {
     #expect(feed.error?.kind == .decimal && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
     feed.receive(#"{"topic":"publicTrade.BTCUSDT","data":[{"s":"BTCUSDT","S":"Buy","v":"1","p":"x","i":"1"}]}"#)
     #expect(feed.error != nil && feed.resets.isEmpty)
-  }
-
-  @Test("a book whose snapshot does not come is asked for ever more rarely")
-  func silentBook() {
-    let feed = Self.live()
-    feed.wait(300)
-    let asked = feed.sent.filter { $0.contains("subscribe") && $0.contains("ETHUSDT") }.count / 2
-    #expect((3...8).contains(asked), "\(asked) times")
   }
 }

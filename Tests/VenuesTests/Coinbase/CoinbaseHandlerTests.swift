@@ -66,24 +66,6 @@ struct CoinbaseHandlerTests {
     #expect(feed.state(0) == .live, "a new snapshot begins the order anew")
   }
 
-  @Test("products that could not be had are asked for again with longer waits")
-  func productsFail() {
-    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD"])
-    feed.prepare()
-    feed.respond(feed.gets[0].request, 500, "oops")
-    feed.prepare()
-    #expect(feed.gets.isEmpty)
-    feed.wait(1.25)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, "[{")
-    feed.wait(1.25)
-    #expect(feed.gets.isEmpty)
-    feed.wait(1)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, Self.products)
-    #expect(feed.handler.isPrepared)
-  }
-
   @Test("snapshot and updates, every spelling of zero")
   func book() throws {
     let feed = live()
@@ -98,42 +80,6 @@ struct CoinbaseHandlerTests {
     #expect(state.book.bestBid == PriceLevel(price: 8_068_000, size: 150_000_000))
     // The best ask is untouched, and quotes come from the book.
     #expect(state.quote?.ask == 8_069_153)
-  }
-
-  @Test(
-    "a level that is no number costs the book, in a snapshot or an update",
-    arguments: [
-      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"],["80700.00","0.-10000"]],"bids":[]}"#,
-      #"{"type":"snapshot","product_id":"BTC-USD","asks":[["80691.53","0.20084671"]],"bids":[["80688.08","-1"]]}"#,
-      #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"],["buy","x","1"]],"time":"2026-08-25T03:35:58Z"}"#,
-    ])
-  func unreadableLevel(_ text: String) {
-    let feed = live()
-    feed.receive(text)
-    #expect(feed.error?.kind == .decimal && feed.resets == [.malformed])
-    #expect(feed.state(0) == .syncing(.malformed) && feed.market.instruments[0].book.isEmpty)
-    #expect(feed.sent.contains { $0.contains(#""subscribe","product_ids":["BTC-USD"]"#) })
-  }
-
-  @Test("a year 0001 takes the time before it")
-  func badData() throws {
-    let feed = live()
-    feed.receive(
-      #"{"type":"snapshot","product_id":"BTC-USD","time":"2026-08-25T03:35:57Z","asks":[["80691.53","0.20084671"]],"bids":[["80688.07","0.5"]]}"#
-    )
-    feed.receive(
-      #"{"type":"l2update","product_id":"BTC-USD","changes":[["buy","80688.08","1"]],"time":"0001-01-01T00:00:00.000000Z"}"#
-    )
-    #expect(feed.books.first?.time == Timestamp(microseconds: 1_787_628_957_000_000))
-  }
-
-  @Test("sizes printed with more digits than the increment set the scale, from the snapshot on")
-  func printedDigits() {
-    let feed = live()
-    feed.receive(
-      #"{"type":"snapshot","product_id":"ETH-USD","asks":[["2000.50","1.68700000"]],"bids":[["2000.40","0.000"]]}"#)
-    #expect(feed.market.instruments[1].instrument.sizeScale == 8)
-    #expect(feed.asks == [PriceLevel(price: 200_050, size: 168_700_000)])
   }
 
   @Test("the maker's side is turned round; the last match is backlog; missed trades are counted")

@@ -102,47 +102,6 @@ struct CoinbaseAdvancedHandlerTests {
     #expect(feed.market.instruments[0].book.bids.count == 2)
   }
 
-  @Test("sizes printed with more digits than the increment has set the scale, from the snapshot on")
-  func printedDigits() {
-    let feed = Self.live()
-    feed.receive(
-      Self.book(
-        "snapshot", 5, [Self.level("bid", "2000.40", "1.68700000"), Self.level("offer", "2000.50", "0.000")],
-        product: "ETH-USD"))
-    #expect(feed.market.instruments[1].instrument.sizeScale == 8)
-    #expect(feed.bids == [PriceLevel(price: 200_040, size: 168_700_000)])
-    // A price beyond the increment widens, and the message is used whole, once.
-    feed.receive(
-      Self.book(
-        "update", 6, [Self.level("bid", "2000.405", "1e-3"), Self.level("offer", "2000.5", "0.000000005")],
-        product: "ETH-USD"))
-    #expect(feed.error == nil)
-    #expect(feed.market.instruments[1].instrument.priceScale == 3)
-    #expect(feed.market.instruments[1].book.bestBid == PriceLevel(price: 2_000_405, size: 1_000_000))
-    #expect(feed.market.instruments[1].book.bestAsk == PriceLevel(price: 2_000_500, size: 5))
-    #expect(feed.handler.symbolCounts[1].deltas == 1 && feed.resets.isEmpty)
-  }
-
-  @Test(
-    "a level that is no number costs the book",
-    arguments: [("bid", "68890.00", "0.-10000"), ("bid", "68891.00", "-1"), ("bid", "1e30", "1"), ("offer", "x", "1")])
-  func unreadableLevel(_ side: String, _ price: String, _ size: String) {
-    let feed = Self.live()
-    feed.receive(
-      Self.book("update", 5, [Self.level("bid", "68892.00", "4"), Self.level(side, price, size)]))
-    #expect(feed.error?.kind == .decimal && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
-  }
-
-  @Test("a year 0001 takes the time before it")
-  func badData() {
-    let feed = Self.live()
-    feed.receive(
-      Self.book("update", 5, [Self.level("bid", "68892.00", "4")], time: "0001-01-01T00:00:00.000000Z"))
-    #expect(feed.error == nil)
-    #expect(feed.bids == [PriceLevel(price: 6_889_200, size: 400_000_000)])
-    #expect(feed.books[0].time == Timestamp(microseconds: 1_775_572_201_456_789))
-  }
-
   @Test("a hole in the connection's numbers costs every book a new snapshot, in one request each way")
   func gap() {
     let feed = Self.live()

@@ -113,22 +113,6 @@ struct CoinbaseAdvancedSubscriptionTests {
     #expect(handler.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
   }
 
-  @Test("a list that could not be had is asked for again, later if the venue says that it is too often")
-  func listFails() {
-    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD"])
-    feed.prepare()
-    feed.respond(feed.gets[0].request, 500, "oops")
-    feed.wait(1.25)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 429, "too many")
-    feed.wait(59)
-    #expect(feed.gets.isEmpty)
-    feed.wait(1.25)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, #"{"num_products":0}"#)
-    #expect(!feed.handler.isPrepared)
-  }
-
   @Test("a refusal that names a product costs that one; the rest of its request goes again")
   func refusedByName() {
     let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
@@ -210,22 +194,5 @@ struct CoinbaseAdvancedSubscriptionTests {
     quiet.wait(4)
     quiet.receive(#"{"type":"error","message":"internal error","reason":"try later"}"#)
     #expect(quiet.error?.detail == "error: internal error: try later" && quiet.state(0) == .live && quiet.sent.isEmpty)
-  }
-
-  @Test("a snapshot that never comes is asked for again, ever more rarely")
-  func silentBook() {
-    let feed = CoinbaseAdvancedHandlerTests.live()
-    // The second book was never answered.
-    feed.wait(8.5)
-    #expect(feed.sent.isEmpty)
-    feed.wait(1.5)
-    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(5))
-    #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(6))
-    feed.wait(19.5)
-    #expect(feed.sent.isEmpty && feed.state(0) == .live)
-    feed.wait(0.75)
-    #expect(feed.sent == [#"{"type":"unsubscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
   }
 }

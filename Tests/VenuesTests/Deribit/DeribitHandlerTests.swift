@@ -95,24 +95,6 @@ struct DeribitHandlerTests {
     #expect(others.failures["BTC-USD-20261225-100000-C"]?.contains("is not a symbol") == true)
   }
 
-  @Test("a list that does not come or cannot be read is asked for again")
-  func listFails() {
-    let feed = HandlerHarness(Deribit.venue, ["BTC-USDC-PERP"])
-    feed.prepare()
-    #expect(feed.gets.map(\.path) == ["/api/v2/public/get_instruments?currency=any&kind=future&expired=false"])
-    feed.respond(feed.gets[0].request, 500, "oops")
-    feed.wait(2)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, #"{"jsonrpc":"2.0","error":{"code":10028,"message":"too_many_requests"}}"#)
-    #expect(!feed.handler.isPrepared)
-    feed.wait(3)
-    #expect(feed.gets.count == 1)
-    feed.wait(31)
-    #expect(feed.gets.count == 1, "an answer that never came")
-    feed.respond(feed.gets[0].request, 200, Self.list)
-    #expect(feed.handler.isPrepared)
-  }
-
   // MARK: Books
 
   @Test(
@@ -140,45 +122,6 @@ struct DeribitHandlerTests {
     #expect(book().bestBid?.price == 867_734)
     let counts = feed.handler.symbolCounts[0]
     #expect(counts.snapshots == 1 && counts.deltas == 4 && counts.sequenceOK == 3 && counts.gaps == 0)
-  }
-
-  @Test(
-    "a link that does not hold: the book is left and subscribed again, the others are not",
-    arguments: [(150, 140), (90, 80), (100, 90), (99, 98), (101, 0)])
-  func gap(_ number: Int, _ previous: Int) {
-    let feed = Self.live()
-    feed.receive(Self.change(number, previous, bids: #"["new",86775.9,1.0]"#))
-    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap))
-    #expect(
-      feed.sent == [
-        #"{"jsonrpc":"2.0","id":4,"method":"public/unsubscribe","params":{"channels":["book.BTC_USDC-PERPETUAL.100ms"]}}"#,
-        #"{"jsonrpc":"2.0","id":5,"method":"public/subscribe","params":{"channels":["book.BTC_USDC-PERPETUAL.100ms"]}}"#,
-      ])
-    feed.receive(Self.change(160, number))
-    #expect(feed.books.isEmpty && feed.sent.isEmpty, "on its way when the book was left")
-    feed.receive(Self.snapshot(170))
-    #expect(feed.state(0) == .live)
-    feed.receive(Self.change(171, 170))
-    #expect(feed.state(0) == .live && feed.handler.symbolCounts[0].gaps == 1)
-  }
-
-  @Test(
-    "a book that fails again and again is asked for ever more rarely; a snapshot that never comes is asked for again")
-  func noStorm() {
-    let feed = Self.live(["BTC-USDC-PERP"])
-    var subscriptions = 0
-    for round in 0..<40 {
-      feed.receive(Self.change(1_000 + round, 1))
-      var asked = feed.sent.count { $0.contains("public/subscribe") }
-      feed.wait(1)
-      asked += feed.sent.count { $0.contains("public/subscribe") }
-      subscriptions += asked
-      if asked > 0 { feed.receive(Self.snapshot(200 + round)) }
-    }
-    #expect((4...8).contains(subscriptions))
-    let silent = Self.connected(["BTC-USDC-PERP"])
-    silent.wait(120)
-    #expect((2...6).contains(silent.sent.count { $0.contains("public/unsubscribe") }))
   }
 
   @Test("many books that are lost at once are subscribed again in one pair of requests a second, within the credits")

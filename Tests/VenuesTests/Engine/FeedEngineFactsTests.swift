@@ -120,6 +120,33 @@ struct FeedEngineFactsTests {
     #expect(feed.live[1])
   }
 
+  @Test("a list that fails or cannot be read is asked for again, ever more rarely; a limit and a ban wait their time")
+  func lists() {
+    let engine = ScriptedDialect.engine(.streamed)
+    var now = Timestamp(microseconds: 1_700_000_000_000_000)
+    var batch = EventBatch()
+    /// The seconds until the list is asked for, and the number of that request.
+    func next() -> (after: Int, request: Int)? {
+      for second in 0..<400 {
+        engine.prepare(now: now, into: &batch)
+        let gets = engine.actions.compactMap { if case .get(let request, "/list", _) = $0 { request } else { nil } }
+        engine.actions.removeAll()
+        if let request = gets.first { return (second, request) }
+        now = now + Microseconds.second
+      }
+      return nil
+    }
+    var waits: [Int] = []
+    for (status, body) in [(500, ""), (200, "damaged"), (503, "list"), (429, ""), (418, ""), (200, "list")] {
+      guard let (after, request) = next() else { return #expect(Bool(false), "never asked for again") }
+      waits.append(after)
+      #expect(!engine.isPrepared)
+      let bytes = Array(body.utf8)
+      _ = engine.response(to: request, status: status, body: bytes.span.bytes, now: now, into: &batch)
+    }
+    #expect(waits == [0, 1, 2, 4, 60, 300] && engine.isPrepared && engine.books.count == 3)
+  }
+
   @Test("how long an answer may take is the venue's")
   func answerWithin() {
     for (limit, early) in [(10, 9), (15, 13)] {

@@ -44,8 +44,9 @@ final class ScriptedDialect: Dialect {
           return try reader.int64("number")
         }, snapshots: [(levels: 10, weight: 1)], weightPerMinute: 60, concurrency: 2, bodyLimit: 1_024)
     }
-    facts.list = MarketListing("/list") { (_) throws(FeedError) in
-      ListPage(
+    facts.list = MarketListing("/list") { (body) throws(FeedError) in
+      guard body.equals("list") else { throw FeedError(.shape, "no list") }
+      return ListPage(
         markets: Self.symbols.map { ListedMarket(venueSymbol: $0, symbol: FeedSymbol(base: $0, quote: "USD")) })
     }
     change(&facts)

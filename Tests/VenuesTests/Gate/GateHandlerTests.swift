@@ -93,21 +93,6 @@ struct GateHandlerTests {
     #expect(total == 160)
   }
 
-  @Test("a list that is refused is asked for again; 429 waits a minute")
-  func listFails() {
-    let feed = HandlerHarness(Gate.venue, ["BTC-USDT"])
-    feed.prepare()
-    feed.respond(feed.gets[0].request, 200, #"{"label":"SERVER_ERROR","message":"x"}"#)
-    #expect(!feed.handler.isPrepared && feed.gets.isEmpty)
-    feed.wait(1.5)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 429, "{}")
-    feed.wait(59)
-    #expect(feed.gets.isEmpty)
-    feed.wait(2)
-    #expect(feed.gets.count == 1)
-  }
-
   @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
   func selection() {
     let feed = HandlerHarness(Gate.venue, ["*-USDT:top1"])
@@ -167,46 +152,6 @@ struct GateHandlerTests {
     #expect(feed.market.instruments[0].book.bids.count == 2 && feed.state(0) == .live)
   }
 
-  @Test(
-    "a number that does not follow: reset, one subscription anew, live with the next full message",
-    arguments: [(103, 104), (99, 101), (5, 6), (90, 99)])
-  func gap(_ first: Int, _ last: Int) {
-    let feed = Self.live()
-    feed.receive(Self.change(first, last, bids: #"["80688.1","1"]"#))
-    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap))
-    #expect(
-      feed.sent == [
-        #"{"time":1700000001,"id":10,"channel":"spot.obu","event":"unsubscribe","payload":["ob.BTC_USDT.400"]}"#,
-        #"{"time":1700000001,"id":11,"channel":"spot.obu","event":"subscribe","payload":["ob.BTC_USDT.400"]}"#,
-      ])
-    // What was on its way changes nothing.
-    feed.receive(Self.change(last + 1, last + 1, bids: #"["80688.1","1"]"#))
-    #expect(feed.books.isEmpty && feed.sent.isEmpty)
-    feed.receive(Self.full(200, bids: #"["80688.1","3"]"#, asks: #"["80691.5","0.2"]"#))
-    feed.receive(Self.change(201, 201, asks: #"["80691.4","0.2"]"#))
-    #expect(feed.state(0) == .live && feed.market.instruments[0].book.bestAsk?.price == 806_914)
-  }
-
-  @Test("gap upon gap is no storm of subscriptions, and neither is a book that stays away")
-  func noStorm() {
-    let feed = Self.live()
-    var sent = 0
-    for round in 0..<200 {
-      feed.receive(Self.full(1_000 * round, bids: #"["80688.1","3"]"#))
-      feed.receive(Self.change(1_000 * round + 7, 1_000 * round + 8))
-      sent += feed.sent.count
-      feed.wait(0.5)
-      sent += feed.sent.filter { $0.contains("subscribe") }.count
-    }
-    #expect(sent <= 2 * 12, "\(sent) requests in 100 s")
-    let silent = Self.live()
-    silent.wait(300)
-    let asked = silent.sent.filter { $0.contains("\"subscribe\"") && $0.contains("ETH_USDT") }.count
-    #expect((3...8).contains(asked), "\(asked) times")
-    #expect(silent.failures["ETH-USDT"] == "no book arrived within 60 s of the subscription")
-    #expect(silent.state(0) == .live && silent.failures["BTC-USDT"] == nil)
-  }
-
   @Test("the market cuts the book to 400 levels, told or not what falls out")
   func cut() {
     let feed = Self.connected()
@@ -254,32 +199,6 @@ struct GateHandlerTests {
     #expect(counts.deltas == 4 && counts.dropped == 2 && counts.bridged == 1 && counts.sequenceOK == 1)
     feed.receive(Self.update(113, 113))
     #expect(feed.resets == [.gap] && feed.gets.count == 1)
-  }
-
-  @Test("a snapshot from before the first update is asked for again, and what is kept stays")
-  func stale() {
-    let feed = Self.connected(["BTC-USDT"], books: .bridged)
-    feed.receive(Self.update(101, 110))
-    feed.respond(feed.gets[0].request, 200, #"{"id":99,"asks":[],"bids":[]}"#)
-    #expect(feed.books.isEmpty && feed.state(0) != .live)
-    feed.wait(1.5)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, #"{"id":105,"asks":[],"bids":[["80688.15","2"]]}"#)
-    #expect(feed.state(0) == .live && feed.market.instruments[0].instrument.priceScale == 2)
-    #expect(feed.handler.symbolCounts[0].bridged == 1)
-  }
-
-  @Test(
-    "snapshots without an id, with one side, refused or banned: asked for again, later", arguments: [200, 400, 429])
-  func badSnapshots(_ status: Int) {
-    let feed = Self.connected(["BTC-USDT"], books: .bridged)
-    feed.receive(Self.update(101, 110))
-    feed.respond(feed.gets[0].request, status, #"{"asks":[],"bids":[]}"#)
-    #expect(feed.state(0) != .live && feed.gets.isEmpty)
-    feed.wait(status == 429 ? 59 : 0.5)
-    #expect(feed.gets.isEmpty)
-    feed.wait(3)
-    #expect(feed.gets.count == 1)
   }
 
   @Test("where the deeper book is live, the other is nothing; a full update is a snapshot itself")
@@ -453,47 +372,5 @@ struct GateHandlerTests {
     #expect(feed.sent.count == 2)
     feed.receive(Self.full(200, bids: #"["80688.1","3"]"#))
     #expect(feed.state(0) == .live)
-  }
-
-  @Test("exponents, a price twice in one message, deletes of what is not there, an empty side")
-  func oddButGood() {
-    let feed = Self.live()
-    feed.receive(
-      Self.change(
-        101, 101, bids: #"["8.06881e4","5e-1"],["80688.1","2.5"],["70000","0"],["70000","0.000000"]"#,
-        asks: #"["80691.5","0"]"#))
-    #expect(feed.error == nil && feed.state(0) == .live)
-    #expect(feed.market.instruments[0].book.bestBid == PriceLevel(price: 806_881, size: 2_500_000))
-    #expect(feed.market.instruments[0].book.asks.isEmpty && feed.market.instruments[0].book.unknownDeletes == 2)
-    // More digits than the list said: the scale is widened.
-    feed.receive(Self.change(102, 102, bids: #"["80688.15","0.12345678"]"#))
-    #expect(feed.state(0) == .live && feed.market.instruments[0].instrument.priceScale == 2)
-    #expect(
-      feed.market.instruments[0].book.bestBid == PriceLevel(price: 8_068_815, size: 12_345_678)
-        && feed.market.instruments[0].instrument.sizeScale == 8)
-  }
-
-  @Test(
-    "what is no message at all", arguments: ["", "[]", "null", "{", #"{"channel":7}"#, #"{"event":"update"}"#, "pong"])
-  func garbage(_ text: String) {
-    let feed = Self.live()
-    feed.receive(text)
-    #expect(feed.error != nil && feed.state(0) == .live && feed.sent.isEmpty)
-  }
-
-  @Test("a connection that is lost takes everything with it; the next begins anew")
-  func reconnects() {
-    let feed = Self.live()
-    feed.receive(Self.change(105, 106))
-    feed.disconnect()
-    // The list that is there will do; a newer one is asked for beside.
-    #expect(feed.handler.isPrepared)
-    feed.wait(1)
-    #expect(feed.sent.isEmpty && feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, Self.list)
-    feed.connect()
-    #expect(feed.sent.count == 8)
-    feed.receive(Self.change(107, 107))
-    #expect(feed.books.isEmpty && feed.resets.isEmpty)
   }
 }

@@ -253,38 +253,6 @@ struct GeminiHandlerTests {
     #expect(feed.handler.symbolCounts[0].gaps == 2)
   }
 
-  @Test("a snapshot that never comes is asked for again, ever more rarely, and harms no other")
-  func silentBook() {
-    let feed = Self.live()
-    feed.wait(9.5)
-    #expect(!feed.sent.contains { $0.contains("subscribe") })
-    feed.wait(0.75)
-    #expect(feed.sent.count { $0.contains(#"["ethusd@depth@100ms"]"#) } == 2 && feed.state(0) == .live)
-    feed.wait(19)
-    #expect(!feed.sent.contains { $0.contains("subscribe") })
-  }
-
-  @Test(
-    "a level that is no number costs the book",
-    arguments: [(#"["80680.00","0.-10000"]"#, ""), ("", #"["80681.00","-1"]"#)])
-  func unreadableLevel(_ bid: String, _ ask: String) {
-    let feed = Self.live()
-    feed.receive(#"{"e":"depthUpdate","E":0,"s":"btcusd","U":100,"u":101,"b":[\#(bid)],"a":[\#(ask)]}"#)
-    #expect(feed.error?.kind == .decimal && feed.resets == [.malformed] && feed.state(0) == .syncing(.malformed))
-  }
-
-  @Test("an ask that is too far away is left out; a time of nonsense is that of arrival")
-  func badData() {
-    let feed = Self.live()
-    feed.receive(
-      #"{"e":"depthUpdate","E":0,"s":"btcusd","U":100,"u":101,"b":[["80682.00","4e-3"]],"a":[["100000000000000000000","1"],["10000000000","2"]]}"#
-    )
-    #expect(feed.error == nil && feed.handler.counts.rejectedLevels == 1)
-    #expect(feed.bids == [PriceLevel(price: 8_068_200, size: 400_000)])
-    #expect(feed.asks == [PriceLevel(price: 1_000_000_000_000, size: 200_000_000)])
-    #expect(feed.books[0].time == feed.now)
-  }
-
   @Test("quotes: a side without orders is an empty text; a message with neither is passed over")
   func quotes() {
     let feed = Self.live()

@@ -82,19 +82,6 @@ struct HyperliquidHandlerTests {
     #expect(feed.market.instruments[0].book.bids.count == 2)
   }
 
-  @Test("empty sides, a price that comes twice, a size of 0")
-  func oddBooks() {
-    let feed = Self.live()
-    feed.receive(#"{"channel":"l2Book","data":{"coin":"BTC","time":1790232237687,"levels":[[],[]]}}"#)
-    #expect(feed.error == nil && feed.state(0) == .live && feed.market.instruments[0].book.isEmpty)
-    feed.receive(
-      Self.book(
-        2_000,
-        bids: #"{"px":"84143.0","sz":"1.0","n":1},{"px":"84143.0","sz":"3.0","n":1},{"px":"84100.0","sz":"0.0","n":0}"#)
-    )
-    #expect(feed.market.instruments[0].book.bids == [PriceLevel(price: 841_430, size: 300_000)])
-  }
-
   @Test("a book that was lost waits for the next message, and is subscribed again only if none comes")
   func resync() {
     let feed = Self.live(["BTC-USDC-PERP"])

@@ -160,19 +160,6 @@ struct KrakenHandlerTests {
     #expect(feed.sent.contains { $0.contains("\"subscribe\"") }, "the book is not asked for again")
   }
 
-  @Test("a snapshot that never comes is asked for again, ever more rarely")
-  func snapshotTimeout() {
-    let feed = connected()
-    feed.receive(Self.pairs)
-    feed.wait(9)
-    #expect(feed.sent.isEmpty)
-    feed.wait(1.5)
-    #expect(feed.sent.count == 2)
-    feed.wait(300)
-    let subscriptions = feed.sent.filter { $0.contains("\"subscribe\"") }.count
-    #expect((3...10).contains(subscriptions))
-  }
-
   @Test("an unreadable book message costs its book, other messages cost nothing")
   func malformed() {
     let feed = live()

@@ -105,35 +105,6 @@ struct KuCoinHandlerTests {
     #expect(!texts.prefix(100).contains { $0.contains("\"trade\"") }, "books first")
   }
 
-  @Test("a list that is refused is asked for again; 429 waits a minute")
-  func listFails() {
-    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT"])
-    feed.prepare()
-    feed.respond(feed.gets[0].request, 200, #"{"code":"400100","msg":"Parameter Error"}"#)
-    #expect(!feed.handler.isPrepared && feed.handler.counts.rejected == 1)
-    feed.wait(1.5)
-    #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 429, #"{"code":"429000","msg":"Too many requests"}"#)
-    feed.wait(59)
-    #expect(feed.gets.isEmpty)
-    feed.wait(2)
-    #expect(feed.gets.count == 1)
-  }
-
-  @Test("a rank: the volumes first, then the list; what is not traded is listed and not chosen")
-  func selection() {
-    let feed = HandlerHarness(KuCoin.venue, ["*-USDT:top1"])
-    feed.prepare()
-    #expect(feed.gets.map(\.path) == ["/api/v1/market/allTickers"])
-    feed.respond(
-      feed.gets[0].request, 200,
-      #"{"code":"200000","data":{"time":1,"ticker":[{"symbol":"BTC-USDT","last":"1","vol":"9","volValue":"5"},{"symbol":"ETH-USDT","volValue":"7.5"},{"symbol":"OLD-USDT","volValue":"9"},{"symbol":"X-USDT","volValue":null}]}}"#
-    )
-    #expect(feed.gets.map(\.path) == ["/api/v2/symbols"])
-    feed.respond(feed.gets[0].request, 200, Self.list)
-    #expect(feed.market.instruments.map(\.instrument.symbol) == ["kucoin:ETH-USDT"])
-  }
-
   // MARK: The book
 
   @Test("a snapshot, and changes with O <= last + 1 and C > last; the last again is nothing; quotes come from the book")
@@ -166,24 +137,6 @@ struct KuCoinHandlerTests {
     #expect(feed.resets == [.gap], "numbers that go back")
   }
 
-  @Test("a hole: reset, one subscription anew before all that waits, live with the next snapshot")
-  func gap() {
-    let feed = Self.live()
-    feed.receive(Self.book("delta", 102, 105, bids: #"["80688.1","1"]"#))
-    #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap))
-    #expect(
-      feed.sent == [
-        #"{"id":"6","action":"unsubscribe","channel":"obu","tradeType":"SPOT","symbol":"BTC-USDT","depth":"increment@10ms"}"#,
-        #"{"id":"7","action":"subscribe","channel":"obu","tradeType":"SPOT","symbol":"BTC-USDT","depth":"increment@10ms"}"#,
-      ])
-    // What was on its way changes nothing.
-    feed.receive(Self.book("delta", 106, 106, bids: #"["80688.1","1"]"#))
-    #expect(feed.books.isEmpty && feed.sent.isEmpty)
-    feed.receive(Self.book("snapshot", 200, 200, bids: #"["80688.1","3"]"#, asks: #"["80691.5","0.2"]"#))
-    feed.receive(Self.book("delta", 201, 201, asks: #"["80691.4","0.2"]"#))
-    #expect(feed.state(0) == .live && feed.market.instruments[0].book.bestAsk?.price == 806_914)
-  }
-
   @Test(
     "a book that was live and gets no snapshot by subscribing again: another connection is made beside it, and only then"
   )
@@ -208,20 +161,6 @@ struct KuCoinHandlerTests {
     #expect(feed.failures["ETH-USDT"] == "no book arrived within 60 s of the subscription")
     #expect(feed.failures["BTC-USDT"] == nil && feed.state(0) == .live)
     #expect(feed.renewals.isEmpty)
-  }
-
-  @Test("gap upon gap is no storm of subscriptions")
-  func noStorm() {
-    let feed = Self.live()
-    var sent = 0
-    for round in 1...200 {
-      feed.receive(Self.book("snapshot", 1_000 * round, 1_000 * round, bids: #"["80688.1","3"]"#))
-      feed.receive(Self.book("delta", 1_000 * round + 7, 1_000 * round + 8))
-      sent += feed.sent.count
-      feed.wait(0.5)
-      sent += feed.sent.count
-    }
-    #expect(sent <= 2 * 14 + 10, "\(sent) requests in 100 s")
   }
 
   @Test("whole books of other depths, the retired increment, tickers and classic frames are nothing")
@@ -349,48 +288,5 @@ struct KuCoinHandlerTests {
     #expect(feed.sent.count == 2)
     feed.receive(Self.book("snapshot", 200, 200, bids: #"["80688.1","3"]"#))
     #expect(feed.state(0) == .live)
-  }
-
-  @Test("exponents, a price twice in one message, deletes of what is not there, an empty side, numbers as texts")
-  func oddButGood() {
-    let feed = Self.live()
-    feed.receive(
-      Self.book(
-        "delta", 101, 101, bids: #"["8.06881e4","5e-1"],["80688.1","2.5"],["70000","0"],["70000","0.000000"]"#,
-        asks: #"["80691.5","0"]"#))
-    #expect(feed.error == nil && feed.state(0) == .live)
-    #expect(feed.market.instruments[0].book.bestBid == PriceLevel(price: 806_881, size: 250_000_000))
-    #expect(feed.market.instruments[0].book.asks.isEmpty && feed.market.instruments[0].book.unknownDeletes == 2)
-    feed.receive(
-      #"{"T":"obu.SPOT","dp":"increment@10ms","t":"delta","d":{"a":[["80691.55","1","0"]],"s":"BTC-USDT","C":"102","O":"102"}}"#
-    )
-    #expect(feed.error == nil && feed.state(0) == .live, "\(feed.error?.detail ?? "")")
-    #expect(feed.market.instruments[0].instrument.priceScale == 2)
-    #expect(feed.market.instruments[0].book.bestAsk == PriceLevel(price: 8_069_155, size: 100_000_000))
-  }
-
-  @Test("what is no message at all", arguments: ["", "[]", "null", "{", #"{"T":7}"#, #"{"P":5}"#, "pong"])
-  func garbage(_ text: String) {
-    let feed = Self.live()
-    feed.receive(text)
-    #expect(feed.error != nil && feed.state(0) == .live && feed.sent.isEmpty)
-  }
-
-  @Test("a connection that is lost takes everything with it; the next begins anew")
-  func reconnects() {
-    let feed = Self.live()
-    feed.receive(Self.book("delta", 105, 106))
-    feed.disconnect()
-    // The list that is there will do; a newer one is asked for beside.
-    #expect(feed.handler.isPrepared)
-    feed.wait(1)
-    #expect(feed.sent.isEmpty && feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, Self.list)
-    feed.connect()
-    feed.receive(Self.welcome)
-    feed.wait(0.5)
-    #expect(feed.sent.count == 2)
-    feed.receive(Self.book("delta", 107, 107))
-    #expect(feed.books.isEmpty && feed.resets.isEmpty)
   }
 }

@@ -192,15 +192,6 @@ struct OKXHandlerTests {
     #expect(feed.error == nil && feed.events.isEmpty)
   }
 
-  @Test("a channel whose subscription was not answered is asked for again, whatever comes on the others")
-  func unanswered() {
-    let feed = Self.connected(["BTC-USDT"])
-    feed.isAnswered = { _ in false }
-    feed.receive(Self.book("snapshot", 100, -1, bids: #"["80688.1","0.5","0","1"]"#))
-    feed.wait(60)
-    #expect(feed.sent.contains { $0.contains(#""trades""#) } && !feed.sent.contains { $0.contains(#""books""#) })
-  }
-
   @Test("a refusal costs the symbol that its text names; an announced upgrade is left before it comes")
   func refusalsAndNotices() {
     let feed = Self.live()
