@@ -19,10 +19,8 @@ package final class EventLoop: @unchecked Sendable {
 
   /// The index among the loops of this process, for striping ids.
   package let index: Int
-  private let queue: DispatchQueue
+  private let queue: LoopQueue
 
-  /// The most mailbox tasks in one turn; further tasks wait until after the next events of sockets and timers.
-  private static let tasksPerTurn = 1024
   /// How often a turn flushes again because a flush caused more writes; after that, the next turn continues.
   private static let flushRounds = 4
   private static let millisecond: UInt64 = 1_000_000
@@ -37,38 +35,16 @@ package final class EventLoop: @unchecked Sendable {
   // `@exclusivity(unchecked)`: confined to the queue; the dynamic check would cost more than the accesses.
   @exclusivity(unchecked) var table = DescriptorTable()
   @exclusivity(unchecked) var timers = TimerHeap()
-  /// The buffer for reads, valid while the handler runs. A turn reads at most this many bytes from one connection.
-  let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
-  /// The buffer in which several queued items are joined for one send.
-  let gatherBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
-  @exclusivity(unchecked) var spareQueues: ContiguousArray<WriteQueue> = []
-
-  @exclusivity(unchecked) private var dirty = SlotList()
-  @exclusivity(unchecked) private var unfinished = SlotList()
-  /// The number of the present turn, or of the last one; never 0.
-  @exclusivity(unchecked) private var turnNumber: UInt32 = 1
-  @exclusivity(unchecked) private var closed: ContiguousArray<(Connection, CloseReason)> = []
-  @exclusivity(unchecked) private var tasks: ContiguousArray<Mailbox.Task> = []
-  @exclusivity(unchecked) private var nextTask = 0
-  @exclusivity(unchecked) private var turnEndBodies: ContiguousArray<() -> Void> = []
-  @exclusivity(unchecked) private var now: UInt64 = 0
-  @exclusivity(unchecked) private var isInTurn = false
-  @exclusivity(unchecked) private var timerSequence: UInt64 = 0
-  @exclusivity(unchecked) private var shutdownCompletions: [@Sendable () -> Void]?
-  /// The durations of turns and the delays of timers; on the loop only.
-  @exclusivity(unchecked) package private(set) var times = LoopTimes()
-  /// Whether `shutdown` has been executed; on the loop only.
-  @exclusivity(unchecked) package private(set) var hasEnded = false
-  /// Nil in a driven loop.
-  private let source: (any DispatchSourceRead)?
+  @exclusivity(unchecked) var memory = LoopMemory()
+  @exclusivity(unchecked) private var turn = LoopTurn()
+  @exclusivity(unchecked) private var tasks = TaskBatch()
+  @exclusivity(unchecked) private var pending = PendingConnections()
+  @exclusivity(unchecked) private var ending = LoopEnding()
 
   private static let ignoreBrokenPipes: Void = {
     // OpenSSL writes with write(2), which raises SIGPIPE on a connection that the peer has closed.
     _ = signal(SIGPIPE, SIG_IGN)
   }()
-
-  /// A serial queue, because all of the few threads of a global queue may be blocked while they wait for this.
-  private static let farewells = DispatchQueue(label: "tidegate.shutdown")
 
   /// - Throws: `.system` if the process has no free descriptors; a loop needs two.
   package init(index: Int, label: String) throws(TransportError) {
@@ -76,13 +52,10 @@ package final class EventLoop: @unchecked Sendable {
     self.index = index
     kernel = SystemKernel.shared
     isSystemLoop = true
-    queue = DispatchQueue(label: label)
     let poller = try SystemPoller.make()
     self.poller = poller
-    let source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
-    self.source = source
-    source.setEventHandler { @Sendable in self.run() }
-    source.activate()
+    queue = LoopQueue(label: label, watching: poller.descriptor)
+    queue.start { @Sendable in self.run() }
   }
 
   /// A driven loop.
@@ -94,15 +67,15 @@ package final class EventLoop: @unchecked Sendable {
     self.kernel = kernel
     isSystemLoop = kernel is SystemKernel
     self.poller = poller
-    queue = DispatchQueue(label: "tidegate.driven.\(index)")
-    source = nil
+    queue = LoopQueue(label: "tidegate.driven.\(index)", watching: nil)
   }
 
-  deinit {
-    readBuffer.deallocate()
-    gatherBuffer.deallocate()
-    events.deallocate()
-  }
+  deinit { events.deallocate() }
+
+  /// The durations of turns and the delays of timers; on the loop only.
+  package var times: LoopTimes { turn.times }
+  /// Whether `shutdown` has been executed; on the loop only.
+  package var hasEnded: Bool { ending.isOver }
 
   // MARK: - Entering
 
@@ -123,16 +96,16 @@ package final class EventLoop: @unchecked Sendable {
   @inline(__always)
   package func assertOnLoop() {
     #if DEBUG
-      if source != nil {
-        dispatchPrecondition(condition: .onQueue(queue))
+      if queue.isDriven {
+        precondition(turn.isRunning, "not on loop \(index)")
       } else {
-        precondition(isInTurn, "not on loop \(index)")
+        queue.assertOnQueue()
       }
     #endif
   }
 
   /// Monotonic nanoseconds, read once per turn and after each blocking wait; on the loop only.
-  package var uptime: UInt64 { isInTurn ? now : kernel.uptime() }
+  package var uptime: UInt64 { turn.isRunning ? turn.now : kernel.uptime() }
 
   /// Runs `body` on the loop after `delay` (granularity 1 ms), unless the timer is cancelled; on the loop only.
   /// O(log timers).
@@ -156,8 +129,7 @@ package final class EventLoop: @unchecked Sendable {
     let (due, isBeyond) = uptime.addingReportingOverflow(delay)
     let deadline =
       isBeyond || due > UInt64(Int64.max) ? UInt64(Int64.max) : (due / Self.millisecond + 1) * Self.millisecond
-    timerSequence += 1
-    let timer = LoopTimer(loop: self, deadline: deadline, interval: interval, sequence: timerSequence, body: body)
+    let timer = LoopTimer(loop: self, deadline: deadline, interval: interval, body: body)
     timers.insert(timer)
     comeRound()
     return timer
@@ -167,7 +139,7 @@ package final class EventLoop: @unchecked Sendable {
   /// are gathered. On the loop only.
   package func onTurnEnd(_ body: @escaping () -> Void) {
     assertOnLoop()
-    turnEndBodies.append(body)
+    turn.endBodies.append(body)
   }
 
   /// Stops the loop: closes its connections and notifies their handlers. Callable from any thread; `completion` runs on
@@ -175,7 +147,7 @@ package final class EventLoop: @unchecked Sendable {
   package func shutdown(_ completion: @escaping @Sendable () -> Void) {
     let isAccepted = mailbox.submit({ self.end(completion) }) { poller.wake() }
     guard !isAccepted else { return }
-    if source != nil { queue.async { @Sendable in self.end(completion) } } else { end(completion) }
+    queue.runOutside { @Sendable in self.end(completion) }
   }
 
   // MARK: - Requests of sockets; on the loop
@@ -203,7 +175,7 @@ package final class EventLoop: @unchecked Sendable {
   /// `occupant` will be flushed at the end of the turn.
   @inline(__always)
   func markDirty(_ occupant: Connection) {
-    dirty.append(occupant.slot)
+    pending.dirty.append(occupant.slot)
     comeRound()
   }
 
@@ -211,52 +183,52 @@ package final class EventLoop: @unchecked Sendable {
   /// next turn, only once for any number of marks and events, so that it gets no more than its share of a turn.
   func markUnfinished(_ occupant: PolledDescriptor) {
     guard occupant.unfinishedTurn == 0 else { return }
-    occupant.unfinishedTurn = turnNumber
-    unfinished.append(occupant.slot)
+    occupant.unfinishedTurn = turn.number
+    pending.unfinished.append(occupant.slot)
     comeRound()
   }
 
   /// Calls the handler of `connection` before the turn ends, but not from inside one of its own calls.
   func markClosed(_ connection: Connection, _ reason: CloseReason) {
-    closed.append((connection, reason))
+    pending.closed.append((connection, reason))
     comeRound()
   }
 
   /// Blocks on the queue itself run outside turns; work that they cause needs a turn.
   @inline(__always)
   private func comeRound() {
-    if !isInTurn { poller.wake() }
+    if !turn.isRunning { poller.wake() }
   }
 
   // MARK: - Turns
 
-  private var hasWork: Bool { unfinished.count > 0 || nextTask < tasks.count || dirty.count > 0 || !closed.isEmpty }
+  private var hasWork: Bool { !pending.isEmpty || !tasks.isEmpty }
 
   /// The source's handler: turns, until the loop ends. Between turns it waits in the poller, not in Dispatch: a return
   /// to Dispatch and a new call take the manager's thread, a worker and 16 system calls, 150 µs for each message of a
   /// quiet client.
   private func run() {
     guard !hasEnded else { return }
-    isInTurn = true
-    now = kernel.uptime()
+    turn.isRunning = true
+    turn.now = kernel.uptime()
     while !hasEnded {
       let isIdle = !hasWork && mailbox.prepareToSleep()
       let wait = isIdle ? milliseconds(until: timers.nextDeadline ?? UInt64(Int64.max)) : 0
       let count = poller.wait(milliseconds: wait, into: events)
-      now = kernel.uptime()
-      if turn(events: count) { times.turns.record(kernel.uptime() &- now) }
+      turn.now = kernel.uptime()
+      if runTurn(events: count) { turn.times.turns.record(kernel.uptime() &- turn.now) }
     }
-    isInTurn = false
+    turn.isRunning = false
   }
 
   /// One turn of a driven loop. Returns whether anything happened.
   package func step() -> Bool {
-    precondition(source == nil && !isInTurn, "only a driven loop is stepped, by its driver")
+    precondition(queue.isDriven && !turn.isRunning, "only a driven loop is stepped, by its driver")
     guard !hasEnded else { return false }
-    isInTurn = true
-    defer { isInTurn = false }
-    now = kernel.uptime()
-    return turn(events: poller.wait(milliseconds: 0, into: events))
+    turn.isRunning = true
+    defer { turn.isRunning = false }
+    turn.now = kernel.uptime()
+    return runTurn(events: poller.wait(milliseconds: 0, into: events))
   }
 
   /// When a driven loop next needs a turn, apart from socket events and tasks of others: 0 for at once, the uptime of
@@ -267,14 +239,14 @@ package final class EventLoop: @unchecked Sendable {
   }
 
   private func milliseconds(until deadline: UInt64) -> Int32 {
-    deadline <= now ? 0 : Int32(min((deadline - now + Self.millisecond - 1) / Self.millisecond, 1000))
+    deadline <= turn.now ? 0 : Int32(min((deadline - turn.now + Self.millisecond - 1) / Self.millisecond, 1000))
   }
 
   /// One turn. Returns whether anything happened.
-  private func turn(events count: Int) -> Bool {
+  private func runTurn(events count: Int) -> Bool {
     var happened = hasWork
-    let waiting = unfinished.count
-    turnNumber = max(1, turnNumber &+ 1)
+    let waiting = pending.unfinished.count
+    turn.begin()
     for index in 0..<count {
       let (token, readiness) = events[index]
       if token >= PollerEvents.firstReservedToken { continue }
@@ -285,105 +257,73 @@ package final class EventLoop: @unchecked Sendable {
       occupant.unfinishedTurn = 0
       occupant.ready(readiness.union(rest))
     }
-    if waiting > 0 {
-      for index in 0..<waiting {
-        // Skip an occupant that had an event in this turn, even if it is unfinished again.
-        guard let occupant = table.occupant(at: unfinished[index]), occupant.unfinishedTurn != 0,
-          occupant.unfinishedTurn != turnNumber
-        else { continue }
-        occupant.unfinishedTurn = 0
-        occupant.ready([.readable, .peerEnded])
-      }
-      unfinished.removeFirst(waiting)
-    }
-    if let due = timers.nextDeadline, due <= now { times.lag.record(now - due) }
-    while let body = timers.popDue(now) {
+    if waiting > 0 { finishReading(waiting) }
+    if let due = timers.nextDeadline, due <= turn.now { turn.times.lag.record(turn.now - due) }
+    while let body = timers.popDue(turn.now) {
       happened = true
       body()
     }
     if runTasks() { happened = true }
     reportClosed()
-    guard happened || dirty.count > 0 else { return false }
-    for body in turnEndBodies { body() }
-    for _ in 0..<Self.flushRounds where dirty.count > 0 || !closed.isEmpty {
+    guard happened || pending.dirty.count > 0 else { return false }
+    for body in turn.endBodies { body() }
+    for _ in 0..<Self.flushRounds where pending.dirty.count > 0 || !pending.closed.isEmpty {
       flushDirty()
       reportClosed()
     }
     return true
   }
 
+  /// Calls the first `count` occupants that stopped in an earlier turn before they had read everything.
+  private func finishReading(_ count: Int) {
+    for index in 0..<count {
+      // Skip an occupant that had an event in this turn, even if it is unfinished again.
+      guard let occupant = table.occupant(at: pending.unfinished[index]), occupant.unfinishedTurn != 0,
+        occupant.unfinishedTurn != turn.number
+      else { continue }
+      occupant.unfinishedTurn = 0
+      occupant.ready([.readable, .peerEnded])
+    }
+    pending.unfinished.removeFirst(count)
+  }
+
   private func runTasks() -> Bool {
-    if nextTask == tasks.count {
-      // Keeps the memory of an ordinary batch, and frees that of a very large one.
-      if nextTask > 0 { tasks.removeAll(keepingCapacity: nextTask <= 4 * Self.tasksPerTurn) }
-      nextTask = 0
-      mailbox.take(&tasks)
+    var left = tasks.take(from: mailbox)
+    guard left > 0 else { return false }
+    while left > 0, !hasEnded {
+      left -= 1
+      tasks.next()()
     }
-    let end = min(tasks.count, nextTask + Self.tasksPerTurn)
-    guard nextTask < end else { return false }
-    while nextTask < end, !hasEnded {
-      let task = tasks[nextTask]
-      nextTask += 1
-      task()
-    }
-    if nextTask == tasks.count, !hasEnded {
-      tasks.removeAll(keepingCapacity: nextTask <= 4 * Self.tasksPerTurn)
-      nextTask = 0
-    }
+    tasks.drop()
     return true
   }
 
   private func flushDirty() {
-    let count = dirty.count
+    let count = pending.dirty.count
     for index in 0..<count {
       // An unset flag shows that another occupant has the slot now.
-      table.occupant(at: dirty[index])?.flushIfDirty()
+      table.occupant(at: pending.dirty[index])?.flushIfDirty()
     }
-    dirty.removeFirst(count)
+    pending.dirty.removeFirst(count)
   }
 
   private func reportClosed() {
-    guard !closed.isEmpty else { return }
-    let batch = closed
-    closed = []
-    for (connection, reason) in batch { connection.tellClosed(reason) }
+    guard !pending.closed.isEmpty else { return }
+    for (connection, reason) in pending.takeClosed() { connection.tellClosed(reason) }
   }
 
   private func end(_ completion: @escaping @Sendable () -> Void) {
     if hasEnded {
-      if shutdownCompletions != nil {
-        shutdownCompletions?.append(completion)
-      } else {
-        sayFarewell([completion])
-      }
+      if !ending.add(completion) { queue.sayFarewell([completion]) }
       return
     }
-    shutdownCompletions = [completion]
     mailbox.close()
     for occupant in table.all() { occupant.loopEnds() }
-    hasEnded = true
-    while !closed.isEmpty { reportClosed() }
+    ending.begin(completion)
+    while !pending.closed.isEmpty { reportClosed() }
     timers.removeAll()
-    turnEndBodies = []
-    tasks = []
-    nextTask = 0
-    guard let source else {
-      shutdownCompletions = nil
-      return sayFarewell([completion])
-    }
-    source.setCancelHandler { @Sendable in
-      let completions = self.shutdownCompletions ?? []
-      self.shutdownCompletions = nil
-      self.sayFarewell(completions)
-    }
-    source.cancel()
-  }
-
-  private func sayFarewell(_ completions: [@Sendable () -> Void]) {
-    if source == nil {
-      for completion in completions { completion() }
-    } else {
-      Self.farewells.async { for completion in completions { completion() } }
-    }
+    turn.endBodies = []
+    tasks.removeAll()
+    queue.stop { @Sendable in self.queue.sayFarewell(self.ending.finish()) }
   }
 }

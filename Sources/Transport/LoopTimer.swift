@@ -2,17 +2,16 @@
 package final class LoopTimer {
   fileprivate(set) var deadline: UInt64
   /// Decides between equal deadlines: first scheduled, first run.
-  fileprivate let sequence: UInt64
+  fileprivate var sequence: UInt64 = 0
   fileprivate let interval: UInt64
   fileprivate var body: (() -> Void)?
   fileprivate var heapIndex = -1
   private unowned let loop: EventLoop
 
-  init(loop: EventLoop, deadline: UInt64, interval: UInt64, sequence: UInt64, body: @escaping () -> Void) {
+  init(loop: EventLoop, deadline: UInt64, interval: UInt64, body: @escaping () -> Void) {
     self.loop = loop
     self.deadline = deadline
     self.interval = interval
-    self.sequence = sequence
     self.body = body
   }
 
@@ -28,6 +27,8 @@ package final class LoopTimer {
 /// unused time-outs of connections do not accumulate.
 struct TimerHeap: ~Copyable {
   private var heap: ContiguousArray<LoopTimer> = []
+  /// The number of timers so far.
+  private var inserted: UInt64 = 0
 
   var count: Int { heap.count }
 
@@ -37,6 +38,8 @@ struct TimerHeap: ~Copyable {
 
   /// O(log n).
   mutating func insert(_ timer: LoopTimer) {
+    inserted += 1
+    timer.sequence = inserted
     timer.heapIndex = heap.count
     heap.append(timer)
     siftUp(heap.count - 1)

@@ -146,7 +146,7 @@ struct EventLoopTests {
         nonisolated(unsafe) var fired: [UInt64] = []
         for sequence in 0..<300 as Range<UInt64> {
           let deadline = random(50)
-          let timer = LoopTimer(loop: loop, deadline: deadline, interval: 0, sequence: sequence) {
+          let timer = LoopTimer(loop: loop, deadline: deadline, interval: 0) {
             fired.append(sequence)
           }
           heap.insert(timer)

@@ -67,9 +67,9 @@ extension Connection {
   /// bytes stay in the kernel until the time-out, so that a peer that sends for ever costs nothing.
   func discard() {
     guard discarded < Self.discardLimit else { return }
-    let portion = min(loop.readBuffer.count, Self.discardPortion)
+    let portion = min(loop.memory.read.count, Self.discardPortion)
     let count = loop.kernel.receive(
-      descriptor, into: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<portion]))
+      descriptor, into: UnsafeMutableRawBufferPointer(rebasing: loop.memory.read[..<portion]))
     if count > 0 {
       discarded += Int32(truncatingIfNeeded: count)
       loop.markUnfinished(self)

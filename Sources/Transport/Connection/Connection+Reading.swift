@@ -13,7 +13,7 @@ extension Connection {
     hasUnread = false
     var budget = Int(readLimit)
     while budget > 0 {
-      let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<budget])
+      let buffer = UnsafeMutableRawBufferPointer(rebasing: loop.memory.read[..<budget])
       let count: Int
       var isEmptied = false
       if let tls {
@@ -39,7 +39,7 @@ extension Connection {
       }
       budget -= count
       if state == .open {
-        handler?.connection(self, didReceive: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer[..<count]))
+        handler?.connection(self, didReceive: UnsafeMutableRawBufferPointer(rebasing: loop.memory.read[..<count]))
         guard state == .open || state == .closing else { return }
         if isPaused && state == .open {
           hasUnread = true

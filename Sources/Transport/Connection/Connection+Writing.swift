@@ -114,9 +114,9 @@ extension Connection {
     while unsent.count > 0 {
       let sent: Int
       let offered: Int
-      if unsent.count <= loop.gatherBuffer.count {
-        offered = unsent.gather(into: loop.gatherBuffer)
-        sent = loop.kernel.send(descriptor, loop.gatherBuffer.baseAddress.unsafelyUnwrapped, offered)
+      if unsent.count <= loop.memory.gather.count {
+        offered = unsent.gather(into: loop.memory.gather)
+        sent = loop.kernel.send(descriptor, loop.memory.gather.baseAddress.unsafelyUnwrapped, offered)
       } else {
         let (kernel, descriptor) = (loop.kernel, descriptor)
         (sent, offered) = unsent.withVectors(Self.vectorLimit) { (kernel.send(descriptor, pieces: $0), $1) }
@@ -149,8 +149,8 @@ extension Connection {
   private func sendEncrypted(_ tls: TLSSession) -> Bool {
     while unsent.count > 0 {
       let offered = unsent.gather(
-        into: UnsafeMutableRawBufferPointer(rebasing: loop.gatherBuffer[..<TLSSession.recordLimit]))
-      switch tls.write(UnsafeRawBufferPointer(start: loop.gatherBuffer.baseAddress, count: offered)) {
+        into: UnsafeMutableRawBufferPointer(rebasing: loop.memory.gather[..<TLSSession.recordLimit]))
+      switch tls.write(UnsafeRawBufferPointer(start: loop.memory.gather.baseAddress, count: offered)) {
       case .bytes(let count): took(count)
       case .wouldBlock:
         isBlocked = true

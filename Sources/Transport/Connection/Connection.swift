@@ -111,7 +111,7 @@ package final class Connection: PolledDescriptor {
     self.loop = loop
     self.peer = peer
     self.queueLimit = UInt32(clamping: limits.queuedBytes)
-    self.readLimit = UInt32(min(limits.readBytes, loop.readBuffer.count))
+    self.readLimit = UInt32(min(limits.readBytes, loop.memory.read.count))
     self.tls = tls
     self.state = tls == nil ? .open : .handshaking
     super.init(descriptor: descriptor)

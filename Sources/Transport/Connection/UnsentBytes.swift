@@ -46,7 +46,7 @@ struct UnsentBytes: ~Copyable {
   @inline(__always)
   private mutating func openRest(on loop: EventLoop) -> WriteQueue {
     if let rest { return rest }
-    let queue = loop.borrowQueue()
+    let queue = loop.memory.borrowQueue()
     rest = queue
     return queue
   }
@@ -133,6 +133,6 @@ struct UnsentBytes: ~Copyable {
   private mutating func giveBack(to loop: EventLoop) {
     guard let queue = rest else { return }
     rest = nil
-    loop.giveBack(queue)
+    loop.memory.giveBack(queue)
   }
 }

@@ -83,16 +83,3 @@ final class WriteQueue {
   /// Whether its memory is small enough to be kept for the next user.
   var isWorthKeeping: Bool { items.capacity <= 256 && copiedPeak <= 64 << 10 }
 }
-
-extension EventLoop {
-  /// The number of queues that are kept for reuse; others are freed.
-  private static let sparesKept = 64
-
-  func borrowQueue() -> WriteQueue { spareQueues.popLast() ?? WriteQueue() }
-
-  func giveBack(_ queue: WriteQueue) {
-    guard spareQueues.count < Self.sparesKept, queue.isWorthKeeping else { return }
-    queue.removeAll()
-    spareQueues.append(queue)
-  }
-}
