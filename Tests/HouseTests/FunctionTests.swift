@@ -8,7 +8,6 @@ struct FunctionTests {
   /// Functions that are still longer, and their lines. An entry may only shrink, and goes when it reaches the limit.
   private static let long: [String: Int] = [
     "CoinbaseAdvanced.read": 76,
-    "ConfigurationLoader.check": 82,
     "Gateway.init": 107,
     "serve": 90,
   ]

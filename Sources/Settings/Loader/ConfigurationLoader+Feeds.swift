@@ -23,10 +23,9 @@ extension ConfigurationLoader {
       setEndpoint(
         values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, place: place)
     default:
-      problems.append(
-        ConfigurationProblem(
-          name: key, place: place, message: "unknown key", allowed: Self.feedFields.joined(separator: ", "),
-          suggestion: NearNames.of(field, among: Self.feedFields, limit: 1).first.map { "feeds.\(path[1]).\($0)" }))
+      report(
+        key, at: place, "unknown key", allowed: Self.feedFields.joined(separator: ", "),
+        suggestion: NearNames.of(field, among: Self.feedFields, limit: 1).first.map { "feeds.\(path[1]).\($0)" })
     }
   }
 
@@ -34,10 +33,7 @@ extension ConfigurationLoader {
   mutating func read(feed text: String, name: String, place: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: "\"\(text)\" is not allowed",
-          allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD"))
+      report(name, at: place, "\"\(text)\" is not allowed", allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD")
       return
     }
     let venue = parts[0].trimmingCharacters(in: .whitespaces)
@@ -64,11 +60,9 @@ extension ConfigurationLoader {
 
   private mutating func checkVenue(_ venue: String, name: String, place: String) -> Bool {
     guard !venues.contains(where: { $0.name == venue }) else { return true }
-    problems.append(
-      ConfigurationProblem(
-        name: name, place: place, message: "there is no venue \"\(venue)\"",
-        allowed: venues.map(\.name).sorted().joined(separator: ", "),
-        suggestion: NearNames.of(venue, among: venues.map(\.name), limit: 1).first))
+    report(
+      name, at: place, "there is no venue \"\(venue)\"", allowed: venues.map(\.name).sorted().joined(separator: ", "),
+      suggestion: NearNames.of(venue, among: venues.map(\.name), limit: 1).first)
     return false
   }
 
@@ -77,9 +71,7 @@ extension ConfigurationLoader {
     let limit = rule?.symbolLimit ?? 0
     for text in symbols where MarketSelection.isMeant(by: text) {
       guard let message = Self.objection(to: text, limit: limit) else { continue }
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: "\"\(text)\" is not allowed: \(message)"))
+      report(name, at: place, "\"\(text)\" is not allowed: \(message)")
       return
     }
     var bad = symbols.filter { !MarketSelection.isMeant(by: $0) && !Self.isSymbol($0) }
@@ -90,24 +82,20 @@ extension ConfigurationLoader {
         ? "has no symbols"
         : bad.isEmpty ? "has \(symbols.count) symbols" : "\"\(bad.joined(separator: ","))\" is not allowed"
       let near = bad.first.flatMap { Self.isSymbol($0.uppercased()) && $0 != $0.uppercased() ? $0.uppercased() : nil }
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near))
+      report(name, at: place, message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near)
       return
     }
     if let rule, let foreign = symbols.first(where: { !Self.mayTrade($0, at: rule) }) {
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: "\"\(foreign)\" is of a kind of market that \(venue) does not have",
-          allowed: Instrument.Kind.Family.allCases.filter { rule.kinds.contains($0) }.map(\.rawValue)
-            .joined(separator: ", ")))
+      report(
+        name, at: place, "\"\(foreign)\" is of a kind of market that \(venue) does not have",
+        allowed: Instrument.Kind.Family.allCases.filter { rule.kinds.contains($0) }.map(\.rawValue).joined(
+          separator: ", "))
       return
     }
     if let objection = rule?.objection(symbols) {
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: objection,
-          allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway follow the rest"))
+      report(
+        name, at: place, objection,
+        allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway follow the rest")
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
@@ -167,10 +155,9 @@ extension ConfigurationLoader {
   private mutating func checkAccess() {
     guard !access.isEmpty else { return }
     if configuration.keysFile != nil {
-      problems.append(
-        ConfigurationProblem(
-          name: "access", place: "file \(accessPath)",
-          message: "cannot be combined with keys-file (\(origins["keys-file"] ?? "default"))", allowed: "one of them"))
+      report(
+        "access", at: "file \(accessPath)", "cannot be combined with keys-file (\(origins["keys-file"] ?? "default"))",
+        allowed: "one of them")
     }
     if FileProblem.isWritableByAll(accessPath) {
       problems.append(FileProblem.writableByAll(accessPath, name: "access"))
@@ -191,14 +178,13 @@ extension ConfigurationLoader {
     let isOfEverything = ["0.0.0.0", "::"].contains(address.host)
     guard isOfEverything || WebhookAddresses(allowed: []).allows(address.address), configuration.internalHosts.isEmpty
     else { return }
-    problems.append(
-      ConfigurationProblem(
-        name: "internal-listen", place: origins["internal-listen"] ?? "default",
-        message: "\(address.description) can be reached from "
-          + (isOfEverything ? "every network of this machine" : "the Internet")
-          + ", and the internal port asks nobody for a token before it publishes or shows metrics",
-        allowed:
-          "a loopback or private address; or name the hosts of its URLs in internal-hosts, if a firewall guards it"))
+    report(
+      "internal-listen", at: origins["internal-listen"] ?? "default",
+      "\(address.description) can be reached from "
+        + (isOfEverything ? "every network of this machine" : "the Internet")
+        + ", and the internal port asks nobody for a token before it publishes or shows metrics",
+      allowed: "a loopback or private address; or name the hosts of its URLs in internal-hosts, if a firewall guards it"
+    )
   }
 
   /// Makes the checks that need the whole configuration.
@@ -212,10 +198,7 @@ extension ConfigurationLoader {
         let at = place("feeds.\(feed.venue).\(given)")
         // A problem reported above may be that the symbols were given and rejected.
         if !problems.contains(where: { $0.name == "feeds.\(feed.venue).symbols" || $0.name == "feeds.\(feed.venue)" }) {
-          problems.append(
-            ConfigurationProblem(
-              name: "feeds.\(feed.venue)", place: at, message: "has an \(given) but no symbols",
-              allowed: Self.symbolRule))
+          report("feeds.\(feed.venue)", at: at, "has an \(given) but no symbols", allowed: Self.symbolRule)
         }
       }
       if feed.restEndpoint == nil, let endpoint = feed.endpoint, let url = EndpointURL(endpoint) {
@@ -225,11 +208,10 @@ extension ConfigurationLoader {
     }
     let count = configuration.demo ? GatewayConfiguration.demoFeeds : configuration.feeds.count
     if count > 0, configuration.readyFeeds > count {
-      problems.append(
-        ConfigurationProblem(
-          name: "ready-feeds", place: place("ready-feeds"),
-          message: "\(configuration.readyFeeds) is more than the number of feeds: the gateway would never be ready",
-          allowed: "0…\(count)"))
+      report(
+        "ready-feeds", at: place("ready-feeds"),
+        "\(configuration.readyFeeds) is more than the number of feeds: the gateway would never be ready",
+        allowed: "0…\(count)")
     }
     var named: [(key: String, path: String)] = []
     if let path = configuration.caFile { named.append(("ca-file", path)) }
@@ -239,49 +221,37 @@ extension ConfigurationLoader {
     named += configuration.replay.map { ("replay", $0) }
     for file in named where !file.path.isEmpty && !isReadable(file.path) {
       let reason = files.reading(file.path).map { ": \($0)" } ?? ""
-      problems.append(
-        ConfigurationProblem(
-          name: file.key, place: place(file.key), message: "\"\(file.path)\" cannot be read\(reason)",
-          allowed: "a readable file"))
+      report(file.key, at: place(file.key), "\"\(file.path)\" cannot be read\(reason)", allowed: "a readable file")
     }
     if let path = configuration.record, !path.isEmpty, let reason = files.recording(path) {
-      problems.append(
-        ConfigurationProblem(
-          name: "record", place: place("record"), message: "\"\(path)\" cannot be written: \(reason)",
-          allowed: "a file in an existing folder, or a folder with / at its end"))
+      report(
+        "record", at: place("record"), "\"\(path)\" cannot be written: \(reason)",
+        allowed: "a file in an existing folder, or a folder with / at its end")
     }
     checkAccess()
     checkTLS()
     configuration.decks.read(files.decks, &problems)
     configuration.topics.read(files.schemas, &problems)
     if configuration.demo, !configuration.replay.isEmpty {
-      problems.append(
-        ConfigurationProblem(
-          name: "replay", place: place("replay"), message: "cannot be combined with demo (\(place("demo")))",
-          allowed: "one of them"))
+      report("replay", at: place("replay"), "cannot be combined with demo (\(place("demo")))", allowed: "one of them")
     }
     if configuration.demo, let feed = configuration.feeds.first {
       let at = place("feeds.\(feed.venue).symbols")
-      problems.append(
-        ConfigurationProblem(
-          name: "demo", place: place("demo"),
-          message:
-            "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would replace theirs",
-          allowed: "one of them"))
+      report(
+        "demo", at: place("demo"),
+        "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would replace theirs",
+        allowed: "one of them")
     }
     if configuration.listen == configuration.internalListen, configuration.listen.port != 0 {
-      problems.append(
-        ConfigurationProblem(
-          name: "internal-listen", place: place("internal-listen"),
-          message: "\(configuration.listen.description) is taken by listen (\(place("listen")))",
-          allowed: "another port"))
+      report(
+        "internal-listen", at: place("internal-listen"),
+        "\(configuration.listen.description) is taken by listen (\(place("listen")))", allowed: "another port")
     }
     checkInternalAddress()
     if needsData, configuration.feeds.isEmpty, !configuration.demo, configuration.replay.isEmpty, problems.isEmpty {
-      problems.append(
-        ConfigurationProblem(
-          name: "feeds", place: "default", message: "there is nothing to serve",
-          allowed: "feeds in the file, --feed VENUE=SYMBOL, --demo or --replay FILE"))
+      report(
+        "feeds", at: "default", "there is nothing to serve",
+        allowed: "feeds in the file, --feed VENUE=SYMBOL, --demo or --replay FILE")
     }
   }
 }

@@ -15,7 +15,7 @@ extension ConfigurationLoader {
     let before = problems.count
     func place(_ key: String) -> String { origins[key] ?? "default" }
     func add(_ name: String, at key: String, _ message: String, allowed: String) {
-      problems.append(ConfigurationProblem(name: name, place: place(key), message: message, allowed: allowed))
+      report(name, at: place(key), message, allowed: allowed)
     }
     if tls.keys.isEmpty, !tls.certificates.isEmpty {
       add("tls.key", at: "tls.certificate", "is missing beside tls.certificate", allowed: "both or neither")
@@ -49,7 +49,7 @@ extension ConfigurationLoader {
       if case .certificateFile(let path, _) = problem {
         key = tlsFiles.first { $0.path == path }?.key ?? key
       }
-      problems.append(ConfigurationProblem(name: key, place: place(key), message: problem.description))
+      report(key, at: place(key), problem.description)
     }
   }
 }

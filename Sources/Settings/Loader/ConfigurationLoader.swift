@@ -145,6 +145,14 @@ package struct ConfigurationLoader: Sendable {
     self.tlsProblems = tlsProblems
   }
 
+  /// Adds a problem: with one, the configuration is refused.
+  mutating func report(
+    _ name: String, at place: String, _ message: String, allowed: String = "", suggestion: String? = nil
+  ) {
+    problems.append(
+      ConfigurationProblem(name: name, place: place, message: message, allowed: allowed, suggestion: suggestion))
+  }
+
   // MARK: Layers
 
   mutating func read(file path: String) {
@@ -191,10 +199,9 @@ package struct ConfigurationLoader: Sendable {
           data: contents.span.bytes, providerName: name, parsingOptions: .init(secretsSpecifier: specifier))
       }
     } catch {
-      problems.append(
-        ConfigurationProblem(
-          name: "config", place: "file \(name)", message: "is not readable \(isJSON ? "JSON" : "YAML"): \(error)",
-          allowed: "a map of keys; lists hold plain values"))
+      report(
+        "config", at: "file \(name)", "is not readable \(isJSON ? "JSON" : "YAML"): \(error)",
+        allowed: "a map of keys; lists hold plain values")
       return
     }
     for key in seen.keys.sorted() {
@@ -205,18 +212,15 @@ package struct ConfigurationLoader: Sendable {
         access.read(key: key, values: values, place: "file \(name)")
         accessPath = name
       } else if readsAccessAlone {
-        problems.append(
-          ConfigurationProblem(
-            name: key, place: place, message: "does not belong in a key file", allowed: "the map access"))
+        report(key, at: place, "does not belong in a key file", allowed: "the map access")
       } else if key.hasPrefix("feeds.") {
         read(feedKey: key, values: values, place: place)
       } else if let setting = Setting.byKey[key] {
         apply(setting, values: values, name: key, place: place)
       } else {
-        problems.append(
-          ConfigurationProblem(
-            name: key, place: place, message: "unknown key",
-            suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["access", "feeds"], limit: 1).first))
+        report(
+          key, at: place, "unknown key",
+          suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["access", "feeds"], limit: 1).first)
       }
     }
   }
@@ -227,10 +231,9 @@ package struct ConfigurationLoader: Sendable {
       isJSON ? JSONMistakes(contents).found : YAMLMistakes(String(decoding: contents, as: UTF8.self)).found
     for mistake in mistakes {
       let lines = mistake.lines.map { "\($0)" }.joined(separator: " and ")
-      problems.append(
-        ConfigurationProblem(
-          name: mistake.name, place: "file \(name), line\(mistake.lines.count > 1 ? "s" : "") \(lines)",
-          message: mistake.message, allowed: mistake.allowed))
+      report(
+        mistake.name, at: "file \(name), line\(mistake.lines.count > 1 ? "s" : "") \(lines)", mistake.message,
+        allowed: mistake.allowed)
     }
     return !mistakes.isEmpty
   }
@@ -250,13 +253,11 @@ package struct ConfigurationLoader: Sendable {
       } else if let setting = settings[name] {
         apply(setting, values: values, name: name, place: place)
       } else {
-        problems.append(
-          ConfigurationProblem(
-            name: name, place: place, message: "unknown variable",
-            suggestion: NearNames.of(
-              name, among: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"], limit: 1
-            ).first)
-        )
+        report(
+          name, at: place, "unknown variable",
+          suggestion: NearNames.of(
+            name, among: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"], limit: 1
+          ).first)
       }
     }
   }
@@ -311,10 +312,9 @@ package struct ConfigurationLoader: Sendable {
   mutating func apply(_ setting: Setting, values: [String]?, name: String, place: String) {
     let values = setting.isList ? values.map { Self.items($0, separator: ",") } : values
     guard let values, setting.isList || values.count == 1 else {
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: "takes one value, not \(values.map { "a list of \($0.count)" } ?? "this")",
-          allowed: setting.allowed))
+      report(
+        name, at: place, "takes one value, not \(values.map { "a list of \($0.count)" } ?? "this")",
+        allowed: setting.allowed)
       return
     }
     var changed = configuration
@@ -322,10 +322,7 @@ package struct ConfigurationLoader: Sendable {
       configuration = changed
       origins[setting.key] = place
     } else {
-      problems.append(
-        ConfigurationProblem(
-          name: name, place: place, message: "\"\(values.joined(separator: ","))\" is not allowed",
-          allowed: setting.allowed))
+      report(name, at: place, "\"\(values.joined(separator: ","))\" is not allowed", allowed: setting.allowed)
     }
   }
 
