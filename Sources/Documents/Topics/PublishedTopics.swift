@@ -139,23 +139,21 @@ package final class PublishedTopics: Sendable {
 
   /// `{"topics":[{"topic":…,"number":…,"time":…,"symbol":…}]}`
   package func list(symbol: String?) -> [UInt8] {
-    var out = ByteBuffer(capacity: 512)
-    out.append("{\"topics\":[")
-    for (index, topic) in state.withLock({ $0.board.list(symbol: symbol) }).enumerated() {
-      out.append(index > 0 ? ",{\"topic\":" : "{\"topic\":")
-      out.append(json: topic.name)
-      out.append(",\"number\":")
-      out.append(integer: topic.newest.number)
-      out.append(",\"time\":")
-      out.append(integer: topic.newest.time.microseconds)
-      if let symbol = topic.newest.symbol {
-        out.append(",\"symbol\":")
-        out.append(json: symbol)
+    let topics = state.withLock { $0.board.list(symbol: symbol) }
+    var writer = JSONObjectWriter(capacity: 512)
+    writer.object { writer in
+      writer.array("topics") { writer in
+        for topic in topics {
+          writer.object { writer in
+            writer.field("topic", topic.name)
+            writer.field("number", topic.newest.number)
+            writer.field("time", topic.newest.time.microseconds)
+            writer.field("symbol", topic.newest.symbol)
+          }
+        }
       }
-      out.append("}")
     }
-    out.append("]}")
-    return out.takeBytes()
+    return writer.takeBytes()
   }
 
   /// A page of a topic's documents as JSON, with its entity tag; nil if nothing was published.

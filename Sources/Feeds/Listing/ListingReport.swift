@@ -41,42 +41,29 @@ package enum ListingReport {
   /// `{"venue":"kraken","markets":[{"symbol":"kraken:BTC-USD","venue_symbol":"BTC/USD",…},…]}`: prices, sizes and
   /// volumes as decimal strings, sizes in base units.
   package static func json(_ markets: [ListedMarket], of venue: Venue) -> String {
-    var out = ByteBuffer(capacity: 128 + markets.count * 256)
-    func field(_ name: StaticString, _ value: Decimal64?) {
-      guard let value else { return }
-      out.append(",\"")
-      out.append(name)
-      out.append("\":\"")
-      out.append(value)
-      out.append("\"")
+    var writer = JSONObjectWriter(capacity: 128 + markets.count * 256)
+    writer.object { writer in
+      writer.field("venue", venue.name)
+      writer.array("markets") { writer in
+        for market in markets { writer.object { append(market, of: venue, to: &$0) } }
+      }
     }
-    func field(_ name: StaticString, _ value: String) {
-      out.append(",\"")
-      out.append(name)
-      out.append("\":")
-      out.append(json: value)
-    }
-    out.append("{\"venue\":")
-    out.append(json: venue.name)
-    out.append(",\"markets\":[")
-    for (index, market) in markets.enumerated() {
-      out.append(index == 0 ? "{\"symbol\":" : ",{\"symbol\":")
-      out.append(json: "\(venue.name):\(market.symbol.text)")
-      field("venue_symbol", market.venueSymbol)
-      field("base", market.symbol.base)
-      field("quote", market.symbol.quote)
-      field("kind", market.symbol.kind.family.rawValue)
-      if case .future(let expiry) = market.symbol.kind { field("expiry", expiry) }
-      field("price_increment", market.priceIncrement)
-      field("size_increment", market.sizeIncrement)
-      field("contract_size", market.contractSize)
-      field("state", market.state.rawValue)
-      out.append(market.contractSize == nil ? ",\"carried\":false" : ",\"carried\":true")
-      field("quote_volume_24h", market.quoteVolume)
-      out.append("}")
-    }
-    out.append("]}")
-    return out.description
+    return String(decoding: writer.takeBytes(), as: UTF8.self)
+  }
+
+  private static func append(_ market: ListedMarket, of venue: Venue, to writer: inout JSONObjectWriter) {
+    writer.field("symbol", "\(venue.name):\(market.symbol.text)")
+    writer.field("venue_symbol", market.venueSymbol)
+    writer.field("base", market.symbol.base)
+    writer.field("quote", market.symbol.quote)
+    writer.field("kind", market.symbol.kind.family.rawValue)
+    if case .future(let expiry) = market.symbol.kind { writer.field("expiry", expiry) }
+    if let value = market.priceIncrement { writer.field("price_increment", value) }
+    if let value = market.sizeIncrement { writer.field("size_increment", value) }
+    if let value = market.contractSize { writer.field("contract_size", value) }
+    writer.field("state", market.state.rawValue)
+    writer.field("carried", market.contractSize != nil)
+    if let value = market.quoteVolume { writer.field("quote_volume_24h", value) }
   }
 
   /// The same markets by quote currency, and within it by 24 h volume, the largest first.

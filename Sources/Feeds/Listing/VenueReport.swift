@@ -11,22 +11,21 @@ package enum VenueReport {
 
   /// `{"venues":[{"name":"kraken","title":"Kraken","connections":[{…}]},…]}`
   package static func json(_ venues: [Venue]) -> String {
-    var out = ByteBuffer(capacity: 4 << 10)
-    out.append("{\"venues\":[")
-    for (index, venue) in venues.enumerated() {
-      out.append(index == 0 ? "{\"name\":" : ",{\"name\":")
-      out.append(json: venue.name)
-      out.append(",\"title\":")
-      out.append(json: venue.title)
-      out.append(",\"connections\":[")
-      for (index, connection) in connections(venue).enumerated() {
-        if index > 0 { out.append(",") }
-        append(connection, to: &out)
+    var writer = JSONObjectWriter(capacity: 4 << 10)
+    writer.object { writer in
+      writer.array("venues") { writer in
+        for venue in venues {
+          writer.object { writer in
+            writer.field("name", venue.name)
+            writer.field("title", venue.title)
+            writer.array("connections") { writer in
+              for connection in connections(venue) { writer.object { append(connection, to: &$0) } }
+            }
+          }
+        }
       }
-      out.append("]}")
     }
-    out.append("]}")
-    return out.description
+    return String(decoding: writer.takeBytes(), as: UTF8.self)
   }
 
   private static func connections(_ venue: Venue) -> [Venue] { venue.parts.isEmpty ? [venue] : venue.parts }
@@ -62,55 +61,30 @@ package enum VenueReport {
     return all.isEmpty ? "not used" : "\(venue.restEndpoint) for \(all.joined(separator: ", "))"
   }
 
-  private static func append(_ venue: Venue, to out: inout ByteBuffer) {
-    func strings(_ name: StaticString, _ values: [String]) {
-      out.append(",\"")
-      out.append(name)
-      out.append("\":[")
-      for (index, value) in values.enumerated() {
-        if index > 0 { out.append(",") }
-        out.append(json: value)
+  private static func append(_ venue: Venue, to writer: inout JSONObjectWriter) {
+    writer.field("label", venue.label)
+    writer.field("kinds", kinds(venue))
+    writer.field("websocket", venue.endpoint)
+    writer.field("rest", venue.restEndpoint)
+    writer.field("symbol_limit", venue.symbolLimit)
+    writer.field("message_limit_bytes", venue.messageLimit)
+    writer.field("stale_after_ms", venue.staleAfter / Microseconds.millisecond)
+    writer.field("compression", venue.offersCompression)
+    guard let profile = venue.profile else { return }
+    writer.field("rest_requests", profile.requests.map(\.rawValue))
+    writer.field("book_depth", profile.bookDepth.map { Int64($0) })
+    writer.field("book_check", profile.bookCheck)
+    writer.field("connection_life", venue.cadence.words)
+    writer.field("limits", profile.limits)
+    writer.array("channels") { writer in
+      for channel in profile.channels {
+        writer.object { writer in
+          writer.field("name", channel.name)
+          writer.field("content", channel.content.rawValue)
+          writer.field("silence", channel.silenceWords)
+        }
       }
-      out.append("]")
     }
-    func number(_ name: StaticString, _ value: Int64) {
-      out.append(",\"")
-      out.append(name)
-      out.append("\":")
-      out.append(integer: value)
-    }
-    func field(_ name: StaticString, _ value: String) {
-      out.append(",\"")
-      out.append(name)
-      out.append("\":")
-      out.append(json: value)
-    }
-    out.append("{\"label\":")
-    out.append(json: venue.label)
-    strings("kinds", kinds(venue))
-    field("websocket", venue.endpoint)
-    field("rest", venue.restEndpoint)
-    number("symbol_limit", Int64(venue.symbolLimit))
-    number("message_limit_bytes", Int64(venue.messageLimit))
-    number("stale_after_ms", venue.staleAfter / Microseconds.millisecond)
-    out.append(venue.offersCompression ? ",\"compression\":true" : ",\"compression\":false")
-    if let profile = venue.profile {
-      strings("rest_requests", profile.requests.map(\.rawValue))
-      if let depth = profile.bookDepth { number("book_depth", Int64(depth)) }
-      field("book_check", profile.bookCheck)
-      field("connection_life", venue.cadence.words)
-      strings("limits", profile.limits)
-      out.append(",\"channels\":[")
-      for (index, channel) in profile.channels.enumerated() {
-        out.append(index == 0 ? "{\"name\":" : ",{\"name\":")
-        out.append(json: channel.name)
-        field("content", channel.content.rawValue)
-        strings("silence", channel.silenceWords)
-        out.append("}")
-      }
-      out.append("]")
-    }
-    out.append("}")
   }
 }
 
