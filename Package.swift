@@ -77,6 +77,7 @@ let arguments: Target.Dependency = .product(
 let configuration: Target.Dependency = .product(
   name: "Configuration", package: "swift-configuration", condition: gateway)
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections", condition: gateway)
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections", condition: gateway)
 /// SQLite, of the system (`libsqlite3-dev`).
 let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: gateway)
 /// Its functions in C, for rows that are read by the million.
@@ -129,7 +130,7 @@ var package = Package(
     house(
       "History", ["Alerts", "Portfolio", "MarketData", "Transport", "Bytes", sqlite, sqliteFunctions, log],
       settings: confinedSettings),
-    house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes"], settings: confinedSettings),
+    house("PubSub", ["Portfolio", "MarketData", "WebSocket", "Bytes", deque], settings: confinedSettings),
     house("Decks", ["Alerts", "MarketData", "Bytes"]),
     house("Recordings", ["PubSub", "Venues", "MarketData", "Bytes", "CZlib"], settings: confinedSettings),
     house("Access", ["PubSub", "MarketData", "HTTP1", "Transport", "Bytes"], settings: confinedSettings),
@@ -160,8 +161,7 @@ var package = Package(
       "HTTPAPI",
       [
         "Documents", "History", "Decks", "Alerts", "Portfolio", "Recordings", "Access", "PubSub", "Venues",
-        "MarketData",
-        "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console",
+        "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes", "Build", "CZlib", "Console", deque,
       ],
       settings: confinedSettings),
     house(

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// Sent bodies by entity tag, plain and compressed, for the next client with the same request.
 ///
 /// A tag identifies the content of a body, so an entry is never wrong, only unused. Holds at most `byteLimit`; the
@@ -16,8 +18,7 @@ package struct ResponseCache {
 
   private var entries: [String: Entry] = [:]
   /// Tags in the order of their arrival.
-  private var order: [String] = []
-  private var head = 0
+  private var order: Deque<String> = []
   private(set) var bytes = 0
   var count: Int { entries.count }
 
@@ -42,13 +43,8 @@ package struct ResponseCache {
   }
 
   private mutating func trim() {
-    while bytes > Self.byteLimit, head < order.count {
-      if let entry = entries.removeValue(forKey: order[head]) { bytes -= entry.bytes }
-      head += 1
-    }
-    if head > 256, head * 2 > order.count {
-      order.removeFirst(head)
-      head = 0
+    while bytes > Self.byteLimit, let oldest = order.popFirst() {
+      if let entry = entries.removeValue(forKey: oldest) { bytes -= entry.bytes }
     }
   }
 }

@@ -1,3 +1,4 @@
+import DequeModule
 import MarketData
 
 /// Sessions of clients that have left and may return, and the streams that run for them.
@@ -20,9 +21,8 @@ struct ParkedSessions {
   let limit: Int
   private var sessions: [SessionToken: Session] = [:]
   /// In order of expiry; a token that is not in `sessions` was resumed.
-  private var order: [(token: SessionToken, expires: Timestamp)] = []
-  private var head = 0
-  private var handedOver: [(streams: [UInt32], expires: Timestamp)] = []
+  private var order: Deque<(token: SessionToken, expires: Timestamp)> = []
+  private var handedOver: Deque<(streams: [UInt32], expires: Timestamp)> = []
 
   init(limit: Int) { self.limit = limit }
 
@@ -30,7 +30,7 @@ struct ParkedSessions {
 
   /// In order of expiry. O(sessions).
   var all: [(token: SessionToken, session: Session)] {
-    order[head...].compactMap { entry in sessions[entry.token].map { (entry.token, $0) } }
+    order.compactMap { entry in sessions[entry.token].map { (entry.token, $0) } }
   }
 
   /// Stores a session; returns the streams of one that was dropped for it. Amortised O(1).
@@ -38,8 +38,7 @@ struct ParkedSessions {
     sessions[token] = session
     order.append((token, session.expires))
     guard sessions.count > limit else { return [] }
-    while head < order.count {
-      let token = removeFirst()
+    while let (token, _) = order.popFirst() {
       if let old = sessions.removeValue(forKey: token) { return old.streams }
     }
     return []
@@ -61,23 +60,14 @@ struct ParkedSessions {
   /// Removes expired entries. Returns the streams that were kept for them, one entry for each time. O(expired).
   mutating func expire(at now: Timestamp) -> [UInt32] {
     var streams: [UInt32] = []
-    while head < order.count, order[head].expires <= now {
-      if let old = sessions.removeValue(forKey: removeFirst()) { streams += old.streams }
+    while let first = order.first, first.expires <= now {
+      order.removeFirst()
+      if let old = sessions.removeValue(forKey: first.token) { streams += old.streams }
     }
-    let done = handedOver.prefix { $0.expires <= now }.count
-    for entry in handedOver.prefix(done) { streams += entry.streams }
-    handedOver.removeFirst(done)
+    while let first = handedOver.first, first.expires <= now {
+      handedOver.removeFirst()
+      streams += first.streams
+    }
     return streams
-  }
-
-  private mutating func removeFirst() -> SessionToken {
-    defer {
-      head += 1
-      if head > 256, head * 2 > order.count {
-        order.removeFirst(head)
-        head = 0
-      }
-    }
-    return order[head].token
   }
 }

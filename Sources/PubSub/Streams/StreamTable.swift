@@ -1,3 +1,4 @@
+import DequeModule
 import MarketData
 
 /// The streams of a publisher by number and by key, and which numbers are free.
@@ -20,8 +21,7 @@ struct StreamTable {
   private var nextSlot = 1
   /// A note of each time that a stream lost its last subscriber, oldest first; at most twice as many as there are
   /// streams.
-  private var idle: [(stream: PublishedStream, generation: UInt32)] = []
-  private var idleHead = 0
+  private var idle: Deque<(stream: PublishedStream, generation: UInt32)> = []
   /// The highest `seq` of a stream whose slot was given away, or of an earlier run.
   private var retiredSeq: UInt64
 
@@ -94,13 +94,7 @@ struct StreamTable {
 
   /// Gives up the stream that has been idle longest, if more than the limit are idle.
   private mutating func retireIdle() -> PublishedStream? {
-    while idle.count - idleHead > Self.idleLimit {
-      let (stream, generation) = idle[idleHead]
-      idleHead += 1
-      if idleHead > 1024, idleHead * 2 > idle.count {
-        idle.removeFirst(idleHead)
-        idleHead = 0
-      }
+    while idle.count > Self.idleLimit, let (stream, generation) = idle.popFirst() {
       guard !stream.isRunning, stream.idleGeneration == generation else { continue }
       byKey[stream.key] = nil
       retiredSeq = max(retiredSeq, stream.seq)
@@ -112,8 +106,6 @@ struct StreamTable {
   /// Drops the notes of streams that have run since. At most one note of each stream is current, so after this there
   /// are no more notes than streams. As many streams must become idle before this happens again: amortised O(1).
   private mutating func forgetOutdatedNotes() {
-    idle.removeFirst(idleHead)
-    idleHead = 0
     idle.removeAll { $0.stream.isRunning || $0.stream.idleGeneration != $0.generation }
   }
 }
