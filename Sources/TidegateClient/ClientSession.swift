@@ -136,6 +136,7 @@ final class ClientSession: Sendable {
         switch event {
         case .opened: core.opened(now: now, into: &actions)
         case .message(let text): core.receive(text, now: now, into: &actions)
+        case .binary(let message): core.receive(binary: message, now: now, into: &actions)
         case .refused(let status, let retryAfter, let reason):
           core.refused(status: status, retryAfter: retryAfter, reason: reason, now: now, into: &actions)
         case .unusable(let reason): core.unusable(reason: reason, now: now, into: &actions)
@@ -157,7 +158,8 @@ final class ClientSession: Sendable {
       case .connect:
         state.generation += 1
         let generation = state.generation
-        state.connection = transport.connect(to: url, subprotocol: "tidegate.v1.json") { [weak self] event in
+        let offers = [Subprotocol.binary, Subprotocol.json]
+        state.connection = transport.connect(to: url, subprotocols: offers) { [weak self] event in
           self?.received(event, generation: generation)
         }
       case .send(let text): state.connection?.send(text)

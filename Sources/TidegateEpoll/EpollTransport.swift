@@ -48,10 +48,17 @@ public struct EpollTransport: ClientTransport {
   public func connect(
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
+    connect(to: url, subprotocols: [subprotocol], receive: receive)
+  }
+
+  /// The same with several subprotocols, the preferred one first.
+  public func connect(
+    to url: GatewayURL, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection {
     switch Self.loop {
     case .success(let loop):
       let connection = LoopConnection(
-        loop: loop, url: url, subprotocol: subprotocol, offersCompression: offersCompression, receive: receive)
+        loop: loop, url: url, subprotocols: subprotocols, offersCompression: offersCompression, receive: receive)
       let context = context
       loop.execute { connection.start { () throws(TransportError) in try context.get() } }
       return connection
@@ -84,11 +91,13 @@ private struct NoConnection: ClientTransportConnection {
 
 /// One WebSocket on the loop.
 private final class LoopConnection: ClientTransportConnection, ConnectionHandler, @unchecked Sendable {
-  // `@unchecked`: `loop`, `url`, `subprotocol`, `offers`, `receive` are constants; everything else is touched on `loop`
-  // only, which `start` and the handler's functions assert and `send` and `close` enter by `execute`.
+  // `@unchecked`: `loop`, `url`, `subprotocols`, `offers`, `receive` are constants; everything else is touched on
+  // `loop` only, which `start` and the handler's functions assert and `send` and `close` enter by `execute`.
   private let loop: EventLoop
   private let url: GatewayURL
-  private let subprotocol: String
+  private let subprotocols: [String]
+  /// Whether the server chose one with binary messages.
+  private var isBinary = false
   /// The gateway compresses each message by itself; a server that would not has to be asked to.
   private let offers: [PerMessageDeflate.Offer]
   private let receive: @Sendable (ClientTransportEvent) -> Void
@@ -108,13 +117,13 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
   private var isSilent = false
 
   init(
-    loop: EventLoop, url: GatewayURL, subprotocol: String, offersCompression: Bool,
+    loop: EventLoop, url: GatewayURL, subprotocols: [String], offersCompression: Bool,
     receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) {
     offers = offersCompression ? [PerMessageDeflate.Offer(serverNoContextTakeover: true)] : []
     self.loop = loop
     self.url = url
-    self.subprotocol = subprotocol
+    self.subprotocols = subprotocols
     self.receive = receive
   }
 
@@ -147,7 +156,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
     let isDefaultPort = url.port == (url.isSecure ? 443 : 80)
     let bare = url.host.contains(":") ? "[\(url.host)]" : url.host
     let head = WebSocketHandshake.request(
-      host: isDefaultPort ? bare : url.authority, target: url.target, key: key, subprotocols: [subprotocol],
+      host: isDefaultPort ? bare : url.authority, target: url.target, key: key, subprotocols: subprotocols,
       compression: offers)
     var out = ByteBuffer()
     HTTPEncoder.append(head, bodyLength: 0, to: &out)
@@ -201,12 +210,13 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
           return end(refusal(answer.head, answer.body))
         }
         let accepted = try WebSocketHandshake.check(
-          answer.head, key: key, subprotocols: [subprotocol], compression: offers)
+          answer.head, key: key, subprotocols: subprotocols, compression: offers)
         // A server may accept without naming one (RFC 6455 section 4.1): then it speaks something else.
-        guard accepted.subprotocol == subprotocol else {
+        guard let subprotocol = accepted.subprotocol else {
           connection.abort()
-          return end(.unusable(reason: "the server does not speak \(subprotocol)"))
+          return end(.unusable(reason: "the server does not speak \(subprotocols.joined(separator: " or "))"))
         }
+        isBinary = subprotocol == Subprotocol.binary
         if let deflate = accepted.deflate {
           frames = WebSocketConnection(
             role: .client, limits: WebSocketLimits(messageBytes: EpollTransport.messageLimit), deflate: deflate,
@@ -225,6 +235,7 @@ private final class LoopConnection: ClientTransportConnection, ConnectionHandler
       while stage == .open, let event = try frames.next(&input) {
         switch event {
         case .text(let payload): receive(.message([UInt8](payload)))
+        case .binary(let payload) where isBinary: receive(.binary([UInt8](payload)))
         case .binary: throw WebSocketError(.unsupportedData, "tidegate.v1 is text")
         case .ping(let payload): write(.pong, [UInt8](payload))
         case .pong: break

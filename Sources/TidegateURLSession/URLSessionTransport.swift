@@ -33,13 +33,20 @@ public struct URLSessionTransport: ClientTransport {
   public func connect(
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
+    connect(to: url, subprotocols: [subprotocol], receive: receive)
+  }
+
+  /// The same with several subprotocols, the preferred one first.
+  public func connect(
+    to url: GatewayURL, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection {
     guard let address = URL(string: url.description) else {
       Task { receive(.unusable(reason: "\(url) cannot be read as a URL")) }
       return NoConnection()
     }
-    let task = session.webSocketTask(with: address, protocols: [subprotocol])
+    let task = session.webSocketTask(with: address, protocols: subprotocols)
     task.maximumMessageSize = Self.messageLimit
-    let connection = TaskConnection(task: task, subprotocol: subprotocol, receive: receive)
+    let connection = TaskConnection(task: task, subprotocols: subprotocols, receive: receive)
     delegate.add(connection, of: task)
     task.resume()
     return connection
@@ -61,15 +68,17 @@ private final class TaskConnection: ClientTransportConnection {
   private enum Stage { case connecting, open, over }
 
   private let task: URLSessionWebSocketTask
-  private let subprotocol: String
+  private let subprotocols: [String]
   private let receive: @Sendable (ClientTransportEvent) -> Void
   private let stage = Mutex(Stage.connecting)
+  /// Whether the server chose a subprotocol with binary messages.
+  private let isBinary = Mutex(false)
 
   init(
-    task: URLSessionWebSocketTask, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
+    task: URLSessionWebSocketTask, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) {
     self.task = task
-    self.subprotocol = subprotocol
+    self.subprotocols = subprotocols
     self.receive = receive
   }
 
@@ -96,10 +105,11 @@ private final class TaskConnection: ClientTransportConnection {
   // MARK: From the session
 
   func didOpen(with granted: String?) {
-    guard granted == subprotocol else {
+    guard let granted, subprotocols.contains(granted) else {
       task.cancel(with: .protocolError, reason: nil)
-      return end(.unusable(reason: "the server does not speak \(subprotocol)"))
+      return end(.unusable(reason: "the server does not speak \(subprotocols.joined(separator: " or "))"))
     }
+    isBinary.withLock { $0 = granted == Subprotocol.binary }
     let isNew = stage.withLock { stage in
       guard stage == .connecting else { return false }
       stage = .open
@@ -135,6 +145,9 @@ private final class TaskConnection: ClientTransportConnection {
       switch result {
       case .success(.string(let text)):
         self.receive(.message(Array(text.utf8)))
+        self.receiveNext()
+      case .success(.data(let data)) where self.isBinary.withLock { $0 }:
+        self.receive(.binary(Array(data)))
         self.receiveNext()
       case .success:
         self.task.cancel(with: .unsupportedData, reason: nil)

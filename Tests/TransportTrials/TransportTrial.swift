@@ -12,7 +12,7 @@ package struct TransportTrial: Sendable {
       continuation.yield(event)
       switch event {
       case .closed, .refused, .unusable: continuation.finish()
-      case .opened, .message: break
+      case .opened, .message, .binary: break
       }
     }
   }
@@ -29,6 +29,9 @@ package struct TransportTrial: Sendable {
         for text in texts { connection.send(text) }
       case .message(let text):
         told.append(String(decoding: text, as: UTF8.self))
+        messages += 1
+      case .binary(let bytes):
+        told.append("\(bytes.count) bytes")
         messages += 1
       case .refused(let status, let retryAfter, let reason):
         told.append("refused \(status), \(retryAfter?.components.seconds ?? 0) s: \(reason)")

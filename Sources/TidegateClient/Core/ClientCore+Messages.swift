@@ -9,9 +9,8 @@ extension ClientCore {
     do {
       message = try ServerMessage(parsing: text)
     } catch {
-      actions.append(.close(code: 1007, reason: "not tidegate.v1"))
       let detail = (error as? JSONError).map { "\($0.reason) at byte \($0.offset)" } ?? "\(error)"
-      return disconnect(.badMessage(detail), now: now, into: &actions)
+      return refuse(detail, now: now, into: &actions)
     }
     if options.includesFrames, consumers.hasListeners {
       consumers.tell(.frame(String(decoding: text, as: UTF8.self)), into: &actions)
@@ -46,6 +45,24 @@ extension ClientCore {
       guard case .ask(let asker)? = requests.answered(id) else { break }
       answered(asker, .success(AlertAnswer(alert: alert)), into: &actions)
     }
+  }
+
+  /// A binary message of the gateway. O(length).
+  package mutating func receive(binary message: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
+    guard phase == .open else { return }
+    do throws(BinaryError) {
+      let record = try BinaryDecoder.decode(message) { streams.binary[$0] }
+      if let scale = record.scale { streams.rescale(record.stream, scale) }
+      if let text = record.text { receive(text, now: now, into: &actions) } else { liveness.countData() }
+    } catch {
+      refuse(error.description, now: now, into: &actions)
+    }
+  }
+
+  /// Ends the connection, because a message is invalid.
+  private mutating func refuse(_ detail: String, now: UInt64, into actions: inout [ClientAction]) {
+    actions.append(.close(code: 1007, reason: "not tidegate.v1"))
+    disconnect(.badMessage(detail), now: now, into: &actions)
   }
 
   private mutating func welcome(

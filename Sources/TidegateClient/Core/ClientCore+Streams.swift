@@ -200,7 +200,7 @@ extension ClientCore {
         _ = streams.link(item, key)
         continue
       }
-      streams.resume(key, item.stream)
+      streams.resume(key, item)
       if !key.channel.isState {
         append(.resumed(stream.info), of: key, into: &actions)
       } else {

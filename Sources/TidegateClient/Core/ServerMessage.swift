@@ -23,6 +23,11 @@ enum ServerMessage {
     var priceIncrement: ExactDecimal?
     /// Whether a stream that was resumed continues where it stopped.
     var isRecovered: Bool?
+    /// `binary` if its messages are binary records, and what these are relative to.
+    var encoding: String?
+    var base: Int64?
+    var priceDigits: Int64?
+    var sizeDigits: Int64?
   }
 
   /// An item of a request that was refused.
@@ -84,7 +89,8 @@ extension ServerMessage.Accepted: MessageObject {
     [
       .init("stream", \.stream), .init("from", \.from), .init("channel", \.channel), .init("symbol", \.symbol),
       .init("seq", \.seq), .init("epoch", \.epoch), .init("price_increment", \.priceIncrement),
-      .init("recovered", \.isRecovered),
+      .init("recovered", \.isRecovered), .init("encoding", \.encoding), .init("base", \.base),
+      .init("price_digits", \.priceDigits), .init("size_digits", \.sizeDigits),
     ])
 
   /// Moved streams; elements that are not objects are skipped. In `unsubscribed` these are plain numbers, which the

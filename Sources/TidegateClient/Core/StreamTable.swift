@@ -9,6 +9,8 @@ struct StreamTable: Sendable {
   /// The streams of each of the gateway's numbers. A number has several if two sets of parameters are the same to the
   /// gateway.
   private(set) var numbers: [Int64: [StreamItem]] = [:]
+  /// What is known of the numbers whose messages are binary records.
+  private(set) var binary: [Int64: BinaryStream] = [:]
   /// Streams that may have no subscriber left.
   private var unfollowed: Set<StreamItem> = []
   /// The streams that wait for a snapshot after a gap.
@@ -54,6 +56,7 @@ struct StreamTable: Sendable {
   /// Gives a stream the number that the gateway named. True if another stream has this number; the stream then takes
   /// over its value.
   mutating func link(_ accepted: ServerMessage.Accepted, _ key: StreamItem) -> Bool {
+    defer { binary[accepted.stream] = BinaryStream(accepted) }
     if let old = streams[key]?.number {
       if old == accepted.stream { return false }
       _ = unlink(key, from: old)
@@ -76,12 +79,14 @@ struct StreamTable: Sendable {
     numbers[number]?.removeAll { $0 == key }
     guard numbers[number]?.isEmpty == true else { return false }
     numbers[number] = nil
+    binary[number] = nil
     return true
   }
 
   /// Takes its number from every stream that has this one; nil: none has.
   mutating func detach(_ number: Int64) -> [StreamItem]? {
     guard let keys = numbers.removeValue(forKey: number) else { return nil }
+    binary[number] = nil
     for key in keys { streams[key]?.number = nil }
     return keys
   }
@@ -100,6 +105,11 @@ struct StreamTable: Sendable {
       all.numbers.append(number)
     }
     return all
+  }
+
+  /// A snapshot said what the records of a number are relative to.
+  mutating func rescale(_ number: Int64, _ scale: BinaryStream) {
+    if binary[number] != nil { binary[number] = scale }
   }
 
   // MARK: Gaps
@@ -131,6 +141,7 @@ struct StreamTable: Sendable {
   mutating func reset() {
     gapped.removeAll()
     numbers.removeAll()
+    binary.removeAll()
   }
 
   /// The streams to resume, events first, because only a resumption brings missed events. A channel whose messages are
@@ -145,9 +156,11 @@ struct StreamTable: Sendable {
   }
 
   /// Continues a stream under its number on this connection.
-  mutating func resume(_ key: StreamItem, _ number: Int64) {
+  mutating func resume(_ key: StreamItem, _ accepted: ServerMessage.Accepted) {
+    let number = accepted.stream
     streams[key]?.resume(number)
     numbers[number, default: []].append(key)
+    binary[number] = BinaryStream(accepted)
   }
 
   /// Streams that could not be resumed begin anew.

@@ -11,6 +11,28 @@ public protocol ClientTransport: Sendable {
   func connect(
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection
+
+  /// The same, offering several subprotocols, the preferred one first; any of them will do. The default offers the last
+  /// one only.
+  func connect(
+    to url: GatewayURL, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection
+}
+
+extension ClientTransport {
+  /// Connects with the last of the subprotocols alone.
+  public func connect(
+    to url: GatewayURL, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection {
+    connect(to: url, subprotocol: subprotocols.last ?? Subprotocol.json, receive: receive)
+  }
+}
+
+/// The encodings of the client protocol, by the name that a handshake offers.
+package enum Subprotocol {
+  package static let json = "tidegate.v1.json"
+  /// Data as binary records, everything else as in JSON.
+  package static let binary = "tidegate.v1.bin"
 }
 
 /// One connection of a `ClientTransport`. Its functions return at once and may be called from any thread.
@@ -27,6 +49,8 @@ public enum ClientTransportEvent: Sendable {
   case opened
   /// A whole text message, as UTF-8.
   case message([UInt8])
+  /// A whole binary message. Only where the server chose the subprotocol `tidegate.v1.bin`.
+  case binary([UInt8])
   /// The server answered the opening handshake with a status other than 101, and the connection has ended; no event
   /// follows. Only HTTP answers are reported this way; a failure below HTTP is `.closed`.
   /// - Parameters:
