@@ -235,8 +235,8 @@ var package = Package(
       name: "PortfolioTests", dependencies: ["Portfolio", "MarketData", "Bytes", "TestSupport", "TestTraits"],
       exclude: ["oracle.py"], swiftSettings: settings),
     tests("Decks", ["Decks", "Alerts", "MarketData", "Bytes"]),
-    tests("PubSub", ["PubSub", "Portfolio", "MarketData", "WebSocket", "Bytes"]),
-    tests("Recordings", ["Recordings", "PubSub", "Venues", "MarketData", "Bytes", "CZlib"]),
+    tests("PubSub", ["PubSub", "TidegateClient", "Portfolio", "MarketData", "WebSocket", "Bytes"]),
+    tests("Recordings", ["Recordings", "TidegateClient", "PubSub", "Venues", "MarketData", "Bytes", "CZlib"]),
     tests("Access", ["Access", "PubSub", "MarketData", "HTTP1", "Transport", "Bytes"]),
     tests("VenueSimulator", ["VenueSimulator", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes"]),
     tests(

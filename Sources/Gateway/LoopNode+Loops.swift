@@ -67,7 +67,8 @@ extension LoopNode {
   func admit(_ stream: NewStream, on connection: Connection, rest: UnsafeMutableRawBufferPointer) {
     metrics.http.record(stream.path, status: stream.events == nil ? 101 : 200)
     let session = clients.admit(
-      connection, deflate: stream.deflate, events: stream.events.map { EventWriter($0) }, dialect: stream.dialect,
+      connection, deflate: stream.deflate, isBinary: stream.isBinary, events: stream.events.map { EventWriter($0) },
+      dialect: stream.dialect,
       credential: stream.credential, grant: stream.grant, address: stream.address, rest: rest)
     for message in stream.events?.messages ?? [] { clients.receive(message.span.bytes, from: session) }
   }

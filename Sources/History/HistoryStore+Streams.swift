@@ -42,10 +42,14 @@ private enum StreamTables {
       arguments: [run, streams.epoch, Int64(clamping: streams.highest), streams.loops, now.rawValue])
     for stream in streams.streams {
       try db.cachedStatement(
-        sql: "INSERT INTO stream (number, symbol, interval, seq, last_id, last_time) VALUES (?, ?, ?, ?, ?, ?)"
+        sql: """
+          INSERT INTO stream (number, symbol, interval, seq, last_id, last_time, base, price_digits, size_digits)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """
       ).execute(arguments: [
         Int64(stream.number), stream.symbol, Int64(stream.interval), Int64(clamping: stream.seq), stream.last?.id,
-        stream.last?.time.rawValue,
+        stream.last?.time.rawValue, stream.scale?.base, stream.scale.map { Int64($0.priceDigits) },
+        stream.scale.map { Int64($0.sizeDigits) },
       ])
       for message in stream.messages {
         try db.cachedStatement(
@@ -75,12 +79,21 @@ private enum StreamTables {
     let messages = try db.makeStatement(
       sql: "SELECT prev, seq, events, time, bytes FROM stream_message WHERE stream = ? ORDER BY seq")
     let rows = try Row.fetchAll(
-      db, sql: "SELECT number, symbol, interval, seq, last_id, last_time FROM stream ORDER BY number")
+      db,
+      sql: """
+        SELECT number, symbol, interval, seq, last_id, last_time, base, price_digits, size_digits
+        FROM stream ORDER BY number
+        """)
     for row in rows {
       let last = (row[4] as String?).map { id in
         StoredStreams.Last(id: id, time: StoredNumber.time(row[5] as Int64? ?? 0))
       }
       let rows = try Row.fetchAll(messages, arguments: [row[0] as Int64])
+      let scale = (row[6] as Int64?).map { base in
+        StoredStreams.Scale(
+          base: base, priceDigits: UInt8(clamping: row[7] as Int64? ?? 0),
+          sizeDigits: UInt8(clamping: row[8] as Int64? ?? 0))
+      }
       streams.streams.append(
         .init(
           number: UInt32(clamping: row[0] as Int64), symbol: row[1], interval: UInt16(clamping: row[2] as Int64),
@@ -90,7 +103,7 @@ private enum StreamTables {
               prev: UInt64(StoredNumber.count(message[0])), seq: UInt64(StoredNumber.count(message[1])),
               events: UInt32(clamping: message[2] as Int64), time: StoredNumber.time(message[3]),
               bytes: SharedBytes(Array(message[4] as Data)))
-          }))
+          }, scale: scale))
     }
     streams.sessions = try Row.fetchAll(
       db, sql: "SELECT token, subject, paused, expires FROM stream_session ORDER BY expires, token"

@@ -83,7 +83,13 @@ extension SchemaPart {
               token TEXT PRIMARY KEY, subject TEXT, paused INTEGER NOT NULL, expires INTEGER NOT NULL
             ) STRICT, WITHOUT ROWID;
             """)
-      }
+      },
+      // Of a stream of binary records.
+      Migration("binary") { db in
+        for column in ["base", "price_digits", "size_digits"] {
+          try db.execute(sql: "ALTER TABLE stream ADD COLUMN \(column) INTEGER")
+        }
+      },
     ])
 
   /// The names of assets at each venue, and the time of each list.

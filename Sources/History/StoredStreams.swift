@@ -15,9 +15,12 @@ package struct StoredStreams: Sendable, Equatable {
     /// only if the stored last trades end with this trade.
     package var last: Last?
     package var messages: [Message]
+    /// What its binary records are relative to; nil: its messages are text.
+    package var scale: Scale?
 
     package init(
-      number: UInt32, symbol: String, interval: UInt16, seq: UInt64, last: Last?, messages: [Message]
+      number: UInt32, symbol: String, interval: UInt16, seq: UInt64, last: Last?, messages: [Message],
+      scale: Scale? = nil
     ) {
       self.number = number
       self.symbol = symbol
@@ -25,6 +28,20 @@ package struct StoredStreams: Sendable, Equatable {
       self.seq = seq
       self.last = last
       self.messages = messages
+      self.scale = scale
+    }
+  }
+
+  /// The time from which the records of a binary stream count, µs since 1970, and the digits of its prices and sizes.
+  package struct Scale: Sendable, Equatable {
+    package var base: Int64
+    package var priceDigits: UInt8
+    package var sizeDigits: UInt8
+
+    package init(base: Int64, priceDigits: UInt8, sizeDigits: UInt8) {
+      self.base = base
+      self.priceDigits = priceDigits
+      self.sizeDigits = sizeDigits
     }
   }
 

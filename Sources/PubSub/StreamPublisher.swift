@@ -109,7 +109,7 @@ package final class StreamPublisher {
       table[request.key] ?? table.make(request.key, market: request.market, instrument: request.instrument)
     if stream.isRunning { stream.prepareSnapshot(in: self, now: now, into: &out) }
     let replay = request.position.flatMap { self.replay(from: $0, of: stream, now: now) }
-    if !stream.isRunning { wake(stream) }
+    if !stream.isRunning { wake(stream, now: now) }
     stream.loops |= 1 << UInt64(request.loop)
     let isOfEpoch = request.position?.epoch ?? epoch == epoch
     let frame =
@@ -117,13 +117,17 @@ package final class StreamPublisher {
     let result = JoinResult(
       stream: stream.id, key: stream.key, epoch: epoch, seq: stream.seq, state: stream.state(in: self),
       request: request.request, item: request.item, snapshot: frame,
-      isRecovered: request.position == nil ? nil : replay != nil, replay: replay ?? [])
+      isRecovered: request.position == nil ? nil : replay != nil, replay: replay ?? [], scale: stream.scale)
     out.append(.joined(result, loop: request.loop, client: request.client))
   }
 
   /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
-  private func wake(_ stream: PublishedStream) {
+  private func wake(_ stream: PublishedStream, now: Timestamp) {
     stream.seq += 1
+    if stream.isBinary {
+      let digits = stream.digits(in: self)
+      stream.scale = BinaryScale(base: now.microseconds, priceDigits: digits.price, sizeDigits: digits.size)
+    }
     stream.wake(in: self)
   }
 

@@ -170,18 +170,22 @@ package final class SubscriberHub {
   /// Whether an address may have another client: its clients have not used much more than its work allowance.
   package func admits(_ address: ClientAddress, now: Timestamp) -> Bool { admission.addresses.admits(address, at: now) }
 
-  /// Adds a client. `secret` is random; the client's resume token begins with it.
-  /// `grant` is the client's rights, if they are known already. `address` is the client's address, if it is to be
-  /// limited. `dialect` is its side of another protocol; call `greetDialect` next.
+  /// Adds a client.
+  /// - Parameters:
+  ///   - secret: random; the client's resume token begins with it.
+  ///   - grant: the client's rights, if they are known already.
+  ///   - address: the client's address, if it is to be limited.
+  ///   - isBinary: whether it takes data as binary records (`tidegate.v1.bin`).
+  ///   - dialect: its side of another protocol; call `greetDialect` next.
   package func open(
-    secret: SessionSecret, grant: Grant? = nil, address: ClientAddress? = nil, dialect: (any DialectSession)? = nil,
-    now: Timestamp
+    secret: SessionSecret, grant: Grant? = nil, address: ClientAddress? = nil, isBinary: Bool = false,
+    dialect: (any DialectSession)? = nil, now: Timestamp
   ) -> ClientID {
     let client = clients.open()
     let rights = grants.begin(grant, now: now)
     let state = ClientState(
       secret: secret, grant: rights.grant, deadline: rights.deadline,
-      heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds))
+      heartbeat: ClientHeartbeat(seconds: settings.heartbeatSeconds), isBinary: isBinary)
     if let address { state.requests.address = admission.addresses.enter(address) }
     clients[client.slot].pointee.state = state
     if let dialect { dialects.open(client.slot, dialect) }

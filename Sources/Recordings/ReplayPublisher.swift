@@ -21,6 +21,9 @@ package final class ReplayPublisher {
   private var markets: [(market: Market, joined: Int)] = []
   private var out: [Delivery] = []
   private let output: (UnsafeRawBufferPointer) throws(RecordingError) -> Void
+  private let isBinary: Bool
+  /// The streams by number, and what their binary records are relative to.
+  package private(set) var streams: [UInt32: (key: StreamKey, scale: BinaryScale?)] = [:]
   /// Messages published.
   package private(set) var count = 0
   /// Bytes of these.
@@ -28,8 +31,13 @@ package final class ReplayPublisher {
   /// FNV-1a (64 bits) over the length (8 bytes, low first) and the text of each message.
   package private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 
-  /// - Parameter output: is handed the text of every message.
-  package init(output: @escaping (UnsafeRawBufferPointer) throws(RecordingError) -> Void = { _ in }) {
+  /// - Parameters:
+  ///   - isBinary: whether the messages are binary records.
+  ///   - output: is handed the content of every message.
+  package init(
+    isBinary: Bool = false, output: @escaping (UnsafeRawBufferPointer) throws(RecordingError) -> Void = { _ in }
+  ) {
+    self.isBinary = isBinary
     self.output = output
   }
 
@@ -69,10 +77,12 @@ package final class ReplayPublisher {
       let instrument = market.instruments[markets[place.slot].joined].instrument
       markets[place.slot].joined += 1
       for key in Self.keys {
+        var stream = StreamKey(
+          channel: key.channel, symbol: instrument.symbol, depth: key.depth, points: key.points,
+          intervalMilliseconds: key.interval)
+        if isBinary { stream.setBinary() }
         let request = JoinRequest(
-          key: StreamKey(
-            channel: key.channel, symbol: instrument.symbol, depth: key.depth, points: key.points,
-            intervalMilliseconds: key.interval), market: place.slot, instrument: instrument.id, loop: 0,
+          key: stream, market: place.slot, instrument: instrument.id, loop: 0,
           client: ClientID(slot: 0, generation: 0), request: 0, item: 0, reason: .subscribe)
         publisher.perform(.join(request), now: now, into: &out)
       }
@@ -86,7 +96,9 @@ package final class ReplayPublisher {
     for delivery in out {
       switch delivery {
       case .frame(let frame, _), .snapshot(let frame, _, _): try take(frame)
-      case .joined(let result, _, _): if let frame = result.snapshot { try take(frame) }
+      case .joined(let result, _, _):
+        streams[result.stream.rawValue] = (result.key, result.scale)
+        if let frame = result.snapshot { try take(frame) }
       // Nothing is delivered to other loops here.
       case .nothing, .missed: break
       }

@@ -20,7 +20,9 @@ struct StoredStreamsTests {
         .init(
           number: 4, symbol: "kraken:BTC-USD", interval: 0, seq: 44, last: .init(id: "T-7", time: StoreWorld.time(3)),
           messages: messages),
-        .init(number: 7, symbol: "kraken:BTC-USD@ws://other", interval: 1000, seq: 9, last: nil, messages: []),
+        .init(
+          number: 7, symbol: "kraken:BTC-USD@ws://other", interval: 1000, seq: 9, last: nil, messages: [],
+          scale: .init(base: 1_790_000_000_000_000, priceDigits: 2, sizeDigits: 8)),
       ],
       sessions: [
         .init(token: "s_1.0.0.1", subject: nil, isPaused: false, expires: StoreWorld.time(90)),

@@ -39,7 +39,7 @@ struct ResumeSimulationTests {
       0, .snapshot, bids: (1...30).map { (1000 - $0, 5) }, asks: (1...30).map { (1000 + $0, 5) })
     var users: [User] = []
     for index in 0..<8 {
-      let client = world.client(on: index % 2)
+      let client = world.client(on: index % 2, isBinary: index % 4 > 1)
       client.send("{\"op\":\"hello\"}")
       let subscription =
         "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]},{\"channel\":\"book\",\"symbols\":[\"kraken:BTC-USD\"],\"depth\":\(index < 4 ? 10 : 25)}]}"

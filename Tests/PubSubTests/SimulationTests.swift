@@ -23,7 +23,11 @@ struct SimulationTests {
     for _ in 0..<900 {
       switch Int.random(in: 0..<40, using: &random) {
       case 0..<2:
-        if world.clients.count < 24 { _ = world.client(on: Int.random(in: 0..<2, using: &random)) }
+        // Half of them take binary records.
+        let isBinary = world.clients.count % 2 == 1
+        if world.clients.count < 24 {
+          _ = world.client(on: Int.random(in: 0..<2, using: &random), isBinary: isBinary)
+        }
       case 2..<5:
         guard let client = world.clients.randomElement(using: &random),
           world.hubs[client.loop].state(of: client.id) != nil

@@ -54,19 +54,19 @@ final class LoopClients: @unchecked Sendable {
 
   /// Takes over a connection that has upgraded, or that reads events.
   /// - Parameters:
+  ///   - isBinary: whether the client takes data as binary records.
   ///   - events: writes its messages as server-sent events; nil: the client speaks WebSocket.
   ///   - dialect: its side of another protocol; nil: it speaks ours.
   @discardableResult
   func admit(
-    _ connection: Connection, deflate: PerMessageDeflate?, events: EventWriter? = nil,
-    dialect: (any DialectSession)? = nil,
-    credential: AccessPolicy.Credential?, grant: Grant?,
-    address: IPAddress, rest: UnsafeMutableRawBufferPointer
+    _ connection: Connection, deflate: PerMessageDeflate?, isBinary: Bool = false, events: EventWriter? = nil,
+    dialect: (any DialectSession)? = nil, credential: AccessPolicy.Credential?, grant: Grant?, address: IPAddress,
+    rest: UnsafeMutableRawBufferPointer
   ) -> StreamSession {
     httpSessions.remove(for: connection)
     let client = hub.open(
       secret: SessionSecret(loop.kernel.randomBytes(12)), grant: grant ?? credential?.grant,
-      address: ClientAddress(address.subscriber), dialect: dialect, now: node.clock.now())
+      address: ClientAddress(address.subscriber), isBinary: isBinary, dialect: dialect, now: node.clock.now())
     let session = StreamSession(
       client: client, connection: connection, clients: self,
       limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate, events: events,

@@ -248,7 +248,7 @@ final class StreamSession: ConnectionHandler {
     switch event {
     case .text(let payload): if !isClosing { clients.receive(payload.bytes, from: self) }
     case .binary:
-      close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1.json takes text frames")
+      close(code: WebSocketCloseCode.unsupportedData.rawValue, reason: "tidegate.v1 takes text frames")
     case .ping(let payload):
       if isClosing { break }
       clients.receiveControlFrame(from: self)

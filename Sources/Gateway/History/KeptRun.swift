@@ -43,6 +43,9 @@ extension LoopHistory {
           seq: stream.seq,
           messages: stream.messages.map {
             .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
+          },
+          scale: stream.scale.map {
+            BinaryScale(base: $0.base, priceDigits: $0.priceDigits, sizeDigits: $0.sizeDigits)
           }), until: now + StoredStreams.patience, now: now)
     }
     var changes = MarketChanges()

@@ -344,7 +344,8 @@ extension LoopHistory {
         last: last.map { .init(id: $0.id.text, time: $0.time) },
         messages: stream.messages.map {
           .init(prev: $0.prev, seq: $0.seq, events: $0.events, time: $0.time, bytes: $0.bytes)
-        })
+        },
+        scale: stream.scale.map { .init(base: $0.base, priceDigits: $0.priceDigits, sizeDigits: $0.sizeDigits) })
     }
     // A run that ends soon after its start has not continued all streams of the one before.
     let awaited = awaited(now: now).filter { publisher.isAwaited($0.number) }

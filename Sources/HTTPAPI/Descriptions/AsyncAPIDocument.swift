@@ -24,7 +24,7 @@ enum AsyncAPIDocument {
         writer.field(
           "description",
           "The subprotocol tidegate.v1.json: one text frame is one JSON object. Prices and sizes are decimal strings, "
-            + "times are microseconds UTC.")
+            + "times are microseconds UTC. With tidegate.v1.bin, data comes in binary frames with the same content.")
       }
       writer.field("defaultContentType", "application/json")
       writer.object("channels") { writer in

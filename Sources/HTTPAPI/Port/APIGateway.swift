@@ -80,6 +80,8 @@ package struct NewStream {
   package let dialect: (any DialectSession)?
   /// The compression that was negotiated; nil: none.
   package let deflate: PerMessageDeflate?
+  /// Whether the client takes data as binary records.
+  package let isBinary: Bool
   /// The token that the request brought; nil: none.
   package let credential: AccessPolicy.Credential?
   /// The caller's permissions; nil: its first message brings a token.

@@ -44,7 +44,8 @@ extension PublicAPI {
     }
     writeHead(to: connection, request)
     let stream = NewStream(
-      path: request.path, events: events, dialect: nil, deflate: nil, credential: caller.credential, grant: grant,
+      path: request.path, events: events, dialect: nil, deflate: nil, isBinary: false, credential: caller.credential,
+      grant: grant,
       address: address)
     gateway.admit(stream, on: connection, rest: rest)
   }

@@ -10,7 +10,8 @@ import WebSocket
 package final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // `@unchecked`: used on its gateway's loop only; the listener's `accept` runs there.
 
-  private static let subprotocols = ["tidegate.v1.json"]
+  private static let binary = "tidegate.v1.bin"
+  private static let subprotocols = ["tidegate.v1.json", binary]
 
   package unowned let gateway: any APIGateway
   let routes: RouteTable
@@ -105,11 +106,13 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return false
     }
     let deflate: PerMessageDeflate?
+    let isBinary: Bool
     do throws(HTTPError) {
       let accepted = try WebSocketHandshake.accept(
         request, subprotocols: dialect == nil ? PublicAPI.subprotocols : [], origins: origins,
         compression: dialect == nil ? gateway.offeredCompression : nil)
       deflate = accepted.deflate
+      isBinary = accepted.subprotocol == PublicAPI.binary
       var out = ByteBuffer(capacity: 256)
       HTTPEncoder.append(accepted.response, bodyLength: nil, keepAlive: true, date: nil, to: &out)
       connection.write(out.bytes)
@@ -118,7 +121,8 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
       return false
     }
     let stream = NewStream(
-      path: request.path, events: nil, dialect: dialect, deflate: deflate, credential: caller.credential,
+      path: request.path, events: nil, dialect: dialect, deflate: deflate, isBinary: isBinary,
+      credential: caller.credential,
       grant: caller.grant, address: address)
     gateway.admit(stream, on: connection, rest: rest)
     return true

@@ -5,7 +5,7 @@ import MarketData
 enum BookChannel: Channel {
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 0), parameters: [.depth], hasLargeSnapshots: true, isBook: true,
-    hears: [.book, .bookState], rank: 1)
+    hears: [.book, .bookState], rank: 1, binary: .book)
   static let data = WireDescription.ChannelData(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { BookStream(start) }
@@ -45,10 +45,7 @@ enum BookChannel: Channel {
       out.append(",\"spread\":\"")
       out.append(decimal: ask.price &- bid.price, scale: instrument.priceScale)
       out.append(UInt8(ascii: "\""))
-      // The spread in percent of the mid price: (ask − bid) ÷ ((ask + bid) ÷ 2).
-      let (twice, o1) = (ask.price &- bid.price).multipliedReportingOverflow(by: 2)
-      let (sum, o2) = ask.price.addingReportingOverflow(bid.price)
-      if !o1, !o2, let percent = Ratio.percent(twice, of: sum, digits: 4) {
+      if let percent = spreadPercent(bid, ask) {
         out.append(",\"spread_pct\":\"")
         out.append(percent)
         out.append(UInt8(ascii: "\""))
@@ -56,6 +53,13 @@ enum BookChannel: Channel {
     }
     out.append(",\"time\":")
     out.append(integer: time.microseconds)
+  }
+
+  /// The spread in percent of the mid price, (ask − bid) ÷ ((ask + bid) ÷ 2), with four digits; nil if it does not fit.
+  static func spreadPercent(_ bid: PriceLevel, _ ask: PriceLevel) -> Decimal64? {
+    let (twice, o1) = (ask.price &- bid.price).multipliedReportingOverflow(by: 2)
+    let (sum, o2) = ask.price.addingReportingOverflow(bid.price)
+    return o1 || o2 ? nil : Ratio.percent(twice, of: sum, digits: 4)
   }
 
   /// `{"bids":[…],"asks":[…],"time":…}`, the levels that changed; size `"0"` removes.
@@ -149,10 +153,16 @@ final class BookStream: MarketStream {
     view.time = state.bookTime
     view.members = instrument.members
     guard !isOverflowing else { return publisher.republish(self, now: now, into: &out) }
+    let members = hasOtherMembers ? instrument.members : ""
     publisher.update(self, events: 0, now: now, into: &out) {
+      if isBinary {
+        return BookChannel.appendBinary(
+          bids: publisher.levels.bids, asks: publisher.levels.asks, members: members, time: state.bookTime, now: now,
+          to: &$0)
+      }
       BookChannel.appendUpdate(
-        bids: publisher.levels.bids, asks: publisher.levels.asks, members: hasOtherMembers ? instrument.members : "",
-        time: state.bookTime, of: state.instrument, to: &$0)
+        bids: publisher.levels.bids, asks: publisher.levels.asks, members: members, time: state.bookTime,
+        of: state.instrument, to: &$0)
     }
   }
 
@@ -166,6 +176,12 @@ final class BookStream: MarketStream {
     if isFull {
       BookView.top(0, of: state.book.bids, into: &bids)
       BookView.top(0, of: state.book.asks, into: &asks)
+    }
+    if isBinary {
+      let spread = bids.first.flatMap { bid in asks.first.flatMap { BookChannel.spreadPercent(bid, $0)?.mantissa } }
+      BookChannel.appendBinary(
+        bids: bids, asks: asks, spread: spread, members: view.members, time: view.time, now: now, to: &out)
+      return true
     }
     out.append("{\"state\":\"live\",")
     BookChannel.appendSnapshot(bids: bids, asks: asks, time: view.time, of: state.instrument, to: &out)
@@ -192,7 +208,11 @@ final class BookStream: MarketStream {
   override func isOutOfSync(_ state: InstrumentState) -> Bool { state.bookState != .live }
 
   override func appendSyncing(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) {
-    BookChannel.appendSyncing(instrument.state.bookReason, members: instrument.members, time: now, to: &out)
+    let (reason, members) = (instrument.state.bookReason, instrument.members)
+    if isBinary {
+      return BookChannel.appendBinarySyncing(reason, members: members, time: now, now: now, to: &out)
+    }
+    BookChannel.appendSyncing(reason, members: members, time: now, to: &out)
   }
 }
 

@@ -7,7 +7,7 @@ enum CandlesChannel: Channel {
   /// Candles move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true), parameters: [.interval],
-    hears: [.trades, .tradeHole, .candles, .past], rank: 6)
+    hears: [.trades, .tradeHole, .candles, .past], rank: 6, binary: .candles)
   static let data = WireDescription.ChannelData(["interval", "candles"])
   /// The approximate size of a candle on the wire.
   private static let bytes = 220
@@ -140,7 +140,7 @@ final class CandlesStream: MarketStream {
     open = present
     guard !closed.isEmpty else { return }
     publisher.update(self, events: 0, now: now, into: &out) {
-      CandlesChannel.append(closed[...], key.candle, of: instrument.state.instrument, to: &$0)
+      append(closed[...], of: instrument.state.instrument, to: &$0)
     }
     closed.removeAll(keepingCapacity: true)
   }
@@ -156,8 +156,13 @@ final class CandlesStream: MarketStream {
     let candles = state.candles(
       key.candle, from: .distantPast, to: .distantFuture, limit: StreamLimits.candles, now: now)
     open = candles.last.flatMap { $0.isClosed ? nil : $0 }
-    CandlesChannel.append(candles[...], key.candle, of: state.instrument, to: &out)
+    append(candles[...], of: state.instrument, to: &out)
     return true
+  }
+
+  private func append(_ candles: ArraySlice<Candle>, of instrument: Instrument, to out: inout ByteBuffer) {
+    if isBinary { return CandlesChannel.appendBinary(candles, key.candle, of: instrument, to: &out) }
+    CandlesChannel.append(candles, key.candle, of: instrument, to: &out)
   }
 
   override func rescale(_ rescaling: Rescaling, in publisher: StreamPublisher, now: Timestamp) {

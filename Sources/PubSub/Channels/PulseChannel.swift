@@ -6,7 +6,7 @@ import MarketData
 enum PulseChannel: Channel {
   static let facts = ChannelFacts(
     composites: .documents, rate: .requested(usual: 100, fastest: 100), naturalInterval: 100,
-    hears: [.pulse, .channel], rank: 3)
+    hears: [.pulse, .channel], rank: 3, binary: .pulse)
   static let data = WireDescription.ChannelData(["price", "merged", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { PulseStream(start) }
@@ -80,9 +80,10 @@ final class PulseStream: MarketStream {
     case .pulse: publisher.changed(self, now: now, into: &out)
     case .channel(_, .trades, _) where isShown && isRunning:
       guard let price = instrument.lastPulse?.price else { return }
+      let mark = instrument.state.mark(.trades)
       publisher.update(self, events: 0, now: now, into: &out) {
-        PulseChannel.append(
-          price, instrument.state.mark(.trades), time: now, of: instrument.state.instrument, to: &$0)
+        if isBinary { return PulseChannel.appendBinary(price, mark, time: now, now: now, to: &$0) }
+        PulseChannel.append(price, mark, time: now, of: instrument.state.instrument, to: &$0)
       }
     default: break
     }
@@ -92,7 +93,7 @@ final class PulseStream: MarketStream {
     of instrument: PublishedInstrument, in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]
   ) {
     guard let pulse = instrument.lastPulse else { return }
-    publisher.update(self, events: 0, now: now, into: &out) { Self.append(pulse, of: instrument, now: now, to: &$0) }
+    publisher.update(self, events: 0, now: now, into: &out) { append(pulse, of: instrument, now: now, to: &$0) }
   }
 
   /// Beside the last pulse a snapshot has the present change of 24 h.
@@ -104,16 +105,19 @@ final class PulseStream: MarketStream {
   override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
     guard let pulse = instrument.lastPulse else { return false }
     figures = instrument.state.revision.number(of: .figures)
-    Self.append(pulse, of: instrument, now: now, to: &out)
+    append(pulse, of: instrument, now: now, to: &out)
     return true
   }
 
-  private static func append(
+  private func append(
     _ pulse: Pulse, of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer
   ) {
     let state = instrument.state
     let change = state.dayChange(to: pulse.price, now: now)
-    PulseChannel.append(
-      pulse, changePercent: change?.percent, of: state.instrument, mark: state.silenceMark(.trades), to: &out)
+    let mark = state.silenceMark(.trades)
+    if isBinary {
+      return PulseChannel.appendBinary(pulse, changePercent: change?.percent, mark: mark, now: now, to: &out)
+    }
+    PulseChannel.append(pulse, changePercent: change?.percent, of: state.instrument, mark: mark, to: &out)
   }
 }

@@ -4,7 +4,8 @@ import MarketData
 /// `quote`: the best bid and ask. A side without orders is absent.
 enum QuoteChannel: Channel {
   static let facts = ChannelFacts(
-    composites: .documents, rate: .requested(usual: 0), hears: [.quote, .bookState, .channel], rank: 2)
+    composites: .documents, rate: .requested(usual: 0), hears: [.quote, .bookState, .channel], rank: 2,
+    binary: .quote)
   static let data = WireDescription.ChannelData(["time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { QuoteStream(start) }
@@ -66,14 +67,19 @@ final class QuoteStream: MarketStream {
     let state = instrument.state
     guard let quote = state.quote else { return }
     publisher.update(self, events: 0, now: now, into: &out) {
-      QuoteChannel.append(quote, of: state.instrument, to: &$0)
+      append(quote, of: state.instrument, now: now, to: &$0)
     }
   }
 
   override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
     guard let quote = instrument.state.quote else { return false }
-    QuoteChannel.append(quote, of: instrument.state.instrument, to: &out)
+    append(quote, of: instrument.state.instrument, now: now, to: &out)
     return true
+  }
+
+  private func append(_ quote: Quote, of instrument: Instrument, now: Timestamp, to out: inout ByteBuffer) {
+    if isBinary { return QuoteChannel.appendBinary(quote, now: now, to: &out) }
+    QuoteChannel.append(quote, of: instrument, to: &out)
   }
 
   override func isOutOfSync(_ state: InstrumentState) -> Bool {
@@ -83,6 +89,7 @@ final class QuoteStream: MarketStream {
   override func appendSyncing(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) {
     let state = instrument.state
     let reason = state.isSilent(.quote) ? MarketChannel.quote.silenceReason : state.bookReason
+    if isBinary { return QuoteChannel.appendBinarySyncing(reason, time: now, now: now, to: &out) }
     QuoteChannel.appendSyncing(reason, time: now, to: &out)
   }
 }

@@ -6,7 +6,8 @@ enum SparklineChannel: Channel {
   /// Lines move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
-    parameters: [.range, .points], hasLargeSnapshots: true, hears: [.sparkline, .ticker, .past], rank: 5)
+    parameters: [.range, .points], hasLargeSnapshots: true, hears: [.sparkline, .ticker, .past], rank: 5,
+    binary: .sparkline)
   static let data = WireDescription.ChannelData(
     ["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"])
 
@@ -147,7 +148,7 @@ final class SparklineStream: MarketStream {
     tip = newTip
     change = newChange
     publisher.update(self, events: 0, now: now, into: &out) {
-      SparklineChannel.appendUpdate(newTip, newChange, of: state.instrument, to: &$0)
+      append(newTip, newChange, of: state.instrument, now: now, to: &$0)
     }
   }
 
@@ -163,8 +164,15 @@ final class SparklineStream: MarketStream {
     line = newLine
     guard newTip != shown.tip || newLine.change != shown.change else { return }
     publisher.update(self, events: 0, now: now, into: &out) {
-      SparklineChannel.appendUpdate(newTip, newLine.change, of: state.instrument, to: &$0)
+      append(newTip, newLine.change, of: state.instrument, now: now, to: &$0)
     }
+  }
+
+  private func append(
+    _ tip: SparklineTip, _ change: PriceChange?, of instrument: Instrument, now: Timestamp, to out: inout ByteBuffer
+  ) {
+    if isBinary { return SparklineChannel.appendBinaryUpdate(tip, change, now: now, to: &out) }
+    SparklineChannel.appendUpdate(tip, change, of: instrument, to: &out)
   }
 
   /// The change of a line may have moved with time alone.
@@ -181,6 +189,10 @@ final class SparklineStream: MarketStream {
     let newLine = state.sparkline(key.range, points: points, now: now)
     (open, change) = (newLine.open, newLine.change)
     if state.isComposite { line = newLine }
+    if isBinary {
+      SparklineChannel.appendBinarySnapshot(newLine, now: now, to: &out)
+      return true
+    }
     out.append(UInt8(ascii: "{"))
     SparklineChannel.appendSnapshot(newLine, of: state.instrument, to: &out)
     out.append(UInt8(ascii: "}"))

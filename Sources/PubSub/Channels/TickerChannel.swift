@@ -7,7 +7,7 @@ enum TickerChannel: Channel {
   /// Tickers move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .documents, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
-    hears: [.ticker, .past, .channel], rank: 4)
+    hears: [.ticker, .past, .channel], rank: 4, binary: .ticker)
   static let data = WireDescription.ChannelData(["source", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { TickerStream(start) }
@@ -125,7 +125,7 @@ final class TickerStream: MarketStream {
     guard let day = state.knownDay(now: now) else { return }
     figures = state.revision.number(of: .figures)
     publisher.update(self, events: 0, now: now, into: &out) {
-      TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &$0)
+      append(day, of: state, now: now, to: &$0)
     }
   }
 
@@ -141,7 +141,13 @@ final class TickerStream: MarketStream {
     let state = instrument.state
     guard let day = state.knownDay(now: now) else { return false }
     figures = state.revision.number(of: .figures)
-    TickerChannel.append(day, of: state.instrument, mark: state.silenceMark(.ticker, .trades), to: &out)
+    append(day, of: state, now: now, to: &out)
     return true
+  }
+
+  private func append(_ day: DayTicker, of state: InstrumentState, now: Timestamp, to out: inout ByteBuffer) {
+    let mark = state.silenceMark(.ticker, .trades)
+    if isBinary { return TickerChannel.appendBinary(day, mark: mark, now: now, to: &out) }
+    TickerChannel.append(day, of: state.instrument, mark: mark, to: &out)
   }
 }

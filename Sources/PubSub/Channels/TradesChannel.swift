@@ -4,7 +4,8 @@ import MarketData
 /// `trades`: every execution, in order. An event channel.
 enum TradesChannel: Channel {
   static let facts = ChannelFacts(
-    isEvent: true, rate: .requested(usual: 0), hears: [.trades, .tradeGap, .tradeHole, .channel], rank: 0)
+    isEvent: true, rate: .requested(usual: 0), hears: [.trades, .tradeGap, .tradeHole, .channel], rank: 0,
+    binary: .trades)
   static let data = WireDescription.ChannelData(["trades"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { TradesStream(start) }
@@ -120,7 +121,7 @@ final class TradesStream: MarketStream {
     case .channel(_, .trades, _) where isShown && isRunning:
       publisher.flush(self, now: now, into: &out)
       publisher.update(self, events: 0, now: now, into: &out) {
-        TradesChannel.append([], of: instrument.state.instrument, mark: instrument.state.mark(.trades), to: &$0)
+        append([], of: instrument, mark: instrument.state.mark(.trades), now: now, to: &$0)
       }
     default: break
     }
@@ -140,8 +141,16 @@ final class TradesStream: MarketStream {
   ) {
     guard !trades.isEmpty else { return }
     publisher.update(self, events: UInt32(trades.count), now: now, into: &out) {
-      TradesChannel.append(trades, of: instrument.state.instrument, to: &$0)
+      append(trades, of: instrument, now: now, to: &$0)
     }
+  }
+
+  private func append(
+    _ trades: ArraySlice<Trade>, of instrument: PublishedInstrument, mark: ChannelMark? = nil, now: Timestamp,
+    to out: inout ByteBuffer
+  ) {
+    if isBinary { return TradesChannel.appendBinary(trades, mark: mark, now: now, to: &out) }
+    TradesChannel.append(trades, of: instrument.state.instrument, mark: mark, to: &out)
   }
 
   /// Notifies the subscribers, at once in every rate class, that trades are missing between those before and those
@@ -151,7 +160,10 @@ final class TradesStream: MarketStream {
   ) {
     publisher.flush(self, now: now, into: &out)
     guard isRunning, isShown else { return }
-    publisher.update(self, events: 0, now: now, into: &out) { TradesChannel.append(hole, isEnd: isEnd, to: &$0) }
+    publisher.update(self, events: 0, now: now, into: &out) {
+      if isBinary { return TradesChannel.appendBinary(hole, isEnd: isEnd, now: now, to: &$0) }
+      TradesChannel.append(hole, isEnd: isEnd, to: &$0)
+    }
   }
 
   override func prepareSnapshot(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
@@ -160,8 +172,8 @@ final class TradesStream: MarketStream {
 
   override func appendSnapshot(of instrument: PublishedInstrument, now: Timestamp, to out: inout ByteBuffer) -> Bool {
     let state = instrument.state
-    TradesChannel.append(
-      instrument.recentTrades.last(TradesChannel.recent), of: state.instrument, mark: state.silenceMark(.trades),
+    append(
+      instrument.recentTrades.last(TradesChannel.recent), of: instrument, mark: state.silenceMark(.trades), now: now,
       to: &out)
     return true
   }

@@ -17,6 +17,8 @@ final class ClientState {
   var requests = ClientRequests()
   /// Whether another connection has taken the session over.
   var isClaimed = false
+  /// Whether it takes binary records, by its subprotocol.
+  let isBinary: Bool
   /// That its session token begins with; see `SessionToken`.
   let secret: SessionSecret
 
@@ -40,8 +42,11 @@ final class ClientState {
   // Never changed: rights are replaced whole.
   nonisolated(unsafe) private static let everything = Box(Rights(grant: .everything, deadline: .distantFuture))
 
-  init(secret: SessionSecret, grant: Grant?, deadline: Timestamp, heartbeat: ClientHeartbeat) {
+  init(
+    secret: SessionSecret, grant: Grant?, deadline: Timestamp, heartbeat: ClientHeartbeat, isBinary: Bool = false
+  ) {
     self.secret = secret
+    self.isBinary = isBinary
     self.heartbeat = heartbeat
     rightsBox = Self.everything
     setGrant(grant, deadline: deadline)

@@ -13,7 +13,7 @@ extension SubscriberHub {
     // Requests come here with a grant; a client that had none would get nothing.
     let asker = SubscriptionResolver.Asker(
       grant: state.grant ?? .nothing, count: state.memberships.count, limit: admission.subscriptionLimit(state.grant),
-      degraded: state.flow.degraded,
+      degraded: state.flow.degraded, isBinary: state.isBinary,
       portfolioLines: items.contains { $0.channel.facts.audience == .subject }
         ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
     let resolution = resolver.resolve(items, for: asker, now: now) { key in
@@ -130,7 +130,7 @@ extension SubscriberHub {
     return Replies.Stream(
       number: stream, key: list.key, priceIncrement: directory.entries[list.key.symbol]?.instrument.priceIncrement,
       epoch: list.epoch, seq: joined?.seq ?? list.seq, state: presentState(of: list.key, known: joined?.state),
-      from: joined?.from ?? 0, isRecovered: joined?.isRecovered)
+      from: joined?.from ?? 0, isRecovered: joined?.isRecovered, scale: list.scale)
   }
 
   func reply(to pending: PendingRequest, _ client: ClientID, _ state: ClientState, now: Timestamp) {

@@ -16,6 +16,8 @@ struct SubscriberList {
   /// Sessions without a client that may come back for what they missed of it.
   var holds: UInt32 = 0
   var epoch = ""
+  /// What its binary records are relative to; nil: its messages are text.
+  var scale: BinaryScale?
   /// The last `seq` seen.
   var seq: UInt64 = 0
 
@@ -71,6 +73,7 @@ struct SubscriberLists {
     lists[Int(stream)].key = result.key
     lists[Int(stream)].isEvent = result.key.channel.isEvent
     lists[Int(stream)].epoch = result.epoch
+    lists[Int(stream)].scale = result.scale
     lists[Int(stream)].seq = result.seq
     numbers[result.key] = stream
   }

@@ -38,6 +38,8 @@ struct SubscriptionResolver {
     var limit: Int
     /// The slowest rate class forced on it; 0: none.
     var degraded: UInt16
+    /// Whether it takes binary records.
+    var isBinary = false
     /// Lines of the portfolios that it has.
     var portfolioLines = 0
   }
@@ -202,6 +204,7 @@ struct SubscriptionResolver {
       channel: item.channel, symbol: symbol,
       intervalMilliseconds: effectiveInterval(wanted, item.channel, degraded: asker.degraded))
     for parameter in item.channel.facts.parameters { parameter.set(from: item, in: &key) }
+    if asker.isBinary { key.setBinary() }
     return key
   }
 

@@ -72,6 +72,8 @@ enum Replies {
     var from: UInt32
     /// Whether it continues where the client stopped; nil if the client sent no position.
     var isRecovered: Bool?
+    /// What its binary records are relative to; nil: its messages are text.
+    var scale: BinaryScale?
   }
 
   /// `{"stream":1,"channel":"pulse","symbol":…,"interval_ms":100,"price_increment":"0.01","epoch":"k7","seq":88,"state":"live"}`.
@@ -108,6 +110,7 @@ enum Replies {
     if let isRecovered = stream.isRecovered {
       out.append(isRecovered ? ",\"recovered\":true" : ",\"recovered\":false")
     }
+    stream.scale?.append(to: &out)
     out.append(UInt8(ascii: "}"))
   }
 

@@ -13,7 +13,7 @@ package struct ClientID: Sendable, Hashable {
   }
 }
 
-/// One encoded message of a stream: a whole unmasked WebSocket text frame, made once and shared by all its subscribers.
+/// One encoded message of a stream: a whole unmasked WebSocket frame, made once and shared by all its subscribers.
 package struct StreamFrame: Sendable {
   package enum Kind: Sendable { case snapshot, update }
   package var stream: StreamID
@@ -129,4 +129,6 @@ package struct JoinResult: Sendable {
   /// client sent no position.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []
+  /// What its binary records are relative to; nil: its messages are text.
+  package var scale: BinaryScale?
 }

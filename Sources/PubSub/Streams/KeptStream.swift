@@ -32,10 +32,12 @@ package struct KeptStream: Sendable {
   package var seq: UInt64
   /// Oldest first, without a gap up to `seq`; empty if no messages were kept.
   package var messages: [Message]
+  /// What its binary records are relative to; nil: its messages are text.
+  package var scale: BinaryScale?
 
   package init(
     number: UInt32, market: Int, instrument: InstrumentID, symbol: String, interval: UInt16, seq: UInt64,
-    messages: [Message]
+    messages: [Message], scale: BinaryScale? = nil
   ) {
     self.number = number
     self.market = market
@@ -44,6 +46,7 @@ package struct KeptStream: Sendable {
     self.interval = interval
     self.seq = seq
     self.messages = messages
+    self.scale = scale
   }
 }
 

@@ -38,6 +38,11 @@ class MarketStream: PublishedStream {
     }
   }
 
+  override func digits(in publisher: StreamPublisher) -> (price: UInt8, size: UInt8) {
+    guard let instrument = instrument(in: publisher)?.state.instrument else { return (0, 0) }
+    return (instrument.priceScale, instrument.sizeScale)
+  }
+
   override func flush(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {
     guard let instrument = instrument(in: publisher) else { return }
     guard isShown else {

@@ -38,6 +38,10 @@ class PublishedStream {
   let isEvent: Bool
   /// Whether it publishes each change at once.
   let isImmediate: Bool
+  /// Whether its messages are binary records.
+  let isBinary: Bool
+  /// What its records are relative to, since it last began to run; nil: its messages are text.
+  var scale: BinaryScale?
   /// The snapshot of this `seq`, so that a thousand joiners cost one encoding.
   var cachedSnapshot: StreamFrame?
   var cachedReason = SnapshotReason.subscribe
@@ -53,6 +57,7 @@ class PublishedStream {
     let facts = key.channel.facts
     isEvent = facts.isEvent
     isImmediate = key.intervalMilliseconds <= facts.naturalInterval
+    isBinary = key.isBinary
     ringLimits = key.dialect == nil ? key.channel.type.ringLimits(of: key) : nil
     label = PublishedStream.label(of: start)
   }
@@ -103,6 +108,9 @@ class PublishedStream {
     cachedSnapshot = nil
     idleGeneration &+= 1
   }
+
+  /// The present digits of its prices and sizes.
+  func digits(in publisher: StreamPublisher) -> (price: UInt8, size: UInt8) { (0, 0) }
 
   /// Publishes the pending changes, if any. Call `StreamPublisher.flush`, which checks that it runs.
   func flush(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {}

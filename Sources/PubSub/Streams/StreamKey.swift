@@ -36,6 +36,8 @@ package struct StreamKey: Sendable, Hashable {
   /// For a stream in another protocol: its channel there. `channel` is the one of ours with the same data, which
   /// grants name. Nil: our own protocol.
   package var dialect: DialectChannel?
+  /// Whether its messages are binary records.
+  package private(set) var isBinary = false
 
   package init(
     channel: ChannelName, symbol: String, depth: UInt16 = 0, points: UInt16 = 0, range: ChartRange = .day,
@@ -50,6 +52,9 @@ package struct StreamKey: Sendable, Hashable {
     self.candle = candle
     self.intervalMilliseconds = intervalMilliseconds
   }
+
+  /// The same stream in the binary encoding, if it has one. Documents are text in both.
+  package mutating func setBinary() { isBinary = channel.facts.binary != nil && !isOfCompositeDocument }
 
   /// The same stream of another symbol.
   package func named(_ symbol: String) -> StreamKey {

@@ -39,10 +39,14 @@ extension StreamPublisher {
     stream.seq = prev + 1
     stream.cachedSnapshot = nil
     frame.removeAll()
-    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
-      Envelope.appendUpdate(of: stream, prev: prev, now: now, to: &out)
-      data(&out)
-      out.append(UInt8(ascii: "}"))
+    if stream.isBinary {
+      appendRecord(.update(prev: prev), of: stream, now: now, data)
+    } else {
+      WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
+        Envelope.appendUpdate(of: stream, prev: prev, now: now, to: &out)
+        data(&out)
+        out.append(UInt8(ascii: "}"))
+      }
     }
     let made = StreamFrame(
       stream: stream.id, kind: .update, prev: prev, seq: stream.seq, events: events,
@@ -61,10 +65,8 @@ extension StreamPublisher {
     if let cached = stream.cachedSnapshot, stream.cachedReason == reason, isFresh { return cached }
     frame.removeAll()
     var hasData = true
-    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
-      Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
-      hasData = stream.appendSnapshot(in: self, now: now, to: &out)
-      out.append(UInt8(ascii: "}"))
+    appendSnapshot(of: stream, reason: reason, now: now) {
+      hasData = stream.appendSnapshot(in: self, now: now, to: &$0)
     }
     guard hasData else {
       stream.isShown = false
@@ -85,10 +87,8 @@ extension StreamPublisher {
   func syncingSnapshot(of stream: PublishedStream, reason: SnapshotReason, now: Timestamp) -> StreamFrame? {
     frame.removeAll()
     var isSyncing = false
-    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
-      Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
-      isSyncing = stream.appendSyncing(in: self, now: now, to: &out)
-      out.append(UInt8(ascii: "}"))
+    appendSnapshot(of: stream, reason: reason, now: now) {
+      isSyncing = stream.appendSyncing(in: self, now: now, to: &$0)
     }
     guard isSyncing else { return nil }
     return StreamFrame(
@@ -129,6 +129,41 @@ extension StreamPublisher {
       bytes: SharedBytes(messages.frames.unsafeBytes))
     stream.cachedSnapshot = frame
     return frame
+  }
+
+  private func appendSnapshot(
+    of stream: PublishedStream, reason: SnapshotReason, now: Timestamp, _ data: (inout ByteBuffer) -> Void
+  ) {
+    if stream.isBinary { return appendRecord(.snapshot(reason), of: stream, now: now, data) }
+    WebSocketFrame.appendUnmasked(.text, to: &frame) { out in
+      Envelope.appendSnapshot(of: stream, reason: reason, now: now, to: &out)
+      data(&out)
+      out.append(UInt8(ascii: "}"))
+    }
+  }
+
+  private enum RecordStart {
+    case update(prev: UInt64)
+    case snapshot(SnapshotReason)
+  }
+
+  /// Appends a frame of one binary record: its start and its data.
+  private func appendRecord(
+    _ start: RecordStart, of stream: PublishedStream, now: Timestamp, _ data: (inout ByteBuffer) -> Void
+  ) {
+    guard let kind = stream.key.channel.facts.binary, let scale = stream.scale else { return }
+    let digits = stream.digits(in: self)
+    WebSocketFrame.appendUnmasked(.binary, to: &frame) { out in
+      switch start {
+      case .update(let prev):
+        let isOther = digits != (scale.priceDigits, scale.sizeDigits)
+        BinaryEnvelope.appendUpdate(
+          kind, of: stream, prev: prev, now: now, scale, digits: isOther ? digits : nil, to: &out)
+      case .snapshot(let reason):
+        BinaryEnvelope.appendSnapshot(kind, of: stream, reason: reason, now: now, scale, digits: digits, to: &out)
+      }
+      data(&out)
+    }
   }
 
   // MARK: What is remembered, for clients that come back

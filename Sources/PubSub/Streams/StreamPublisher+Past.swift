@@ -49,7 +49,7 @@ extension StreamPublisher {
       flush(stream, now: now, into: &out)
       var result = KeptStream(
         number: stream.id.rawValue, market: stream.market, instrument: stream.instrument, symbol: stream.key.symbol,
-        interval: stream.interval, seq: stream.seq, messages: [])
+        interval: stream.interval, seq: stream.seq, messages: [], scale: stream.scale)
       if stream.ring.bytes <= room {
         room -= stream.ring.bytes
         result.messages = stream.ring.messages.map { item in
@@ -71,12 +71,14 @@ extension StreamPublisher {
   /// - Returns: false if there is another with its number or its key.
   @discardableResult
   package func restore(_ kept: KeptStream, until time: Timestamp, now: Timestamp) -> Bool {
-    let key = StreamKey(channel: .trades, symbol: kept.symbol, intervalMilliseconds: kept.interval)
+    var key = StreamKey(channel: .trades, symbol: kept.symbol, intervalMilliseconds: kept.interval)
+    if kept.scale != nil { key.setBinary() }
     let start = StreamStart(
       id: StreamID(rawValue: kept.number), seq: kept.seq, key: key, market: kept.market, instrument: kept.instrument)
     guard let stream = table.restore(start) as? TradesStream else { return false }
     stream.isHeld = true
     stream.isShown = true
+    stream.scale = kept.scale
     held.append((stream, steady(time)))
     stream.instrument(in: self)?.add(stream)
     for message in kept.messages {

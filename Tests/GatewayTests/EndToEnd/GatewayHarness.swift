@@ -76,10 +76,12 @@ final class GatewayHarness: Sendable {
   }
 
   func probe(
-    offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = [], answersPings: Bool = true, first: String? = nil
+    offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = [], answersPings: Bool = true, first: String? = nil,
+    subprotocol: String = "tidegate.v1.json"
   ) async throws -> StreamProbe {
     try await StreamProbe(
-      gateway.address, fields: fields, loop: clientLoop, offers: offers, answersPings: answersPings, first: first)
+      gateway.address, fields: fields, loop: clientLoop, offers: offers, answersPings: answersPings, first: first,
+      subprotocol: subprotocol)
   }
 
   /// A GET on the client port, or the internal one.

@@ -187,8 +187,14 @@ private final class BreakingTransport: ClientTransport {
   func connect(
     to url: GatewayURL, subprotocol: String, receive: @escaping @Sendable (ClientTransportEvent) -> Void
   ) -> any ClientTransportConnection {
+    connect(to: url, subprotocols: [subprotocol], receive: receive)
+  }
+
+  func connect(
+    to url: GatewayURL, subprotocols: [String], receive: @escaping @Sendable (ClientTransportEvent) -> Void
+  ) -> any ClientTransportConnection {
     let shared = Broken()
-    let connection = inner.connect(to: url, subprotocol: subprotocol) { event in
+    let connection = inner.connect(to: url, subprotocols: subprotocols) { event in
       if !shared.flag.withLock({ $0 }) { receive(event) }
     }
     open.withLock {

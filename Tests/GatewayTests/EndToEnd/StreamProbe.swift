@@ -3,6 +3,7 @@ import Foundation
 import HTTP1
 import Synchronization
 import TestTraits
+import TidegateClient
 import Transport
 import WebSocket
 
@@ -40,6 +41,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
     var failure: String?
     var deflate: PerMessageDeflate?
     var pongs = 0
+    /// Binary messages.
+    var records = 0
   }
 
   private let loop: EventLoop
@@ -51,6 +54,9 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private let key = SystemRandom.bytes(16)
   private let offers: [PerMessageDeflate.Offer]
   private let answersPings: Bool
+  private let subprotocol: String
+  /// What replies say of the streams whose messages are binary.
+  private var binary: [Int64: BinaryStream] = [:]
   private var deflater: Deflater?
 
   /// Connects to `address` and waits until the stream is open.
@@ -59,8 +65,9 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   ///   - first: a message that goes out in one write with the handshake.
   init(
     _ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop, offers: [PerMessageDeflate.Offer] = [],
-    answersPings: Bool = true, first: String? = nil
+    answersPings: Bool = true, first: String? = nil, subprotocol: String = "tidegate.v1.json"
   ) async throws {
+    self.subprotocol = subprotocol
     self.loop = loop
     self.offers = offers
     self.answersPings = answersPings
@@ -70,7 +77,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         case .success(let connection):
           self.connection = connection
           let head = WebSocketHandshake.request(
-            host: address.description, target: "/v1/stream", key: self.key, subprotocols: ["tidegate.v1.json"],
+            host: address.description, target: "/v1/stream", key: self.key, subprotocols: [subprotocol],
             compression: self.offers, fields: fields)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
@@ -95,7 +102,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         var head = UnsafeRawBufferPointer(input)
         guard let (answer, _) = try parser.next(&head) else { return }
         let deflate = try WebSocketHandshake.check(
-          answer, key: key, subprotocols: ["tidegate.v1.json"], compression: offers
+          answer, key: key, subprotocols: [subprotocol], compression: offers
         ).deflate
         isUpgraded = true
         if let deflate {
@@ -114,8 +121,20 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           guard let json = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
             throw ProbeError(description: "not an object")
           }
+          for item in json["ok"] as? [[String: Any]] ?? [] { learn(item) }
           let message = Message(json: json, text: String(decoding: data, as: UTF8.self))
           state.withLock { $0.messages.append(message) }
+        case .binary(let payload):
+          let record = try BinaryDecoder.decode([UInt8](payload)) { binary[$0] }
+          if let scale = record.scale { binary[record.stream] = scale }
+          guard let text = record.text,
+            let json = try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any]
+          else { throw ProbeError(description: "a record of a stream that is not known") }
+          let message = Message(json: json, text: String(decoding: text, as: UTF8.self))
+          state.withLock { state in
+            state.records += 1
+            state.messages.append(message)
+          }
         case .ping(let payload):
           // A test that waits long for its turn is not to lose its connection for that.
           if answersPings { pong(payload, on: connection) }
@@ -124,13 +143,23 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
           state.withLock { $0.closeCode = code }
           state.withLock { $0.bytesAfterClose += input.count }
           return
-        default: break
         }
       }
     } catch {
       state.withLock { $0.failure = "\(error)" }
     }
   }
+
+  private func learn(_ item: [String: Any]) {
+    guard item["encoding"] as? String == "binary", let number = item["stream"] as? Int64 else { return }
+    binary[number] = BinaryStream(
+      channel: item["channel"] as? String ?? "", symbol: item["symbol"] as? String ?? "",
+      base: item["base"] as? Int64 ?? 0, priceDigits: item["price_digits"] as? UInt8 ?? 0,
+      sizeDigits: item["size_digits"] as? UInt8 ?? 0)
+  }
+
+  /// Binary messages so far.
+  var records: Int { state.withLock { $0.records } }
 
   func connectionDidDrain(_ connection: Connection) {}
   func connectionDidClose(_ connection: Connection, reason: CloseReason) { state.withLock { $0.isClosed = true } }

@@ -94,78 +94,6 @@ struct ChannelBytesTests {
     Issue.record("\(list.joined(separator: "\n"))\n\(examples.joined(separator: "\n"))")
   }
 
-  // MARK: The market
-
-  private func ticker(_ world: World, last: Int64) {
-    world.apply {
-      var ticker = Ticker(instrument: InstrumentID(0), time: world.now)
-      (ticker.last, ticker.open) = (last, 640_000)
-      ticker.volume = Decimal64(mantissa: last, scale: 2)
-      $0.events.append(.ticker(ticker))
-    }
-  }
-
-  /// Trades, quotes, books and figures, most of them near one price, with books that are lost and found.
-  private func play(_ world: World, steps: Int, seed: UInt64, loops: ClosedRange<Int> = 0...0) {
-    var random = SeededGenerator(seed: seed)
-    for step in 0..<steps {
-      let loop = Int.random(in: loops, using: &random)
-      let price = 641_230 + Int64.random(in: -9...9, using: &random)
-      switch Int.random(in: 0..<12, using: &random) {
-      case 0..<3: world.trade(loop, id: UInt64(1_000 + step), price: price, side: step % 2 == 0 ? .buy : .sell)
-      case 3..<7:
-        world.book(
-          loop, .delta, bids: [(price - 20, Int64.random(in: 0...3, using: &random))],
-          asks: [(price + 20, Int64.random(in: 0...3, using: &random)), (price + 21, 5)])
-      case 7 where loop == 0: world.quote(price - 11, price + 11)
-      case 8 where loop == 0: ticker(world, last: price)
-      case 9 where step % 3 == 0: world.apply(loop) { $0.events.append(.bookReset(InstrumentID(0), .gap)) }
-      case 9, 10:
-        world.book(
-          loop, .snapshot, bids: (0..<30).map { (641_200 - $0, 1 + $0) }, asks: (0..<30).map { (641_260 + $0, 2 + $0) })
-      default: world.run(milliseconds: 300)
-      }
-      world.settle()
-    }
-    world.run(milliseconds: 6_000)
-  }
-
-  /// Changes that a market reports seldom.
-  private func playRareChanges(_ world: World) {
-    let (from, to) = (world.now, world.now + 3 * Microseconds.second)
-    var hole = TradeHole(first: 11, last: 13, count: 3, from: from, to: to, covers: TimeSpan(from: from, to: to))
-    hole.isSearched = true
-    world.trade(id: 10_000, price: 641_230)
-    world.apply { $0.events.append(.tradesMissing(InstrumentID(0), hole)) }
-    hole.found = 2
-    world.apply { $0.events.append(.tradesSearched(InstrumentID(0), hole)) }
-    world.settle()
-    for state in [ChannelState.doubted, .silent(attempt: 1), .silent(attempt: 2), .live] {
-      for channel in MarketChannel.allCases {
-        world.changes.removeAll()
-        world.changes.items.append(.channel(InstrumentID(0), channel, state))
-        world.publish(0)
-      }
-      world.settle()
-    }
-    world.trade(id: 10_001, price: 641_240)
-    world.changes.removeAll()
-    world.changes.trades.append(
-      Trade(instrument: InstrumentID(0), id: TradeID(12_000), price: 641_250, size: 7, side: .buy, time: world.now))
-    world.changes.items.append(.tradeGap(InstrumentID(0), 0..<1))
-    world.publish(0)
-    world.changes.removeAll()
-    world.changes.items.append(.past(InstrumentID(0)))
-    world.publish(0)
-    world.settle()
-    var instrument = world.markets[0][InstrumentID(0)].instrument
-    instrument.priceScale = 2
-    world.trade(id: 12_001, price: 641_260)
-    world.apply { $0.append(instrument: instrument) }
-    world.settle()
-    world.run(milliseconds: 6_000)
-  }
-
   /// A client that may see one venue only, then two states of a feed that differ, and one that is older.
   private func publishStatus(_ world: World) {
     let part = world.client()
@@ -189,13 +117,13 @@ struct ChannelBytesTests {
     let world = World(instruments: 2)
     let early = world.client()
     _ = early.ask(Self.request(Self.items))
-    play(world, steps: 400, seed: 7)
+    world.play(steps: 400, seed: 7)
     #expect(Self.order(of: early) == Self.marketOrder)
     let late = world.client()
     _ = late.ask(Self.request(Self.items))
-    play(world, steps: 100, seed: 8)
+    world.play(steps: 100, seed: 8)
     _ = late.ask(#"{"op":"configure","id":8,"interval_ms":1000}"#)
-    playRareChanges(world)
+    world.playRareChanges()
     publishStatus(world)
     let last = world.client()
     _ = last.ask(Self.request(Self.items))
@@ -210,7 +138,7 @@ struct ChannelBytesTests {
     let client = world.client(on: 1)
     _ = client.ask(Self.request(Self.compositeItems))
     for round in 0..<20 as Range<UInt64> {
-      play(world, steps: 12, seed: 100 + round, loops: 0...1)
+      world.play(steps: 12, seed: 100 + round, loops: 0...1)
       composites.tick()
     }
     let late = world.client()

@@ -11,8 +11,10 @@ struct KeptStreamTests {
   private static let trades =
     "{\"op\":\"subscribe\",\"streams\":[{\"channel\":\"trades\",\"symbols\":[\"kraken:BTC-USD\"]}]}"
 
-  private func subscribed(_ world: World, on loop: Int = 0, _ request: String = trades) -> ModelClient {
-    let client = world.client(on: loop)
+  private func subscribed(
+    _ world: World, on loop: Int = 0, _ request: String = trades, isBinary: Bool = false
+  ) -> ModelClient {
+    let client = world.client(on: loop, isBinary: isBinary)
     _ = client.ask("{\"op\":\"hello\"}")
     _ = client.ask(request)
     return client
@@ -35,7 +37,7 @@ struct KeptStreamTests {
 
   /// The same client at another gateway.
   private func comeBack(_ client: ModelClient, to world: World, on loop: Int = 0) -> ModelClient {
-    let twin = ModelClient(world: world, loop: loop, id: client.id)
+    let twin = ModelClient(world: world, loop: loop, id: client.id, isBinary: client.isBinary)
     (twin.session, twin.streams) = (client.session, client.streams)
     return twin.comeBack(on: loop)
   }
@@ -59,10 +61,12 @@ struct KeptStreamTests {
     world.settle()
   }
 
-  @Test("a client gets what it missed before the end and after it, under the same epoch, and its session is there")
-  func goesOn() {
+  @Test(
+    "a client gets what it missed before the end and after it, under the same epoch, and its session is there",
+    arguments: [false, true])
+  func goesOn(isBinary: Bool) {
     let world = World()
-    let client = subscribed(world)
+    let client = subscribed(world, isBinary: isBinary)
     trade(world, 1...4)
     client.isStuck = true
     trade(world, 5...7)

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import Testing
+import TidegateClient
 
 @testable import PubSub
 
@@ -20,6 +21,12 @@ final class ModelClient {
   let world: World
   let loop: Int
   let id: ClientID
+  /// Whether it takes binary records; it reads them as the client library does.
+  let isBinary: Bool
+  /// What it knows of the streams whose messages are records.
+  private var scales: [Int64: BinaryStream] = [:]
+  /// The records in order, as bytes, with what was known of their streams, and the text that they stand for.
+  var records: [(bytes: [UInt8], stream: BinaryStream, text: String)] = []
   var isStuck = false
   var session = ""
   var hasLeft = false
@@ -42,7 +49,8 @@ final class ModelClient {
   /// The book at each seq, to be compared between clients.
   var bookAt: [String: String] = [:]
 
-  init(world: World, loop: Int, id: ClientID) {
+  init(world: World, loop: Int, id: ClientID, isBinary: Bool = false) {
+    self.isBinary = isBinary
     self.world = world
     self.loop = loop
     self.id = id
@@ -107,7 +115,7 @@ final class ModelClient {
 
   /// The same, with the request only sent.
   func resumeRequest(on loop: Int, session: String? = nil, subject: String? = nil) -> ModelClient {
-    let back = world.client(on: loop)
+    let back = world.client(on: loop, isBinary: isBinary)
     if let subject { back.setSubject(subject) }
     let items = streams.sorted { $0.key < $1.key }.compactMap { number, stream -> String? in
       guard let seq = stream.seq else { return nil }
@@ -138,7 +146,7 @@ final class ModelClient {
     world.post(actions, from: loop)
     for frame in frames {
       bytes += frame.count
-      receive(payload(of: frame))
+      receive(frame)
     }
   }
 
@@ -159,12 +167,29 @@ final class ModelClient {
     return frames
   }
 
-  /// The text of an unmasked frame (RFC 6455 section 5.2).
-  private func payload(of frame: SharedBytes) -> String {
+  /// An unmasked frame (RFC 6455 section 5.2).
+  private func receive(_ frame: SharedBytes) {
     let bytes = Array(frame.unsafeBytes)
-    #expect(bytes[0] == 0x81)
     let start = bytes[1] < 126 ? 2 : bytes[1] == 126 ? 4 : 10
-    return String(decoding: bytes[start...], as: UTF8.self)
+    guard bytes[0] != 0x82 else { return receive(record: Array(bytes[start...])) }
+    #expect(bytes[0] == 0x81)
+    receive(String(decoding: bytes[start...], as: UTF8.self))
+  }
+
+  private func receive(record message: [UInt8]) {
+    if !isBinary { faults.append("a binary message to a client that takes text") }
+    do {
+      let record = try BinaryDecoder.decode(message) { scales[$0] }
+      guard let bytes = record.text, let known = scales[record.stream] else {
+        return faults.append("a record of stream \(record.stream), which was not announced")
+      }
+      if let scale = record.scale { scales[record.stream] = scale }
+      let text = String(decoding: bytes, as: UTF8.self)
+      records.append((message, known, text))
+      receive(text)
+    } catch {
+      faults.append("\(error): \(message)")
+    }
   }
 
   private func receive(_ text: String) {
@@ -199,7 +224,14 @@ final class ModelClient {
   }
 
   private func open(_ item: [String: Any]) {
-    guard let number = item["stream"] as? Int, streams[number] == nil else { return }
+    guard let number = item["stream"] as? Int else { return }
+    if item["encoding"] as? String == "binary" {
+      scales[Int64(number)] = BinaryStream(
+        channel: item["channel"] as? String ?? "", symbol: item["symbol"] as? String ?? "",
+        base: item["base"] as? Int64 ?? 0, priceDigits: item["price_digits"] as? UInt8 ?? 0,
+        sizeDigits: item["size_digits"] as? UInt8 ?? 0)
+    }
+    guard streams[number] == nil else { return }
     if item["recovered"] as? Bool == true {
       guard let old = resumed[number] else { return faults.append("recovered, but never had: \(item)") }
       streams[number] = old

@@ -82,10 +82,10 @@ final class World {
 
   static func venue(_ loop: Int) -> String { ["kraken", "coinbase", "bybit"][loop] }
 
-  func client(on loop: Int = 0, from address: ClientAddress? = nil) -> ModelClient {
+  func client(on loop: Int = 0, from address: ClientAddress? = nil, isBinary: Bool = false) -> ModelClient {
     let id = hubs[loop].open(
-      secret: SessionSecret(high: run, low: UInt32(clients.count)), address: address, now: now)
-    let client = ModelClient(world: self, loop: loop, id: id)
+      secret: SessionSecret(high: run, low: UInt32(clients.count)), address: address, isBinary: isBinary, now: now)
+    let client = ModelClient(world: self, loop: loop, id: id, isBinary: isBinary)
     clients.append(client)
     return client
   }
