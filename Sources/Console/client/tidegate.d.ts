@@ -301,6 +301,25 @@ export type ConnectionState = "connecting" | "connected" | "reconnecting" | "dis
  * breaks it; or, where the host tells (the package `ws`, not browsers), its certificate is not trusted or it answers
  * with a status such as 404. Browsers tell no status and no certificate: there such an attempt is repeated.
  */
+/** What is known of a stream of binary records: from the reply to its subscription, then from its last snapshot. */
+export interface BinaryStream {
+  channel: string;
+  symbol: string;
+  /** `base`, `price_digits` and `size_digits` of the reply. */
+  scale: { base: number; price: number; size: number };
+}
+
+/** Reads the binary messages of `tidegate.v1.bin`. `Tidegate` does so by itself; this is for other clients. */
+export class BinaryDecoder {
+  /** `scaled`: decimals are integers in units of 10^-digits (BigInts above 2^53) instead of strings. */
+  constructor(options?: { scaled?: boolean });
+  /**
+   * The message as `tidegate.v1.json` has it; null: its stream or its kind is unknown. A snapshot replaces the `scale` of
+   * its stream. Throws at bytes that the encoding does not have.
+   */
+  decode(record: Uint8Array, find: (stream: number) => BinaryStream | undefined): Record<string, unknown> | null;
+}
+
 export class Tidegate {
   constructor(options?: Options);
   readonly state: ConnectionState;

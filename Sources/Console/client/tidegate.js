@@ -26,7 +26,8 @@ const OPEN_TIMEOUT = 10_000, REPLY_TIMEOUT = 10_000, SNAPSHOT_TIMEOUT = 5_000, H
 const HEARTBEATS_MISSED = 2.5;
 // Back-off, ms: full jitter, doubling from the first to the last.
 const FIRST_BACKOFF = 250, LAST_BACKOFF = 30_000;
-const SUBPROTOCOL = "tidegate.v1.json";
+// The preferred one first. An older gateway speaks the second alone.
+const SUBPROTOCOLS = ["tidegate.v1.bin", "tidegate.v1.json"];
 
 // MARK: Decimals
 
@@ -398,6 +399,447 @@ function checkedPortfolio(data) {
   return data;
 }
 
+// MARK: The binary encoding
+
+const UTF8 = new TextDecoder();
+const REASONS = ["subscribe", "resume", "resync", "slow", "epoch"];
+const FIGURES = [
+  "open_24h", "high_24h", "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h", "trades_24h",
+];
+const PRICES = ["last", "bid", "ask", "open_24h", "high_24h", "low_24h"], SOURCES = ["venue", "gateway", "mixed"];
+const INTERVALS = [["1m", 1], ["5m", 5], ["15m", 15], ["1h", 60], ["4h", 240], ["1d", 1_440]];
+const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"];
+
+/** A number if it is exact, otherwise a BigInt of 64 bits. */
+function narrow(value) {
+  const wrapped = BigInt.asIntN(64, value);
+  return wrapped >= -9007199254740991n && wrapped <= 9007199254740991n ? Number(wrapped) : wrapped;
+}
+function sum(a, b) {
+  if (typeof a === "number" && typeof b === "number") {
+    const result = a + b;
+    if (Number.isSafeInteger(result)) return result;
+  }
+  return narrow(BigInt(a) + BigInt(b));
+}
+function difference(a, b) {
+  if (typeof a === "number" && typeof b === "number") {
+    const result = a - b;
+    if (Number.isSafeInteger(result)) return result;
+  }
+  return narrow(BigInt(a) - BigInt(b));
+}
+/** An integer as `JSON.parse` reads it. */
+function integer(value) {
+  return typeof value === "number" ? value : Number(value);
+}
+function decimalText(value, digits) {
+  if (typeof value === "bigint") return text(value, digits);
+  if (digits === 0) return String(value);
+  const plain = String(value < 0 ? -value : value), point = plain.length - digits;
+  const sign = value < 0 ? "-" : "";
+  if (point > 0) return sign + plain.slice(0, point) + "." + plain.slice(point);
+  return sign + "0." + "0".repeat(-point) + plain;
+}
+
+const RECORDS = [undefined, "trades", "quote", "book", "pulse", "ticker", "candles", "sparkline"];
+
+// The record that is being read; one at a time.
+let bytes, index = 0, end = 0, time = 0, digits = { base: 0, price: 0, size: 0 }, decimal = decimalText;
+
+// Bytes past the end are undefined: no varint ends with one, and `decode` checks how far the others went.
+function readByte() { return bytes[index++]; }
+/** Up to 28 bits here, up to 49 as a number; longer ones are read again as a BigInt. */
+function readVarint() {
+  const first = bytes[index++];
+  if (first < 128) return first;
+  const second = bytes[index++];
+  if (second < 128) return shortest(second, first & 127 | second << 7);
+  const third = bytes[index++];
+  if (third < 128) return shortest(third, first & 127 | (second & 127) << 7 | third << 14);
+  const fourth = bytes[index++];
+  const low = first & 127 | (second & 127) << 7 | (third & 127) << 14;
+  if (fourth < 128) return shortest(fourth, low | fourth << 21);
+  return readLong(low | (fourth & 127) << 21);
+}
+function shortest(last, value) {
+  if (last === 0) need(false, "a number that is longer than necessary");
+  return value;
+}
+function readLong(low) {
+  const start = index - 4;
+  let value = low, factor = 268_435_456;
+  for (let count = 4; count < 7; count += 1) {
+    if (index >= end) need(false, "a record that is too short");
+    const byte = bytes[index++];
+    if (byte < 128) return shortest(byte, value + byte * factor);
+    value += (byte & 127) * factor;
+    factor *= 128;
+  }
+  index = start;
+  return readWide();
+}
+function readWide() {
+  let value = 0n;
+  for (let shift = 0n; shift < 70n; shift += 7n) {
+    if (index >= end) need(false, "a record that is too short");
+    const byte = readByte();
+    if (shift === 63n) need(byte <= 1, "a number of more than 64 bits");
+    value |= BigInt(byte & 127) << shift;
+    if (byte >= 128) continue;
+    need(byte !== 0, "a number that is longer than necessary");
+    return value;
+  }
+  return need(false, "a number of more than 64 bits");
+}
+function readUnsigned() {
+  const value = readVarint();
+  return typeof value === "number" || value > 9007199254740991n ? value : Number(value);
+}
+function readSigned() {
+  const value = readVarint();
+  if (typeof value === "number") {
+    if (value < 2_147_483_648) return value >>> 1 ^ -(value & 1);
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+  return narrow(value & 1n ? -(value >> 1n) - 1n : value >> 1n);
+}
+/** The 64 bits of a number that is hardly ever negative. */
+function readBits() {
+  const value = readVarint();
+  return typeof value === "number" ? value : narrow(value);
+}
+/** A number of items of so many bytes or more. */
+function readCount(size) {
+  const value = readVarint();
+  if (typeof value !== "number" || value > (end - index) / size) need(false, "more items than bytes are left");
+  return value;
+}
+function readDigits() {
+  const value = readByte();
+  if (!(value <= 18)) need(false, "a decimal of more than 18 digits");
+  return value;
+}
+function readText() {
+  const length = readCount(1), start = index;
+  index += length;
+  return UTF8.decode(bytes.subarray(start, index));
+}
+function readFixed(places) { return decimal(readSigned(), places); }
+function readDecimal() {
+  const places = readDigits();
+  return decimal(readSigned(), places);
+}
+function readBefore() { return integer(difference(time, readSigned())); }
+function readMark(data) {
+  const state = readByte();
+  if (state === 1) data.state = "live";
+  if (state === 2) {
+    data.state = "syncing";
+    data.reason = readText();
+  }
+}
+function priceText(value) { return decimal(value, digits.price); }
+function sizeText(value) { return decimal(value, digits.size); }
+
+function readRecord(find) {
+  const first = readByte(), kind = first & 31, number = readVarint();
+  if (index > end) need(false, "a record that is too short");
+  const stream = typeof number === "number" ? find(number) : undefined;
+  if (stream?.scale === undefined || kind < 1 || kind > 7) return null;
+  const { channel } = stream;
+  need(RECORDS[kind] === channel, "a record of another channel than its stream's");
+  const exact = readUnsigned(), seq = integer(exact);
+  const message = first & 32
+    ? { type: "snapshot", channel, symbol: stream.symbol, stream: number, seq, reason: undefined, time: 0, data: undefined }
+    : { type: "update", channel, symbol: stream.symbol, stream: number, prev: 0, seq, time: 0, data: undefined };
+  let { scale } = stream;
+  if (first & 32) {
+    message.reason = REASONS[readByte()] ?? "unknown";
+    scale = stream.scale = { base: readSigned(), price: readDigits(), size: readDigits() };
+  } else {
+    const step = first & 64 ? 1 : readUnsigned();
+    need(step <= exact, "an update that follows a number below 0");
+    message.prev = integer(difference(exact, step));
+    if (first & 128) scale = { base: scale.base, price: readDigits(), size: readDigits() };
+  }
+  digits = scale;
+  time = sum(scale.base, readBits());
+  message.time = integer(time);
+  switch (kind) {
+    case 1: message.data = readTrades(); break;
+    case 2: message.data = readQuote(); break;
+    case 3: message.data = readBook((first & 32) !== 0); break;
+    case 4: message.data = readPulse(); break;
+    case 5: message.data = readTicker(); break;
+    case 6: message.data = readCandles(); break;
+    default: message.data = first & 32 ? readLine() : readTip();
+  }
+  return message;
+}
+
+function readPulse() {
+  const flags = readByte(), price = readSigned();
+  // What most have: one shape.
+  if (flags === 7) {
+    const previous = sum(price, readSigned());
+    return {
+      direction: price >= previous ? "up" : "down", price: priceText(price), previous: priceText(previous),
+      change_pct: readFixed(4), change_pct_24h: readFixed(2), merged: integer(readUnsigned()), time: readBefore(),
+    };
+  }
+  const data = {};
+  if (flags & 1) {
+    const previous = sum(price, readSigned());
+    data.direction = price >= previous ? "up" : "down";
+    data.price = priceText(price);
+    data.previous = priceText(previous);
+  } else {
+    data.price = priceText(price);
+  }
+  if (flags & 2) data.change_pct = readFixed(4);
+  if (flags & 4) data.change_pct_24h = readFixed(2);
+  data.merged = integer(readUnsigned());
+  data.time = readBefore();
+  if (flags & 8) readMark(data);
+  return data;
+}
+
+function readQuote() {
+  const bidSize = readBits(), bid = bidSize === 0 ? 0 : readSigned();
+  const askSize = readBits(), ask = askSize === 0 ? 0 : sum(bid, readSigned());
+  const at = readBefore();
+  let data;
+  if (bidSize !== 0 && askSize !== 0) {
+    data = {
+      bid: priceText(bid), bid_size: sizeText(bidSize), ask: priceText(ask), ask_size: sizeText(askSize), time: at,
+    };
+  } else {
+    data = { time: at };
+    if (bidSize !== 0) Object.assign(data, { bid: priceText(bid), bid_size: sizeText(bidSize) });
+    if (askSize !== 0) Object.assign(data, { ask: priceText(ask), ask_size: sizeText(askSize) });
+  }
+  if (index < end) readMark(data);
+  return data;
+}
+
+function readTrades() {
+  const trades = [], data = { trades };
+  let id = 0, price = 0, at = time;
+  while (index < end) {
+    // A run of trades with the same flags; one without trades is the last.
+    const run = readVarint(), flags = typeof run === "number" ? run % 32 : 0;
+    const left = typeof run === "number" ? (run - flags) / 32 : Infinity;
+    if (left > (end - index) / 4) need(false, "more trades than bytes are left");
+    if (left === 0) break;
+    for (let count = 0; count < left; count += 1) {
+      let name;
+      if (flags & 2) {
+        id = sum(id, readSigned());
+        name = typeof id === "number" && id >= 0 ? String(id) : BigInt.asUintN(64, BigInt(id)).toString();
+      } else {
+        name = readText();
+      }
+      price = sum(price, readSigned());
+      const size = readBits();
+      at = sum(at, readSigned());
+      const trade = {
+        id: name, price: priceText(price), size: sizeText(size), side: flags & 1 ? "sell" : "buy", time: integer(at),
+      };
+      if (flags & 12) trade.gap = true;
+      if (flags & 8) trade.renumbered = true;
+      if (flags & 16) trade.late = true;
+      trades.push(trade);
+    }
+  }
+  if (index < end) readMark(data);
+  if (index < end) readHole(data);
+  return data;
+}
+
+function readHole(data) {
+  const kind = readByte();
+  if (kind !== 1 && kind !== 2) return;
+  const first = readSigned(), hole = { from_id: String(first), to_id: String(sum(first, readSigned())) };
+  let flags = 0;
+  if (kind === 2) {
+    hole.count = integer(readSigned());
+    hole.missing = integer(readSigned());
+  } else {
+    flags = readByte();
+    if (flags & 1) hole.count = integer(readSigned());
+  }
+  const from = sum(time, readSigned());
+  hole.from = integer(from);
+  hole.to = integer(sum(from, readSigned()));
+  if (kind === 1) hole.requested = (flags & 2) !== 0;
+  data[kind === 1 ? "lost" : "found"] = hole;
+}
+
+function readBook(isSnapshot) {
+  const flags = readByte();
+  firstPrice = 0;
+  const bids = readSide(0), bid = firstPrice;
+  const asks = readSide(bid), ask = firstPrice;
+  let data = { bids, asks, time: readBefore() };
+  if (flags & 1) {
+    data.state = "syncing";
+    data.reason = readText();
+  } else if (isSnapshot) {
+    data.state = "live";
+    if (bids.length > 0 && asks.length > 0) data.spread = priceText(difference(ask, bid));
+  }
+  if (flags & 2) data.spread_pct = readFixed(4);
+  if (flags & 4) {
+    const members = readText();
+    let more;
+    try { more = JSON.parse(`{${members.slice(1)}}`); } catch { need(false, "members that are not JSON"); }
+    need(members[0] === ",", "members without a comma before them");
+    data = { ...more, ...data };
+  }
+  return data;
+}
+
+/** Levels, best first, the first price after `price`; `firstPrice` becomes the price of the first. */
+function readSide(price) {
+  const count = readCount(2), levels = new Array(count);
+  for (let level = 0; level < count; level += 1) {
+    price = sum(price, readSigned());
+    if (level === 0) firstPrice = price;
+    const size = readBits();
+    levels[level] = [priceText(price), size === 0 ? "0" : sizeText(size)];
+  }
+  return levels;
+}
+let firstPrice = 0;
+
+function readTicker() {
+  const fields = readVarint(), source = readByte(), data = {};
+  if (typeof fields !== "number") return need(false, "fields of a ticker");
+  let price = 0, last = 0, open = 0;
+  for (let bit = 0; bit < PRICES.length; bit += 1) {
+    if ((fields & 1 << bit) === 0) continue;
+    price = sum(price, readSigned());
+    if (bit === 0) last = price;
+    if (bit === 3) open = price;
+    data[PRICES[bit]] = priceText(price);
+  }
+  if (fields & 64) data.volume_24h = readDecimal();
+  if (fields & 128) data.quote_volume_24h = readDecimal();
+  if (fields & 256) data.vwap_24h = readDecimal();
+  if (fields & 512) data.change_24h = readDecimal();
+  else if (fields & 1_024) data.change_24h = priceText(difference(last, open));
+  if (fields & 2_048) data.change_pct_24h = readFixed(2);
+  if (fields & 4_096) data.trades_24h = integer(readSigned());
+  data.source = SOURCES[source] ?? "unknown";
+  if (fields & 8_192) data.own = ownFigures(readByte());
+  if (fields & 16_384) data.covered_from = readBefore();
+  data.time = readBefore();
+  if (fields & 32_768) readMark(data);
+  return data;
+}
+function ownFigures(bits) {
+  const names = [];
+  for (let bit = 0; bit < FIGURES.length; bit += 1) {
+    if ((bits & 1 << bit) === 0) continue;
+    names.push(FIGURES[bit]);
+    if (bit === 6) names.push("change_pct_24h");
+  }
+  return names;
+}
+
+function readCandles() {
+  const interval = INTERVALS[readByte()];
+  need(interval !== undefined, "an unknown interval");
+  const candles = [];
+  let number = 0, close = 0;
+  for (let left = readCount(7); left > 0; left -= 1) {
+    const flags = readByte();
+    number = sum(number, readSigned());
+    const at = typeof number === "number" ? number * interval[1] * 60_000_000 : NaN;
+    const open = sum(close, readSigned());
+    const candle = {
+      time: Number.isSafeInteger(at) ? at : integer(narrow(BigInt(number) * BigInt(interval[1]) * 60_000_000n)),
+      open: priceText(open),
+      high: priceText(sum(open, readSigned())),
+      low: priceText(sum(open, readSigned())),
+      close: "",
+    };
+    close = sum(open, readSigned());
+    candle.close = priceText(close);
+    if (flags & 2) candle.volume = readDecimal();
+    if (flags & 4) candle.quote_volume = readDecimal();
+    if (flags & 8) candle.trades = integer(readSigned());
+    candle.closed = (flags & 1) !== 0;
+    candle.rev = integer(readUnsigned());
+    candle.source = ["own", "partial", "venue", "unknown"][flags >> 4 & 3];
+    candles.push(candle);
+  }
+  return { interval: interval[0], candles };
+}
+
+function readLine() {
+  const flags = readByte(), range = RANGES[readByte()], points = [], gaps = [];
+  need(range !== undefined, "an unknown range");
+  const data = { range, from: readBefore(), step_s: integer(readSigned()), points };
+  let price = 0;
+  for (let left = readCount(1); left > 0; left -= 1) {
+    price = sum(price, readSigned());
+    points.push(priceText(price));
+  }
+  readChange(data, flags, price);
+  if (flags & 64) data.covered_from = readBefore();
+  data.gaps = gaps;
+  for (let left = readCount(2); left > 0; left -= 1) {
+    const from = difference(time, readSigned());
+    gaps.push({ from: integer(from), to: integer(sum(from, readSigned())) });
+  }
+  return data;
+}
+
+function readTip() {
+  const flags = readByte(), place = integer(readUnsigned()), price = readSigned();
+  const data = { index: place, price: priceText(price), from: readBefore() };
+  readChange(data, flags, price);
+  return data;
+}
+
+function readChange(data, flags, price) {
+  if (!(flags & 1)) return;
+  if (flags & 2) data.open = priceText(sum(price, readSigned()));
+  data.trend = flags & 16 ? "up" : flags & 32 ? "down" : "flat";
+  if (flags & 4) data.change = readDecimal();
+  if (flags & 8) data.change_pct = readFixed(2);
+}
+
+/**
+ * Reads binary messages of `tidegate.v1.bin`, as the gateway's page on the binary encoding specifies them, into the
+ * messages that `tidegate.v1.json` has. Nothing is read past the end of a message.
+ */
+export class BinaryDecoder {
+  #decimal;
+
+  /** `scaled`: decimals are integers in units of 10^-digits, BigInts above 2^53, instead of strings. */
+  constructor({ scaled = false } = {}) {
+    this.#decimal = scaled ? (value) => value : decimalText;
+  }
+
+  /**
+   * The message of a record, a `Uint8Array`; null: the record is not known. `find` returns what is known of the stream of
+   * a number: `{channel, symbol, scale: {base, price, size}}`. A snapshot replaces its `scale`. Throws at bytes that the
+   * encoding does not have.
+   */
+  decode(record, find) {
+    bytes = record;
+    index = 0;
+    end = record.length;
+    decimal = this.#decimal;
+    const message = readRecord(find);
+    if (message !== null && index > end) need(false, "a record that is too short");
+    return message;
+  }
+}
+
 // MARK: Channels
 
 /** Updates change the value, which is `undefined` before a snapshot. */
@@ -621,6 +1063,7 @@ export class Tidegate {
   /** Why the client has ended; undefined: it has not. */
   #ending = undefined;
   #received = 0;
+  #decoder = new BinaryDecoder();
   #session = undefined;
   /** The token, removed from server texts for pages and logs. */
   #secret = undefined;
@@ -789,7 +1232,8 @@ export class Tidegate {
     this.#secret = typeof token === "string" && token.length >= SECRET_LENGTH ? token : undefined;
     let socket;
     try {
-      socket = new this.#environment.WebSocket(this.#url, [SUBPROTOCOL]);
+      socket = new this.#environment.WebSocket(this.#url, SUBPROTOCOLS);
+      socket.binaryType = "arraybuffer";
     } catch (error) {
       return this.#end(`cannot connect to ${this.#url}: ${short(String(error?.message ?? error))}`);
     }
@@ -935,7 +1379,9 @@ export class Tidegate {
 
   #opened(token) {
     const { protocol } = this.#socket;
-    if (typeof protocol === "string" && protocol !== SUBPROTOCOL) return this.#unusable(`the server does not speak ${SUBPROTOCOL}`);
+    if (typeof protocol === "string" && !SUBPROTOCOLS.includes(protocol)) {
+      return this.#unusable(`the server does not speak ${SUBPROTOCOLS.join(" or ")}`);
+    }
     this.#timer("open");
     this.#isOpen = true;
     this.#received = 0;
@@ -1092,7 +1538,8 @@ export class Tidegate {
 
   #take(data) {
     try {
-      need(typeof data === "string", "a binary message");
+      if (data instanceof ArrayBuffer) return this.#takeRecord(new Uint8Array(data));
+      need(typeof data === "string", "a message that is neither text nor binary");
       need(data.length <= MESSAGE_LIMIT, "a message of more than 8 MiB");
       let message;
       try { message = JSON.parse(data); } catch { need(false, "a message that is not JSON"); }
@@ -1104,6 +1551,13 @@ export class Tidegate {
       this.#session = undefined;
       this.#unusable(`the server broke the protocol: ${error.message}`);
     }
+  }
+
+  #takeRecord(bytes) {
+    need(bytes.length <= MESSAGE_LIMIT, "a message of more than 8 MiB");
+    const message = this.#decoder.decode(bytes, (number) => this.#streams.get(number));
+    if (message === null) this.#received += 1;
+    else this.#data(message);
   }
 
   #receive(message) {
@@ -1205,6 +1659,7 @@ export class Tidegate {
       this.#streams.set(number, stream);
     }
     stream.epoch = accepted.epoch;
+    stream.scale = accepted.encoding === "binary" ? scaleOf(accepted) : undefined;
     if (!stream.isSynced && accepted.seq !== undefined) stream.seq = count(accepted.seq, "seq");
     for (const entry of entries) {
       stream.entries.add(entry);
@@ -1417,6 +1872,8 @@ class Stream {
   epoch = undefined;
   seq = undefined;
   value = undefined;
+  /** What its records are relative to; undefined: its messages are text. */
+  scale = undefined;
   /** Whether `value` belongs to `seq`. */
   isSynced = false;
   entries = new Set();
@@ -1428,6 +1885,11 @@ class Stream {
   *subscriptions() {
     for (const entry of this.entries) yield* [...entry.subscriptions];
   }
+}
+
+function scaleOf({ base, price_digits: price, size_digits: size }) {
+  need(Number.isSafeInteger(base), "base");
+  return { base, price: count(price, "price_digits", 18), size: count(size, "size_digits", 18) };
 }
 
 function about(stream) {
