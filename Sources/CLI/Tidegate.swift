@@ -17,5 +17,6 @@ struct Tidegate: AsyncParsableCommand {
       ServeCommand.self, WatchCommand.self, ReplayCommand.self, RecordCommand.self, RecordingsCommand.self,
       SimulateCommand.self, VenuesCommand.self, InstrumentsCommand.self, CheckConfigCommand.self, HistoryCommand.self,
       KeyCommand.self, PublishCommand.self, StatusCommand.self, TopCommand.self, BundleCommand.self,
+      DecodeCommand.self,
     ])
 }

@@ -109,6 +109,10 @@ python_guide() { # url
   "$venv/bin/python" "$work/guide.py" "$1/v1/stream" > "$work/guide.out" &&
     [ "$(grep -c ', spread [0-9]' "$work/guide.out")" -ge 10 ]
 }
+python_binary() { # url
+  have_python || return
+  "$venv/bin/python" Tests/Peers/binary_client.py "$binary" "$1/v1/stream"
+}
 python_books() { # url
   have_python || return
   "$venv/bin/python" Tests/Peers/stream_client.py "$1"
@@ -306,6 +310,7 @@ for scheme in ws wss; do
   collect
 done
 peer "Python, the example of the guide" python_guide "$clear"
+peer "Python: binary records, read as \`tidegate decode\` reads them; the test vectors" python_binary "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
 for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector; do
   peer "Other protocols: $client has the books of tidegate.v1" compat_client $client "$clear"

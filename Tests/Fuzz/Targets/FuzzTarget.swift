@@ -28,7 +28,7 @@ package struct FuzzTarget: Sendable {
       .selection, .events, .dialect,
       .recording, .recordingIndex, .configuration, .alertRule, .portfolio, .topic, .deck, .zoneFile, .history,
       .httpQuery,
-      .candles, .upgrade, .nats, .cluster,
+      .candles, .upgrade, .nats, .cluster, .binary,
     ] + venues
 }
 
