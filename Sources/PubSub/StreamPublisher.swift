@@ -106,7 +106,9 @@ package final class StreamPublisher {
 
   private func join(_ request: JoinRequest, now: Timestamp, into out: inout [Delivery]) {
     let stream =
-      table[request.key] ?? table.make(request.key, market: request.market, instrument: request.instrument)
+      table[request.key]
+      ?? table.make(
+        request.key, market: request.market, instrument: request.instrument, members: request.members)
     if stream.isRunning { stream.prepareSnapshot(in: self, now: now, into: &out) }
     let replay = request.position.flatMap { self.replay(from: $0, of: stream, now: now) }
     if !stream.isRunning { wake(stream, now: now) }

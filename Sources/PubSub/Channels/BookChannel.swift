@@ -5,7 +5,8 @@ import MarketData
 enum BookChannel: Channel {
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 0), parameters: [.depth], hasLargeSnapshots: true, isBook: true,
-    hears: [.book, .bookState], rank: 1, binary: .book)
+    hears: [.book, .bookState], rank: 1, hasGroups: true,
+    binary: .book)
   static let data = WireDescription.ChannelData(["state", "bids", "asks", "time"], update: ["bids", "asks", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { BookStream(start) }

@@ -89,6 +89,8 @@ package struct ChannelFacts: Sendable {
   package var hears: MarketChangeKinds = []
   /// The order in which the streams of an instrument receive a change, lowest first. Equal ranks are not allowed.
   package var rank: UInt8 = 0
+  /// Whether a subscription may ask for a group of symbols.
+  package var hasGroups = false
   /// The kind of its records in the binary encoding; nil: its messages are JSON text there, too.
   var binary: BinaryKind?
 }

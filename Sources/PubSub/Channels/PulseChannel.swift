@@ -6,7 +6,8 @@ import MarketData
 enum PulseChannel: Channel {
   static let facts = ChannelFacts(
     composites: .documents, rate: .requested(usual: 100, fastest: 100), naturalInterval: 100,
-    hears: [.pulse, .channel], rank: 3, binary: .pulse)
+    hears: [.pulse, .channel], rank: 3, hasGroups: true,
+    binary: .pulse)
   static let data = WireDescription.ChannelData(["price", "merged", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { PulseStream(start) }

@@ -5,7 +5,7 @@ import MarketData
 enum QuoteChannel: Channel {
   static let facts = ChannelFacts(
     composites: .documents, rate: .requested(usual: 0), hears: [.quote, .bookState, .channel], rank: 2,
-    binary: .quote)
+    hasGroups: true, binary: .quote)
   static let data = WireDescription.ChannelData(["time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { QuoteStream(start) }

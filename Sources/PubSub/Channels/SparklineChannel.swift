@@ -7,7 +7,7 @@ enum SparklineChannel: Channel {
   static let facts = ChannelFacts(
     composites: .state, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
     parameters: [.range, .points], hasLargeSnapshots: true, hears: [.sparkline, .ticker, .past], rank: 5,
-    binary: .sparkline)
+    hasGroups: true, binary: .sparkline)
   static let data = WireDescription.ChannelData(
     ["range", "from", "step_s", "points", "gaps"], update: ["index", "price", "from"])
 

@@ -7,7 +7,8 @@ enum TickerChannel: Channel {
   /// Tickers move so little that the rate-limited classes start at 1 s.
   static let facts = ChannelFacts(
     composites: .documents, rate: .requested(usual: 1000, fastest: 1000, allowsEvery: true),
-    hears: [.ticker, .past, .channel], rank: 4, binary: .ticker)
+    hears: [.ticker, .past, .channel], rank: 4, hasGroups: true,
+    binary: .ticker)
   static let data = WireDescription.ChannelData(["source", "time"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { TickerStream(start) }

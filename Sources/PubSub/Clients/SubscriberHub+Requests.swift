@@ -258,7 +258,10 @@ extension SubscriberHub {
   ) {
     let forbidden = state.memberships.subscriptions.map(\.stream).filter { stream in
       let key = lists[stream].key
-      return !grant.allows(key.channel, key.symbol) || !key.isShared(with: grant)
+      let isAllowed =
+        key.group.isEmpty
+        ? grant.allows(key.channel, key.symbol) : key.group.allSatisfy { grant.allows(key.channel, $0) }
+      return !isAllowed || !key.isShared(with: grant)
     }
     guard !forbidden.isEmpty else { return }
     if dialects.has(client.slot) { return revoke(from: client, why: "the token allows less", into: &actions) }

@@ -12,7 +12,7 @@ extension SubscriberHub {
   ) {
     // Requests come here with a grant; a client that had none would get nothing.
     let asker = SubscriptionResolver.Asker(
-      grant: state.grant ?? .nothing, count: state.memberships.count, limit: admission.subscriptionLimit(state.grant),
+      grant: state.grant ?? .nothing, count: weight(of: state), limit: admission.subscriptionLimit(state.grant),
       degraded: state.flow.degraded, isBinary: state.isBinary,
       portfolioLines: items.contains { $0.channel.facts.audience == .subject }
         ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
@@ -51,8 +51,13 @@ extension SubscriberHub {
           JoinRequest(
             key: key, market: route.market, instrument: route.instrument, loop: loop, client: client,
             request: pending.number, item: item, reason: reason ?? (position == nil ? .subscribe : .resume),
-            position: position)),
+            position: position, members: resolver.members(of: key))),
         loop: route.loop))
+  }
+
+  /// A client's subscriptions; a group counts as its members. O(subscriptions).
+  private func weight(of state: ClientState) -> Int {
+    state.memberships.subscriptions.reduce(0) { $0 + lists[$1.stream].weight }
   }
 
   /// Ends one subscription of a client, with what is queued of it.
@@ -112,6 +117,7 @@ extension SubscriberHub {
       guard key.isOfCompositeState, key.channel.facts.isBook else { return "live" }
       return known ?? (directory.members(ofComposite: key.symbol).contains(where: isLive) ? "live" : "syncing")
     }
+    if !key.group.isEmpty { return "live" }
     let venue = key.symbol.prefix { $0 != ":" }
     if let feed = feeds.first(where: { $0.venue == venue }), feed.state != .live { return feed.state.rawValue }
     if let known { return known }

@@ -16,6 +16,8 @@ struct SubscriberList {
   /// Sessions without a client that may come back for what they missed of it.
   var holds: UInt32 = 0
   var epoch = ""
+  /// The subscriptions that it counts as.
+  var weight = 1
   /// What its binary records are relative to; nil: its messages are text.
   var scale: BinaryScale?
   /// The last `seq` seen.
@@ -74,6 +76,7 @@ struct SubscriberLists {
     lists[Int(stream)].isEvent = result.key.channel.isEvent
     lists[Int(stream)].epoch = result.epoch
     lists[Int(stream)].scale = result.scale
+    lists[Int(stream)].weight = result.key.weight
     lists[Int(stream)].seq = result.seq
     numbers[result.key] = stream
   }

@@ -70,7 +70,9 @@ struct SubscriptionResolver {
 
   func route(of key: StreamKey) -> Route? {
     if !key.isOfMarket { return Route(loop: 0, market: 0, instrument: InstrumentID(rawValue: 0)) }
-    return directory.entries[key.symbol].map { Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id) }
+    return directory.entries[key.group.first ?? key.symbol].map {
+      Route(loop: $0.loop, market: $0.market, instrument: $0.instrument.id)
+    }
   }
 
   /// The refusal of a request that names more than any client can have.
@@ -126,6 +128,10 @@ struct SubscriptionResolver {
       }
       do throws(ProtocolError) {
         let portfolio = try portfolio(of: item, asker.grant)
+        if item.isGroup {
+          resolve(groupOf: item, &search, isSubscribed)
+          continue
+        }
         for symbol in item.channel.takesNames ? item.symbols : [""] {
           resolve(symbol, of: item, portfolio, &search, isSubscribed)
         }
@@ -183,6 +189,52 @@ struct SubscriptionResolver {
     }
   }
 
+  /// The stream of all symbols of an item: one for each loop that publishes some of them.
+  private mutating func resolve(
+    groupOf item: ClientRequest.Item, _ search: inout Search, _ isSubscribed: (StreamKey) -> Bool
+  ) {
+    let grant = search.asker.grant
+    var loops: [Int: Set<String>] = [:]
+    for symbol in item.symbols {
+      let known = symbols(of: symbol, item.channel)
+      search.examined += known.count
+      guard search.examined <= wildcardLimit else { return search.fail(tooManyMatches, symbol) }
+      let allowed = known.filter { grant.allows(item.channel, $0) && directory.entries[$0] != nil }
+      guard !allowed.isEmpty else {
+        if CompositeSymbol.isOne(symbol), !known.isEmpty {
+          search.fail(Self.noGroupOfComposites, symbol)
+        } else {
+          search.fail(refusal(of: symbol, item.channel, isKnown: !known.isEmpty, &search), symbol)
+        }
+        continue
+      }
+      for name in allowed { if let loop = directory.entries[name]?.loop { loops[loop, default: []].insert(name) } }
+    }
+    let wanted = RateClass.interval(for: item.channel, asked: item.interval)
+    for (_, members) in loops.sorted(by: { $0.key < $1.key }) {
+      let key = Self.key(of: item, "", search.asker).grouped(members.sorted())
+      guard search.seen.insert(key).inserted else { continue }
+      let isPresent = isSubscribed(key)
+      if !isPresent {
+        guard search.asker.count + search.joins + key.weight <= search.asker.limit else {
+          search.fail(Self.tooManyMembers(search.asker.limit, key.weight), nil)
+          continue
+        }
+        search.joins += key.weight
+      }
+      search.result.matches.append(
+        Match(key: key, wanted: wanted, isPresent: isPresent, position: loops.count == 1 ? item.position : nil))
+    }
+  }
+
+  /// Where each symbol of a group is published; empty for other streams.
+  func members(of key: StreamKey) -> [GroupMember] {
+    key.group.map { symbol in
+      directory.entries[symbol].map { GroupMember(market: $0.market, instrument: $0.instrument.id) }
+        ?? GroupMember(market: -1, instrument: InstrumentID(rawValue: 0))
+    }
+  }
+
   /// The portfolio that an item asks for; nil if it asks for none.
   private mutating func portfolio(
     of item: ClientRequest.Item, _ grant: Grant
@@ -235,6 +287,16 @@ struct SubscriptionResolver {
     .tooManySubscriptions,
     "a client's portfolios have at most \(StreamLimits.portfolioLines) holdings and positions",
     hint: "a stored portfolio counts as \(PortfolioContents.holdingLimit); unsubscribe from others first")
+
+  private static let noGroupOfComposites = ProtocolError(
+    .badRequest, "a composite market cannot be a member of a group", hint: "subscribe to it alone")
+
+  private static func tooManyMembers(_ limit: Int, _ count: Int) -> ProtocolError {
+    ProtocolError(
+      .tooManySubscriptions,
+      "a client may have \(limit) subscriptions; a group counts as its members, and \(count) would be too many",
+      hint: "unsubscribe from others first, or open a second connection")
+  }
 
   private static func noTopic(_ name: String) -> ProtocolError {
     ProtocolError(

@@ -35,6 +35,8 @@ enum ClientRequest: Equatable {
     /// For a `deck`; UTC if left out.
     var zone: String?
     var portfolio = PortfolioRequestItem()
+    /// Whether the symbols are one stream.
+    var isGroup = false
     /// For `resume`: where the client stopped.
     var position: StreamPosition?
     /// The error of the item as a whole.

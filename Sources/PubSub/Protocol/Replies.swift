@@ -92,6 +92,13 @@ enum Replies {
       out.append(",\"symbol\":")
       out.append(json: key.symbol)
     }
+    if !key.group.isEmpty {
+      for (index, symbol) in key.group.enumerated() {
+        out.append(index == 0 ? ",\"group\":true,\"symbols\":[" : ",")
+        out.append(json: symbol)
+      }
+      out.append(UInt8(ascii: "]"))
+    }
     for parameter in key.channel.facts.parameters { parameter.append(key, to: &out) }
     out.append(",\"interval_ms\":")
     out.append(integer: UInt64(key.intervalMilliseconds))

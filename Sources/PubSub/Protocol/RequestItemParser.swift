@@ -6,7 +6,7 @@ import MarketData
 struct RequestItemParser {
   /// The fields that an item of a `subscribe` may have.
   private static let fields =
-    ["channel", "symbols", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
+    ["channel", "symbols", "group", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
     + PortfolioRequestItem.fields
   /// Those that an item of a `resume` may have, too. A request may repeat the fields of a reply about its stream.
   private static let positionFields = [
@@ -62,6 +62,9 @@ struct RequestItemParser {
       if let last = try integer("last", StreamLimits.documents, 1, &scanner) { item.last = last }
     } else if scanner.equals(key, "interval_ms") {
       try readInterval(&scanner)
+    } else if scanner.equals(key, "group") {
+      guard scanner.peek() == .bool else { return try skip("group", "true or false", &scanner) }
+      item.isGroup = try scanner.bool()
     } else if scanner.equals(key, "range") {
       guard let name = try word("range", "a string", &scanner) else { return }
       item.range = ChartRange(name: name)
@@ -220,6 +223,19 @@ struct RequestItemParser {
 
   // MARK: The whole
 
+  /// Why the symbols cannot be one stream; nil if they can.
+  private var groupError: ProtocolError? {
+    guard item.channel.facts.hasGroups else {
+      let names = ChannelName.allCases.filter(\.facts.hasGroups).map(\.rawValue)
+      return ProtocolError(
+        .badRequest, "the channel `\(item.channel.rawValue)` has no groups", hint: names.joined(separator: ", "))
+    }
+    guard !item.channel.facts.isBook || ![0, 100].contains(item.depth ?? StreamLimits.defaultDepth) else {
+      return ProtocolError(.outOfRange, "a group of books has a `depth` of 10 or 25")
+    }
+    return nil
+  }
+
   /// Whether the item has what it needs, now that it is read.
   private mutating func check() {
     if item.error == nil, !hasChannel {
@@ -234,8 +250,11 @@ struct RequestItemParser {
           ? "one symbol in `symbol`: \"kraken:BTC-USD\""
           : "[\"kraken:BTC-USD\"], [\"kraken:*\"], [\"*:BTC-USD\"]")
     }
+    if item.error == nil, item.isGroup { item.error = groupError }
     guard hasPosition, item.error == nil else { return }
-    if let epoch, let seq, item.symbols.count <= 1, item.symbols.first?.utf8.contains(UInt8(ascii: "*")) != true {
+    if let epoch, let seq, item.symbols.count <= 1 || item.isGroup,
+      item.symbols.first?.utf8.contains(UInt8(ascii: "*")) != true
+    {
       item.position = StreamPosition(stream: stream, epoch: epoch, seq: seq)
     } else {
       item.error = ProtocolError(

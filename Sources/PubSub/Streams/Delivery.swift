@@ -96,10 +96,12 @@ package struct JoinRequest: Sendable {
   package var reason: SnapshotReason
   /// Where the client stopped, if it reconnects.
   package var position: StreamPosition?
+  /// Where each member of a group is published, in the order of the key's symbols.
+  package var members: [GroupMember]
 
   package init(
     key: StreamKey, market: Int, instrument: InstrumentID, loop: Int, client: ClientID, request: UInt32, item: UInt32,
-    reason: SnapshotReason, position: StreamPosition? = nil
+    reason: SnapshotReason, position: StreamPosition? = nil, members: [GroupMember] = []
   ) {
     self.key = key
     self.market = market
@@ -110,6 +112,7 @@ package struct JoinRequest: Sendable {
     self.item = item
     self.reason = reason
     self.position = position
+    self.members = members
   }
 }
 

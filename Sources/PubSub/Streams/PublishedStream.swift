@@ -9,6 +9,15 @@ struct StreamStart {
   /// The slot of its market in the publisher, and the instrument there; 0 for streams of no market.
   var market = 0
   var instrument = InstrumentID(rawValue: 0)
+  /// The same of each member of a group.
+  var members: [GroupMember] = []
+}
+
+/// Where a member of a group is published.
+package struct GroupMember: Sendable, Equatable {
+  /// The slot of its market in the publisher.
+  package var market: Int
+  package var instrument: InstrumentID
 }
 
 /// A stream as its publisher sees it. Each channel has a subclass, which holds what its subscribers have and publishes
@@ -42,6 +51,13 @@ class PublishedStream {
   let isBinary: Bool
   /// What its records are relative to, since it last began to run; nil: its messages are text.
   var scale: BinaryScale?
+  /// The group that publishes what this stream has, and its index there.
+  var group: (stream: GroupStream, index: Int)? {
+    get { ownGroup.map { ($0, groupIndex) } }
+    set { (ownGroup, groupIndex) = (newValue?.stream, newValue?.index ?? 0) }
+  }
+  private unowned var ownGroup: GroupStream?
+  private var groupIndex = 0
   /// The snapshot of this `seq`, so that a thousand joiners cost one encoding.
   var cachedSnapshot: StreamFrame?
   var cachedReason = SnapshotReason.subscribe
@@ -56,15 +72,22 @@ class PublishedStream {
     key = start.key
     let facts = key.channel.facts
     isEvent = facts.isEvent
-    isImmediate = key.intervalMilliseconds <= facts.naturalInterval
+    // A group has one message a tick, also where its members publish at once.
+    isImmediate = key.intervalMilliseconds <= (key.group.isEmpty ? facts.naturalInterval : 0)
     isBinary = key.isBinary
-    ringLimits = key.dialect == nil ? key.channel.type.ringLimits(of: key) : nil
+    // A message of a group has some of its members.
+    ringLimits =
+      key.dialect != nil
+      ? nil
+      : key.group.isEmpty
+        ? key.channel.type.ringLimits(of: key) : .differences(snapshotBytes: 256 * key.group.count)
     label = PublishedStream.label(of: start)
   }
 
   /// A stream of the key's channel.
   static func make(_ start: StreamStart) -> PublishedStream {
     if let dialect = start.key.dialect { return DialectStream(start, dialect) }
+    if !start.key.group.isEmpty { return GroupStream(start) }
     return start.key.isOfCompositeDocument ? DocumentStream(start) : start.key.channel.type.makeStream(start)
   }
 
@@ -78,6 +101,7 @@ class PublishedStream {
       text.append(",\"symbol\":")
       text.append(json: key.symbol)
     }
+    if !key.group.isEmpty { text.append(",\"group\":true") }
     if let id = key.portfolio?.id {
       text.append(",\"portfolio\":")
       text.append(json: id)

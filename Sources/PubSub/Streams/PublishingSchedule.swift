@@ -8,6 +8,10 @@ struct PublishingSchedule {
   private var ticks: [Timestamp] = RateClass.intervals.map { _ in .distantFuture }
   /// The streams that wait for the end of the batch.
   private(set) var batch: [PublishedStream] = []
+  /// Whether the streams of a tick are publishing.
+  var isTicking = false
+  /// The groups that publish at the end of this tick or batch.
+  private var groups: [GroupStream] = []
 
   /// The time at which a tick is next due.
   var nextDeadline: Timestamp { ticks.min() ?? .distantFuture }
@@ -22,6 +26,18 @@ struct PublishingSchedule {
       ticks[index] = Timestamp(microseconds: (now.microseconds / interval + 1) * interval)
     }
     waiting[index].append(stream)
+  }
+
+  /// The group publishes at the end of this tick or batch.
+  mutating func addGroup(_ group: GroupStream) {
+    if !groups.contains(where: { $0 === group }) { groups.append(group) }
+  }
+
+  /// Takes the groups that have something to publish.
+  mutating func takeGroups() -> [GroupStream] {
+    guard !groups.isEmpty else { return [] }
+    defer { groups.removeAll(keepingCapacity: true) }
+    return groups
   }
 
   /// The stream publishes at the end of the batch.

@@ -36,6 +36,8 @@ package struct StreamKey: Sendable, Hashable {
   /// For a stream in another protocol: its channel there. `channel` is the one of ours with the same data, which
   /// grants name. Nil: our own protocol.
   package var dialect: DialectChannel?
+  /// The symbols of a group, in order; empty for a stream of one symbol.
+  package private(set) var group: [String] = []
   /// Whether its messages are binary records.
   package private(set) var isBinary = false
 
@@ -53,8 +55,30 @@ package struct StreamKey: Sendable, Hashable {
     self.intervalMilliseconds = intervalMilliseconds
   }
 
-  /// The same stream in the binary encoding, if it has one. Documents are text in both.
-  package mutating func setBinary() { isBinary = channel.facts.binary != nil && !isOfCompositeDocument }
+  /// The same stream in the binary encoding, if it has one. Documents and groups are text in both.
+  package mutating func setBinary() {
+    isBinary = channel.facts.binary != nil && !isOfCompositeDocument && group.isEmpty
+  }
+
+  /// The stream of these symbols, each once and in order, instead of one.
+  func grouped(_ symbols: [String]) -> StreamKey {
+    var key = self
+    key.symbol = ""
+    key.isComposite = false
+    key.isBinary = false
+    key.group = symbols
+    return key
+  }
+
+  /// The stream of one of the group's symbols.
+  func alone(_ symbol: String) -> StreamKey {
+    var key = named(symbol)
+    key.group = []
+    return key
+  }
+
+  /// The subscriptions that it counts as.
+  var weight: Int { max(1, group.count) }
 
   /// The same stream of another symbol.
   package func named(_ symbol: String) -> StreamKey {

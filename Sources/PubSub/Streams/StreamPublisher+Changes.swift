@@ -16,9 +16,11 @@ extension StreamPublisher {
       guard let instrument = owner.instrument(id) else { continue }
       publish(changes.items[index], kind, of: instrument, changes, now: now, into: &out)
     }
-    guard !schedule.batch.isEmpty else { return }
-    for stream in schedule.batch { flush(stream, now: now, into: &out) }
-    schedule.endBatch()
+    if !schedule.batch.isEmpty {
+      for stream in schedule.batch { flush(stream, now: now, into: &out) }
+      schedule.endBatch()
+    }
+    for group in schedule.takeGroups() { flush(group, now: now, into: &out) }
   }
 
   private func publish(
@@ -94,7 +96,10 @@ extension StreamPublisher {
   /// Publishes rate-limited streams that are due.
   package func advance(to now: Timestamp, into out: inout [Delivery]) {
     while let due = schedule.takeDue(at: now) {
+      schedule.isTicking = true
       for stream in due { flush(stream, now: now, into: &out) }
+      schedule.isTicking = false
+      for group in schedule.takeGroups() { flush(group, now: now, into: &out) }
     }
   }
 

@@ -6,6 +6,7 @@ import WebSocket
 extension StreamPublisher {
   /// Sends all subscribers a snapshot instead of an update.
   func republish(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
+    if collectSnapshot(of: stream, now: now) { return }
     stream.seq += 1
     stream.cachedSnapshot = nil
     memory.forget(stream)
@@ -13,8 +14,28 @@ extension StreamPublisher {
     if let frame = snapshot(of: stream, reason: .resync, now: now) { out.append(.frame(frame, loops: stream.loops)) }
   }
 
+  /// Hands the state of a member to its group; false for a stream that is in none.
+  private func collectSnapshot(of stream: PublishedStream, now: Timestamp) -> Bool {
+    guard let (group, index) = stream.group else { return false }
+    guard stream.isShown else { return true }
+    if group.collect(index, isSnapshot: true, { stream.appendSnapshot(in: self, now: now, to: &$0) }) {
+      stream.dueReason = .subscribe
+      due(group, now: now)
+    } else {
+      stream.isShown = false
+      stream.dueReason = .resync
+    }
+    return true
+  }
+
+  /// Something of a member waits in a group: it goes out with this tick or batch, or with the next.
+  private func due(_ group: GroupStream, now: Timestamp) {
+    if schedule.isTicking || group.isImmediate { schedule.addGroup(group) } else { wait(group, now: now) }
+  }
+
   /// Publishes the snapshot that is due, because the stream has data again.
   func publishDue(_ stream: PublishedStream, now: Timestamp, into out: inout [Delivery]) {
+    if collectSnapshot(of: stream, now: now) { return }
     stream.seq += 1
     stream.cachedSnapshot = nil
     memory.forget(stream)
@@ -35,6 +56,13 @@ extension StreamPublisher {
     _ stream: PublishedStream, events: UInt32, now: Timestamp, into out: inout [Delivery],
     _ data: (inout ByteBuffer) -> Void
   ) {
+    if let (group, index) = stream.group {
+      _ = group.collect(index, isSnapshot: false) { out in
+        data(&out)
+        return true
+      }
+      return due(group, now: now)
+    }
     let prev = stream.seq
     stream.seq = prev + 1
     stream.cachedSnapshot = nil

@@ -53,10 +53,14 @@ struct StreamTable {
 
   /// Makes a stream with a free number, or with that of the stream that has been idle longest, if more than the limit
   /// are idle. Amortised O(1).
-  mutating func make(_ key: StreamKey, market: Int, instrument: InstrumentID) -> PublishedStream {
+  mutating func make(
+    _ key: StreamKey, market: Int, instrument: InstrumentID, members: [GroupMember] = []
+  ) -> PublishedStream {
     let id = retireIdle()?.id ?? StreamID(rawValue: UInt32(freeSlot() * loops + loop))
     return insert(
-      PublishedStream.make(StreamStart(id: id, seq: retiredSeq, key: key, market: market, instrument: instrument)))
+      PublishedStream.make(
+        StreamStart(
+          id: id, seq: retiredSeq, key: key, market: market, instrument: instrument, members: members)))
   }
 
   /// Makes a stream of an earlier run; nil if there is another with its number or its key.
