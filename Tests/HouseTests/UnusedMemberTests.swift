@@ -12,8 +12,8 @@ struct UnusedMemberTests {
   /// What only tests look at: the inside of something that does not show outside. The list may only shrink.
   private static let seenByTests: Set<String> = [
     "clientCount", "discardAll", "findSlowly", "flushNow", "goingAway", "hasExtras", "hasTrouble",
-    "holdsBack", "holdsInflater", "idleCount", "inspect", "isWitnessed", "nextTurn", "nextWake", "pendingBytes",
-    "tickNow", "tlsIsResumed", "tlsPeerSubject", "tlsVersion", "urlSession", "waitingEntries",
+    "holdsBack", "holdsInflater", "idleCount", "inspect", "isWitnessed", "nextTurn", "nextWake", "tickNow",
+    "tlsIsResumed", "tlsPeerSubject", "tlsVersion", "urlSession", "waitingEntries",
   ]
 
   private static let modifiers: Set<Substring> = [
