@@ -32,8 +32,8 @@ extension Connection {
   }
 
   /// Begins TLS as a client on a connection without it, for protocols that greet in the clear. The handler gets no
-  /// bytes until the handshake has ended; then `whenReady` is called. If the handshake fails, the connection closes with
-  /// the reason. Precondition: the connection is open, and everything written was sent.
+  /// bytes until the handshake has ended; then `whenReady` is called. If the handshake fails, the connection closes
+  /// with the reason. Precondition: the connection is open, and everything written was sent.
   /// - Parameter host: the required name of the certificate.
   package func startTLS(
     _ context: TLSClientContext, host: String, port: UInt16, timeout: Duration, whenReady: @escaping () -> Void
