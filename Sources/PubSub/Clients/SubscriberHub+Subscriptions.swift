@@ -14,6 +14,7 @@ extension SubscriberHub {
     let asker = SubscriptionResolver.Asker(
       grant: state.grant ?? .nothing, count: weight(of: state), limit: admission.subscriptionLimit(state.grant),
       degraded: state.flow.degraded, isBinary: state.isBinary,
+      groupRoom: SubscriptionResolver.groupMembersLimit - lists.groupMembers,
       portfolioLines: items.contains { $0.channel.facts.audience == .subject }
         ? state.memberships.subscriptions.reduce(0) { $0 + (lists[$1.stream].key.portfolio?.lines ?? 0) } : 0)
     let resolution = resolver.resolve(items, for: asker, now: now) { key in

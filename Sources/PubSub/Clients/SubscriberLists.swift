@@ -43,6 +43,8 @@ struct SubscriberLists {
   private var joining: [StreamKey: Int] = [:]
   /// Bytes of all backlogs.
   var backlogBytes = 0
+  /// The members of all groups with subscribers here.
+  private(set) var groupMembers = 0
   let backlogLimits: ReplayRing.Limits
 
   init(backlogLimits: ReplayRing.Limits) { self.backlogLimits = backlogLimits }
@@ -72,6 +74,7 @@ struct SubscriberLists {
   mutating func open(_ result: JoinResult) {
     let stream = result.stream.rawValue
     while lists.count <= Int(stream) { lists.append(SubscriberList()) }
+    if !has(stream), !result.key.group.isEmpty { groupMembers += result.key.weight }
     lists[Int(stream)].key = result.key
     lists[Int(stream)].isEvent = result.key.channel.isEvent
     lists[Int(stream)].epoch = result.epoch
@@ -86,6 +89,7 @@ struct SubscriberLists {
     let list = lists[Int(stream)]
     guard !list.hasSubscribers, list.holds == 0, joining[list.key] == nil else { return false }
     numbers[list.key] = nil
+    if !list.key.group.isEmpty { groupMembers -= list.key.weight }
     lists[Int(stream)] = SubscriberList()
     return true
   }

@@ -8,6 +8,8 @@ struct SubscriptionResolver {
   private static let nearMatchLimit = 3
   /// Symbols that searches for like ones may look at in a second, of all clients together. One takes under 1 µs.
   private static let nearSearchSymbols = 50_000
+  /// The members of all groups of a loop. Clients can think of any number of lists, and each member takes about 1 kB.
+  static let groupMembersLimit = 200_000
   /// When a client should retry a symbol whose venue has no list yet. A list usually arrives within a second of the
   /// start.
   private static let listWaitMilliseconds: Int64 = 1_000
@@ -40,6 +42,8 @@ struct SubscriptionResolver {
     var degraded: UInt16
     /// Whether it takes binary records.
     var isBinary = false
+    /// The members that new groups of this loop may have.
+    var groupRoom = SubscriptionResolver.groupMembersLimit
     /// Lines of the portfolios that it has.
     var portfolioLines = 0
   }
@@ -211,6 +215,7 @@ struct SubscriptionResolver {
       for name in allowed { if let loop = directory.entries[name]?.loop { loops[loop, default: []].insert(name) } }
     }
     let wanted = RateClass.interval(for: item.channel, asked: item.interval)
+    var groupMembers = 0
     for (_, members) in loops.sorted(by: { $0.key < $1.key }) {
       let key = Self.key(of: item, "", search.asker).grouped(members.sorted())
       guard search.seen.insert(key).inserted else { continue }
@@ -220,6 +225,11 @@ struct SubscriptionResolver {
           search.fail(Self.tooManyMembers(search.asker.limit, key.weight), nil)
           continue
         }
+        guard groupMembers + key.weight <= search.asker.groupRoom else {
+          search.fail(Self.tooManyGroups, nil)
+          continue
+        }
+        groupMembers += key.weight
         search.joins += key.weight
       }
       search.result.matches.append(
@@ -290,6 +300,10 @@ struct SubscriptionResolver {
 
   private static let noGroupOfComposites = ProtocolError(
     .badRequest, "a composite market cannot be a member of a group", hint: "subscribe to it alone")
+
+  private static let tooManyGroups = ProtocolError(
+    .tooManySubscriptions, "the gateway has too many different groups",
+    hint: "subscribe to each symbol alone, or to a list that others have, too")
 
   private static func tooManyMembers(_ limit: Int, _ count: Int) -> ProtocolError {
     ProtocolError(

@@ -5,7 +5,8 @@ import MarketData
 ///
 /// A stream without subscribers keeps its number and its `seq` for clients that return, until `idleLimit` others became
 /// idle after it. Then a new stream gets its slot. The new stream's `seq` starts above that of every stream that the
-/// table has given up, so for a client no position decreases within the epoch.
+/// table has given up, so for a client no position decreases within the epoch. A group is given up at once: there are as
+/// many as clients can think of, and each has all its members.
 struct StreamTable {
   /// The number of streams without subscribers that are kept for returning clients.
   static let idleLimit = 4_096
@@ -92,8 +93,17 @@ struct StreamTable {
 
   /// Notes that a stream has lost its last subscriber.
   mutating func noteIdle(_ stream: PublishedStream) {
+    guard stream.key.group.isEmpty else { return giveUp(stream) }
     idle.append((stream, stream.idleGeneration))
     if idle.count > 2 * streams.count { forgetOutdatedNotes() }
+  }
+
+  private mutating func giveUp(_ stream: PublishedStream) {
+    let slot = Int(stream.id.rawValue) / loops
+    byKey[stream.key] = nil
+    streams[slot] = nil
+    nextSlot = min(nextSlot, slot)
+    retiredSeq = max(retiredSeq, stream.seq)
   }
 
   /// Gives up the stream that has been idle longest, if more than the limit are idle.

@@ -160,6 +160,46 @@ struct GroupStreamTests {
     #expect(last[0].contains(#""failed":[]"#))
   }
 
+  @Test("a group that nobody follows is given up; its number goes to another, whose numbers are higher")
+  func givenUp() {
+    let world = World(instruments: 2)
+    let client = world.client()
+    let first = client.ask(Self.request("quote"))
+    let number = (Self.object(first[0])["ok"] as? [[String: Any]])?.first?["stream"] as? Int ?? 0
+    let kept = world.publishers[0].keptStreams
+    #expect(world.hubs[0].lists.groupMembers == 2)
+    let seq = (Self.object(first[0])["ok"] as? [[String: Any]])?.first?["seq"] as? Int ?? 0
+    _ = client.ask(#"{"op":"unsubscribe","streams":[\#(number)]}"#)
+    #expect(world.publishers[0].keptStreams == kept - 1)
+    #expect(world.hubs[0].lists.groupMembers == 0)
+    let second = client.ask(Self.request("ticker"))
+    let item = (Self.object(second[0])["ok"] as? [[String: Any]])?.first
+    #expect(item?["stream"] as? Int == number)
+    #expect(item?["seq"] as? Int ?? 0 > seq)
+    #expect(client.faults == [])
+  }
+
+  @Test("a loop has a bound for the members of all its groups")
+  func bound() {
+    var resolver = SubscriptionResolver(nameLimit: 1_000)
+    resolver.directory.venues = ["kraken"]
+    for index in 0..<3 {
+      let instrument = Instrument(
+        id: InstrumentID(index), venue: "kraken", venueSymbol: "A\(index)", base: "A\(index)", quote: "USD",
+        priceScale: 1, sizeScale: 8)
+      resolver.directory.update(DirectoryEntry(loop: 0, market: 0, instrument: instrument, bookState: .live))
+    }
+    var item = ClientRequest.Item(channelText: "quote", channel: .quote, symbols: ["kraken:*"])
+    item.isGroup = true
+    var asker = SubscriptionResolver.Asker(grant: .everything, count: 0, limit: 100, degraded: 0)
+    asker.groupRoom = 2
+    let now = Timestamp(microseconds: 1_790_000_000_000_000)
+    let result = resolver.resolve([item], for: asker, now: now) { _ in false }
+    #expect(result.matches.isEmpty && result.failures.map(\.error.code) == [.tooManySubscriptions])
+    asker.groupRoom = 3
+    #expect(resolver.resolve([item], for: asker, now: now) { _ in false }.matches.map(\.key.weight) == [3])
+  }
+
   @Test("only what a client may see is in its group, and a smaller grant ends it")
   func rights() {
     let world = World(instruments: 2)
