@@ -3,12 +3,13 @@ import PubSub
 
 /// The other protocols. To add one, add a case and its line in `type`; `AddingADialect.md` has the steps.
 package enum DialectName: String, Sendable, CaseIterable {
-  case kraken, binance
+  case kraken, binance, tardis
 
   var type: any Dialect.Type {
     switch self {
     case .kraken: KrakenDialect.self
     case .binance: BinanceDialect.self
+    case .tardis: TardisDialect.self
     }
   }
 }

@@ -202,9 +202,57 @@ async def binance_connector(url):
     await beside("binance-connector", url, "binance:BTC-USDT", client)
 
 
+async def nautilus_tardis(url):
+    """nautilus_trader reads book changes, trades and quotes of tardis-machine's stream."""
+    from nautilus_trader.core import nautilus_pyo3
+    from nautilus_trader.model.book import OrderBook
+    from nautilus_trader.model.data import OrderBookDelta, OrderBookDeltas, capsule_to_data
+    from nautilus_trader.model.enums import BookType
+    from nautilus_trader.model.identifiers import InstrumentId
+
+    async def client(theirs):
+        book, kinds, failures = OrderBook(InstrumentId.from_str("BTCUSDT.BINANCE"), BookType.L2_MBP), {}, []
+
+        def note(capsule):
+            data = capsule_to_data(capsule)
+            kinds[type(data).__name__] = kinds.get(type(data).__name__, 0) + 1
+            try:
+                if isinstance(data, OrderBookDeltas):
+                    book.apply_deltas(data)
+                elif isinstance(data, OrderBookDelta):
+                    book.apply_delta(data)
+                else:
+                    return
+                # nautilus cuts sizes that it reads as binary fractions.
+                sides = [
+                    tuple((float(str(level.price)), round(float(level.size()), 7)) for level in side[:LEVELS])
+                    for side in (book.bids(), book.asks())
+                ]
+                theirs.append(tuple(sides))
+            except Exception as error:  # noqa: BLE001
+                failures.append(error)
+
+        stream = nautilus_pyo3.TardisMachineClient(
+            base_url="ws" + url.removeprefix("http") + "/compat/tardis", normalize_symbols=True)
+        info = nautilus_pyo3.TardisInstrumentMiniInfo(
+            nautilus_pyo3.InstrumentId.from_str("BTCUSDT.BINANCE"), "BTCUSDT", "binance", 2, 8)
+        options = nautilus_pyo3.StreamNormalizedRequestOptions.from_json(
+            b'{"exchange":"binance","symbols":["BTCUSDT"],"dataTypes":["trade","book_change","quote"],'
+            b'"withDisconnectMessages":true}')
+        try:
+            await asyncio.wait_for(stream.stream([info], [options], note), SECONDS)
+            raise AssertionError("the stream ended")
+        except asyncio.TimeoutError:
+            stream.close()
+        assert not failures, failures[0]
+        assert kinds.get("TradeTick", 0) > 2 and kinds.get("QuoteTick", 0) > 2, kinds
+
+    await beside("nautilus_trader, tardis-machine", url, "binance:BTC-USDT", client)
+
+
 CLIENTS = {
     "kraken-sdk": kraken_sdk, "ccxt-kraken": ccxt_kraken, "ccxt-binance": ccxt_binance,
-    "python-binance": python_binance, "binance-connector": binance_connector,
+    "python-binance": python_binance, "binance-connector": binance_connector, "nautilus-tardis": nautilus_tardis,
 }
 
 if __name__ == "__main__":

@@ -312,7 +312,7 @@ done
 peer "Python, the example of the guide" python_guide "$clear"
 peer "Python: binary records, read as \`tidegate decode\` reads them; the test vectors" python_binary "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
-for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector; do
+for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector nautilus-tardis; do
   peer "Other protocols: $client has the books of tidegate.v1" compat_client $client "$clear"
 done
 peer "openapi-python-client: each operation of /openapi.json, called through generated code" generated_check

@@ -1,0 +1,94 @@
+import Bytes
+import MarketData
+import PubSub
+
+/// A client of tardis-machine's normalised stream.
+final class TardisSession: DialectSession {
+  private let markets: DialectMarkets
+  private let options: String
+  /// The exchanges whose interruptions the client wants to hear of.
+  private var heard: [String] = []
+  private var lastTime = Timestamp(microseconds: 0)
+
+  init(_ markets: DialectMarkets, options: String) {
+    self.markets = markets
+    self.options = options
+  }
+
+  let heartbeatSeconds = 60
+
+  func heartbeat(isQuiet: Bool, now: Timestamp, to out: inout ByteBuffer) -> Bool {
+    lastTime = now
+    return false
+  }
+
+  func open(_ desk: inout DialectDesk) {
+    lastTime = desk.now
+    do throws(TardisOptions.Problem) {
+      for element in try TardisOptions.parse(options) { try subscribe(element, &desk) }
+    } catch {
+      // A close frame has 123 bytes of reason (RFC 6455 section 5.5).
+      desk.close(1011, String(decoding: error.words.utf8.prefix(120), as: UTF8.self))
+    }
+  }
+
+  /// No client sends messages; what one sends means nothing to tardis-machine.
+  func receive(_ message: RawSpan, _ desk: inout DialectDesk) {
+    desk.close(1008, "this stream takes no messages")
+  }
+
+  /// `disconnect` for clients that asked for it. Only 1000 is no error to them, and this is one.
+  func farewell(_ code: UInt16, _ reason: String) -> DialectFarewell {
+    var farewell = DialectFarewell.standard(code, reason)
+    if farewell.code == 1001 { farewell.code = 1011 }
+    guard let exchange = heard.first else { return farewell }
+    var out = ByteBuffer(capacity: 128)
+    out.append("{\"type\":\"disconnect\",\"exchange\":")
+    out.append(json: exchange)
+    out.append(",\"localTimestamp\":\"")
+    out.append(rfc3339: lastTime)
+    out.append("\"}")
+    farewell.message = out.takeBytes()
+    return farewell
+  }
+
+  private func subscribe(_ options: TardisOptions, _ desk: inout DialectDesk) throws(TardisOptions.Problem) {
+    guard let exchange = TardisExchange.all.first(where: { $0.name == options.exchange }) else {
+      throw TardisOptions.Problem(words: "Error: unknown exchange: \(options.exchange.prefix(40))")
+    }
+    let place = DialectMarkets(venue: exchange.venue, allowsSimulated: markets.allowsSimulated)
+    guard place.isShown(desk.feeds) else {
+      throw TardisOptions.Problem(words: "Error: \(exchange.name): \(DialectMarkets.Refusal.simulated.words)")
+    }
+    if options.sendsDisconnects { heard.append(exchange.name) }
+    let known = exchange.markets(in: desk.directory, desk.grant)
+    var wanted: [(symbol: String, instrument: Instrument)] = []
+    if let symbols = options.symbols {
+      for symbol in symbols {
+        let name = symbol.uppercased()
+        let instrument = known[name] ?? known[name.hasPrefix("BTC/") ? "XBT/" + name.dropFirst(4) : name]
+        guard let instrument else {
+          throw TardisOptions.Problem(words: "Error: \(exchange.name) has no \(symbol.prefix(40))")
+        }
+        wanted.append((name, instrument))
+      }
+    } else {
+      wanted = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+    guard !options.dataTypes.isEmpty else { throw TardisOptions.Problem(words: "Error: no dataTypes") }
+    for text in options.dataTypes {
+      guard let type = TardisDataType(text) else {
+        throw TardisOptions.Problem(words: "Error: invalid data type: \(text.prefix(60))")
+      }
+      guard desk.grant.channels.contains(type.channel) else {
+        throw TardisOptions.Problem(words: "Error: \(text.prefix(60)): \(DialectMarkets.Refusal.forbidden.words)")
+      }
+      for (symbol, instrument) in wanted {
+        guard desk.room > 0 else {
+          throw TardisOptions.Problem(words: "Error: \(DialectMarkets.Refusal.tooMany.words)")
+        }
+        desk.join(type.key(of: instrument, TardisHead(symbol: symbol, exchange: exchange.name)))
+      }
+    }
+  }
+}
