@@ -61,11 +61,9 @@ package struct CompatibilitySettings: Sendable, Equatable {
     set { if newValue { dialects.insert(name) } else { dialects.remove(name) } }
   }
 
-  /// What the log says at the start; nil: nothing.
-  package var warning: String? {
-    guard allowsSimulated, !dialects.isEmpty else { return nil }
-    let names = dialects.map(\.rawValue).sorted().joined(separator: ", ")
-    return "clients of \(names) take simulated prices for real: their protocols cannot say that they are not"
+  /// The dialects whose clients take simulated prices for real, because their protocols cannot say that they are not.
+  package var misled: [DialectName] {
+    allowsSimulated ? dialects.sorted { $0.rawValue < $1.rawValue } : []
   }
 
   /// A demo, which has nothing but simulated data, speaks all of them.

@@ -127,7 +127,12 @@ package final class Gateway: Sendable {
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     settings.take(configuration)
     settings.past = PastReader(configuration, log: log)
-    if let warning = configuration.spokenDialects.warning { log.warning("\(warning)") }
+    let misled = configuration.spokenDialects.misled.map(\.rawValue)
+    if !misled.isEmpty {
+      log.warning(
+        "clients of other protocols take simulated prices for real",
+        metadata: ["protocols": "\(misled.joined(separator: ","))"])
+    }
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))
