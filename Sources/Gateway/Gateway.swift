@@ -127,12 +127,6 @@ package final class Gateway: Sendable {
       accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
     settings.take(configuration)
     settings.past = PastReader(configuration, log: log)
-    let misled = configuration.spokenDialects.misled.map(\.rawValue)
-    if !misled.isEmpty {
-      log.warning(
-        "clients of other protocols take simulated prices for real",
-        metadata: ["protocols": "\(misled.joined(separator: ","))"])
-    }
     _ = settings.topics.setSchemas(configuration.topics.schemas)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))
@@ -210,6 +204,7 @@ package final class Gateway: Sendable {
     recorder: @escaping @Sendable (Venue, FeedConfiguration) -> RecordingSink? = { _, _ in nil }
   ) throws {
     warnOfExpiry()
+    warnOfDialects()
     readAdminToken()
     adminControl.connect(
       .init(
@@ -288,6 +283,14 @@ package final class Gateway: Sendable {
       for start in starts.reversed() where start <= own && origin - start <= Microseconds.day { origin = start }
       return (UncheckedTransfer(value: replayer), origin)
     }
+  }
+
+  private func warnOfDialects() {
+    let misled = configuration.spokenDialects.misled.map(\.rawValue)
+    guard !misled.isEmpty else { return }
+    log.warning(
+      "clients of other protocols take simulated prices for real",
+      metadata: ["protocols": "\(misled.joined(separator: ","))"])
   }
 
   /// Logs once a second when connections are refused, for lack of descriptors or by a limit, and when descriptors are

@@ -5,8 +5,8 @@ import MarketData
 ///
 /// A stream without subscribers keeps its number and its `seq` for clients that return, until `idleLimit` others became
 /// idle after it. Then a new stream gets its slot. The new stream's `seq` starts above that of every stream that the
-/// table has given up, so for a client no position decreases within the epoch. A group is given up at once: there are as
-/// many as clients can think of, and each has all its members.
+/// table has given up, so for a client no position decreases within the epoch. A group is given up at once: there are
+/// as many as clients can think of, and each has all its members.
 struct StreamTable {
   /// The number of streams without subscribers that are kept for returning clients.
   static let idleLimit = 4_096
