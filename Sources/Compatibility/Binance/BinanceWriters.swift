@@ -217,18 +217,11 @@ final class BinanceTradeWriter: DialectWriter {
 }
 
 /// `bookTicker`: the best bid and ask, with each change. Nothing while a side is empty.
-final class BinanceQuoteWriter: DialectWriter {
+final class BinanceQuoteWriter: DialectQuoteWriter {
   private let envelope: BinanceEnvelope
   private var sent: Quote?
 
   init(_ envelope: BinanceEnvelope) { self.envelope = envelope }
-
-  func begin(_ view: DialectView) -> Bool { view.state.quote != nil }
-
-  func take(_ change: MarketChange, _ changes: borrowing MarketChanges, _ view: DialectView) -> DialectMoment {
-    if case .bookState = change { return view.state.quote == nil ? .whenBack : .never }
-    return .endOfBatch
-  }
 
   func appendUpdate(_ view: DialectView, now: Timestamp, to out: inout DialectMessages) {
     guard var quote = view.state.quote, quote.bidSize > 0, quote.askSize > 0 else { return }

@@ -209,18 +209,11 @@ final class TardisTopWriter: DialectWriter {
 }
 
 /// `book_ticker`: the best bid and ask. Nothing while a side is empty.
-final class TardisQuoteWriter: DialectWriter {
+final class TardisQuoteWriter: DialectQuoteWriter {
   private let head: TardisHead
   private var sent: Quote?
 
   init(_ head: TardisHead) { self.head = head }
-
-  func begin(_ view: DialectView) -> Bool { view.state.quote != nil }
-
-  func take(_ change: MarketChange, _ changes: borrowing MarketChanges, _ view: DialectView) -> DialectMoment {
-    if case .bookState = change { return view.state.quote == nil ? .whenBack : .never }
-    return .endOfBatch
-  }
 
   func appendUpdate(_ view: DialectView, now: Timestamp, to out: inout DialectMessages) {
     guard let quote = view.state.quote, quote.bidSize > 0, quote.askSize > 0, quote != sent else { return }
