@@ -16,8 +16,8 @@ let withThreadSanitizer = Context.environment["TIDEGATE_THREAD_SANITIZER"] == "1
 let sansIOAlone = Context.environment["TIDEGATE_SANS_IO"] == "1"
 
 /// The optimizer also works on a debug build, which keeps its assertions: all tests then run on what the optimizer
-/// makes, and in half the time. `Deploy/test.sh` sets this. Files are compiled on their own, as SwiftPM does it for debug
-/// builds; a release optimizes whole modules.
+/// makes, and in half the time. `Deploy/test.sh` sets this. Files are compiled on their own, as SwiftPM does it for
+/// debug builds; a release optimizes whole modules.
 let withOptimizedTests = Context.environment["TIDEGATE_OPTIMIZED_TESTS"] == "1"
 
 let settings: [SwiftSetting] = [
@@ -212,7 +212,7 @@ var package = Package(
     .executableTarget(
       name: "WebSocketEcho", dependencies: ["WebSocket", "HTTP1", "Transport", "Bytes"], path: "Tests/WebSocketEcho",
       exclude: ["README.md"], swiftSettings: settings),
-    // What other people's NATS clients are run against.
+    // A NATS client of ours that other people's clients talk to.
     .executableTarget(
       name: "nats-trial", dependencies: ["Cluster", "NATS", "Transport", "Bytes"], path: "Tests/NATSTrial",
       swiftSettings: settings),

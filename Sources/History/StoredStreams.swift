@@ -15,7 +15,7 @@ package struct StoredStreams: Sendable, Equatable {
     /// only if the stored last trades end with this trade.
     package var last: Last?
     package var messages: [Message]
-    /// What its binary records are relative to; nil: its messages are text.
+    /// The base time and digits of its binary records; nil: its messages are text.
     package var scale: Scale?
 
     package init(

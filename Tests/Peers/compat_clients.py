@@ -1,7 +1,7 @@
 """Unmodified clients of other protocols beside tidegate.v1 at one gateway: compat_clients.py CLIENT HTTP-URL.
 
-Each client stores its ten best levels a side after every message. A reader of tidegate.v1 stores every state of the same
-book. Each state of the client must be one of ours, in the same order. The comparison then runs again over the same
+Each client stores its ten best levels a side after every message. A reader of tidegate.v1 stores every state of the
+same book. Each state of the client must be one of ours, in the same order. The comparison then runs again over the same
 states with one size changed, and must fail.
 """
 

@@ -170,7 +170,7 @@ package struct EdgeVenue {
         }
       }
     } catch {
-      // What was in it is missing, which the next frame shows.
+      // The next frame shows that this one is missing.
       unreadable += 1
     }
   }

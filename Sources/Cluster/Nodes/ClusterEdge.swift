@@ -78,7 +78,7 @@ package final class ClusterEdge: ClusterPart {
       venue.heard(heard, now: node.now)
     default: venue.receive(message.payload, slot: tag - Self.firstSlotTag, deliver: onFrame)
     }
-    // What is missing is asked for at once.
+    // The edge asks for missing frames at once.
     if venue.gaps != gaps { step(node) }
   }
 

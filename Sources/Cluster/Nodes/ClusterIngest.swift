@@ -45,7 +45,7 @@ package final class ClusterIngest<Streams: ClusterStreams>: ClusterPart {
   }
 
   package func linkConnected(_ node: ClusterNode) {
-    // What was published since the last connection is lost.
+    // Frames published since the last connection are lost.
     venue.linkBroke()
     step(node)
   }

@@ -1,6 +1,6 @@
 import Bytes
 
-/// What an edge has of a stream: the ingest answers with what is missing.
+/// An edge's position in a stream: the ingest answers with the frames after it.
 package struct SyncItem: Sendable, Equatable {
   package var key: ClusterKey
   /// The epoch of the position; 0: the edge has nothing.
@@ -64,7 +64,7 @@ package struct SyncRequest: Sendable, Equatable {
   }
 }
 
-/// What an edge is missing of a stream.
+/// The frames of a stream that an edge lacks.
 package struct SyncAnswer: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     /// Nothing: the position is the last one.

@@ -1,7 +1,7 @@
 import MarketData
 import PubSub
 
-/// What a place of a dialect is about: the markets of one venue.
+/// The markets of one venue, as a path of a dialect serves them.
 struct DialectMarkets: Sendable {
   /// The venue's name in our symbols.
   let venue: String

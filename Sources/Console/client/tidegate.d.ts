@@ -314,8 +314,8 @@ export class BinaryDecoder {
   /** `scaled`: decimals are integers in units of 10^-digits (BigInts above 2^53) instead of strings. */
   constructor(options?: { scaled?: boolean });
   /**
-   * The message as `tidegate.v1.json` has it; null: its stream or its kind is unknown. A snapshot replaces the `scale` of
-   * its stream. Throws at bytes that the encoding does not have.
+   * The message as `tidegate.v1.json` has it; null: its stream or its kind is unknown. A snapshot replaces the `scale`
+   * of its stream. Throws at bytes that the encoding does not have.
    */
   decode(record: Uint8Array, find: (stream: number) => BinaryStream | undefined): Record<string, unknown> | null;
 }

@@ -551,7 +551,10 @@ function readRecord(find) {
   need(RECORDS[kind] === channel, "a record of another channel than its stream's");
   const exact = readUnsigned(), seq = integer(exact);
   const message = first & 32
-    ? { type: "snapshot", channel, symbol: stream.symbol, stream: number, seq, reason: undefined, time: 0, data: undefined }
+    ? {
+        type: "snapshot", channel, symbol: stream.symbol, stream: number, seq, reason: undefined, time: 0,
+        data: undefined,
+      }
     : { type: "update", channel, symbol: stream.symbol, stream: number, prev: 0, seq, time: 0, data: undefined };
   let { scale } = stream;
   if (first & 32) {
@@ -825,9 +828,9 @@ export class BinaryDecoder {
   }
 
   /**
-   * The message of a record, a `Uint8Array`; null: the record is not known. `find` returns what is known of the stream of
-   * a number: `{channel, symbol, scale: {base, price, size}}`. A snapshot replaces its `scale`. Throws at bytes that the
-   * encoding does not have.
+   * The message of a record, a `Uint8Array`; null: the record is not known. `find` returns what is known of the stream
+   * of a number: `{channel, symbol, scale: {base, price, size}}`. A snapshot replaces its `scale`. Throws at bytes that
+   * the encoding does not have.
    */
   decode(record, find) {
     bytes = record;

@@ -26,7 +26,8 @@ package struct NATSMessage {
   package let payload: UnsafeRawBufferPointer
 }
 
-/// What a server may send, checked when its control line has arrived and before anything of a payload is stored.
+/// The limits of a server's messages. The parser checks them once the control line is there, before it stores a
+/// payload.
 package struct NATSLimits: Sendable {
   /// Bytes of an `INFO` line, which lists the servers of the cluster.
   package var infoBytes: Int

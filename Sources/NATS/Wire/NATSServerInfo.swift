@@ -1,6 +1,6 @@
 import Bytes
 
-/// What a server says of itself in `INFO`. Unknown members are ignored.
+/// A server's `INFO`. Unknown members are ignored.
 package struct NATSServerInfo: Sendable, Equatable {
   /// The name of the server, for logs: at most 128 printable characters.
   package private(set) var name = ""

@@ -1,7 +1,8 @@
 import Bytes
 import MarketData
 
-/// What the records of a binary stream are relative to. The reply to a subscription has it, and so has each snapshot.
+/// The base time and digits of a binary stream's records. The reply to a subscription has them, and so has each
+/// snapshot.
 package struct BinaryScale: Sendable, Equatable {
   /// Times of messages are counted from this one, µs since 1970.
   package var base: Int64

@@ -18,7 +18,7 @@ struct SubscriberList {
   var epoch = ""
   /// The subscriptions that it counts as.
   var weight = 1
-  /// What its binary records are relative to; nil: its messages are text.
+  /// The base time and digits of its binary records; nil: its messages are text.
   var scale: BinaryScale?
   /// The last `seq` seen.
   var seq: UInt64 = 0

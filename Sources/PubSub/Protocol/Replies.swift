@@ -72,7 +72,7 @@ enum Replies {
     var from: UInt32
     /// Whether it continues where the client stopped; nil if the client sent no position.
     var isRecovered: Bool?
-    /// What its binary records are relative to; nil: its messages are text.
+    /// The base time and digits of its binary records; nil: its messages are text.
     var scale: BinaryScale?
   }
 

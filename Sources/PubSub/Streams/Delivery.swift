@@ -132,6 +132,6 @@ package struct JoinResult: Sendable {
   /// client sent no position.
   package var isRecovered: Bool?
   package var replay: [StreamFrame] = []
-  /// What its binary records are relative to; nil: its messages are text.
+  /// The base time and digits of its binary records; nil: its messages are text.
   package var scale: BinaryScale?
 }

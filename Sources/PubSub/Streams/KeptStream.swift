@@ -32,7 +32,7 @@ package struct KeptStream: Sendable {
   package var seq: UInt64
   /// Oldest first, without a gap up to `seq`; empty if no messages were kept.
   package var messages: [Message]
-  /// What its binary records are relative to; nil: its messages are text.
+  /// The base time and digits of its binary records; nil: its messages are text.
   package var scale: BinaryScale?
 
   package init(
