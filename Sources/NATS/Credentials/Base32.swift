@@ -2,44 +2,18 @@
 enum Base32 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-  static func encode(_ bytes: [UInt8]) -> String {
-    var out: [UInt8] = []
-    var word: UInt32 = 0
-    var bits: UInt32 = 0
-    for byte in bytes {
-      word = word << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 5 {
-        bits -= 5
-        out.append(alphabet[Int(word >> bits & 31)])
-      }
-      word &= 31
-    }
-    if bits > 0 { out.append(alphabet[Int(word << (5 - bits) & 31)]) }
-    return String(decoding: out, as: UTF8.self)
-  }
+  static func encode(_ bytes: [UInt8]) -> String { BitGroups.encode(bytes, width: 5, alphabet: alphabet) }
 
   /// Nil for anything that `encode` does not write.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard [0, 2, 4, 5, 7].contains(text.count % 8) else { return nil }
-    var out: [UInt8] = []
-    var word: UInt32 = 0
-    var bits: UInt32 = 0
-    for character in text {
-      let value: UInt8
+    return BitGroups.decode(text, width: 5) { character in
       switch character {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
-      case UInt8(ascii: "2")...UInt8(ascii: "7"): value = character - UInt8(ascii: "2") + 26
-      default: return nil
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+      case UInt8(ascii: "2")...UInt8(ascii: "7"): character - UInt8(ascii: "2") + 26
+      default: nil
       }
-      word = word << 5 | UInt32(value)
-      bits += 5
-      guard bits >= 8 else { continue }
-      bits -= 8
-      out.append(UInt8(truncatingIfNeeded: word >> bits))
-      word &= (1 << bits) - 1
     }
-    return word == 0 ? out : nil
   }
 }
 

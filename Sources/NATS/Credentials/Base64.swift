@@ -17,40 +17,12 @@ enum Base64 {
   }
 
   /// With the URL alphabet, without padding (section 5).
-  static func encodeURL(_ bytes: [UInt8]) -> String {
-    var out: [UInt8] = []
-    var word: UInt32 = 0
-    var bits: UInt32 = 0
-    for byte in bytes {
-      word = word << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        out.append(urlAlphabet[Int(word >> bits & 63)])
-      }
-      word &= 63
-    }
-    if bits > 0 { out.append(urlAlphabet[Int(word << (6 - bits) & 63)]) }
-    return String(decoding: out, as: UTF8.self)
-  }
+  static func encodeURL(_ bytes: [UInt8]) -> String { BitGroups.encode(bytes, width: 6, alphabet: urlAlphabet) }
 
   /// Bytes of Base64 with padding; nil for anything else.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
-    var out: [UInt8] = []
-    out.reserveCapacity(text.count / 4 * 3)
-    var word: UInt32 = 0
-    var bits: UInt32 = 0
-    for character in text.dropLast(padding) {
-      guard let six = value(character) else { return nil }
-      word = word << 6 | UInt32(six)
-      bits += 6
-      guard bits >= 8 else { continue }
-      bits -= 8
-      out.append(UInt8(truncatingIfNeeded: word >> bits))
-      word &= (1 << bits) - 1
-    }
-    return word == 0 ? out : nil
+    return BitGroups.decode(text.dropLast(padding), width: 6, value)
   }
 }
