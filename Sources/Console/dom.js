@@ -41,14 +41,19 @@ export function icon(path) {
 
 export const CROSS = "M6 6l12 12M18 6L6 18";
 
-/** Runs each work once a round, however often requested. A round is in a frame, at least `gap` ms after the last. */
+/**
+ * Runs each work once a round, however often requested, whether or not another fails. A round is in a frame, at least
+ * `gap` ms after the last.
+ */
 function rounds(gap) {
   let waiting = new Set(), before = -Infinity;
   const run = (now) => {
     const works = waiting;
     waiting = new Set();
     before = now;
-    for (const each of works) each();
+    for (const each of works) {
+      try { each(); } catch (error) { reportError(error); }
+    }
   };
   return (work) => {
     const isFirst = waiting.size === 0;

@@ -15,6 +15,15 @@ export function decimals(decimal) {
   return part.length === 1 ? 2 : part.length;
 }
 
+/**
+ * The round step (1, 2 or 5 of a power of ten) between the labels of an axis of `height` px that shows a range of
+ * prices above zero: labels are 40 px apart at least, or a tenth of a low axis, so at least four fit.
+ */
+export function priceStep(range, height) {
+  const rough = (range * Math.min(40, height / 10)) / height, power = 10 ** Math.floor(Math.log10(rough));
+  return power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
+}
+
 /** The decimals that all of a list can share. */
 export function sharedDecimals(list) { return Math.max(0, ...list.map(decimals)); }
 

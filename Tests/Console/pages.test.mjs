@@ -215,6 +215,23 @@ test("widgets are pictures whose addresses answer; a market that is not served i
     await browser.errors();
   }));
 
+test("a frame that comes after its page was left finds nothing to draw, and fails nowhere", { skip, timeout: 90_000 }, () =>
+  withBrowser({}, async (browser) => {
+    await browser.go(gateway.url);
+    await browser.run("localStorage.setItem('tidegate.portfolio', arguments[0])", HELD);
+    for (const page of ["portfolio", "watchlist", "market/kraken%3ABTC-USD", "alerts", "board", "widgets", "status"]) {
+      await browser.go(`${gateway.url}/#/${page}`);
+      await eventually(`${page} is open`, () => browser.run("return document.querySelector('main > section') !== null"));
+      // The frames of the page are held back until the next one is open.
+      await browser.run("window.draw = window.requestAnimationFrame; window.held = []; window.requestAnimationFrame = (work) => window.held.push(work)");
+      await eventually(`${page} wants to draw`, () => browser.run("return window.held.length > 0 || ['alerts', 'board', 'widgets', 'status'].includes(arguments[0])", page));
+      await browser.run("location.hash = '#/settings'");
+      await eventually("the next page", async () => (await browser.count("#theme")) === 1);
+      await browser.run("window.requestAnimationFrame = window.draw; for (const each of window.held) each(performance.now())");
+      assert.deepEqual(await browser.errors(), [], page);
+    }
+  }));
+
 test("a gateway that ends greys everything and says so; its return clears it", { skip, timeout: 150_000 }, () =>
   withBrowser({}, async (browser) => {
     const own = await Gateway.start();

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { register } from "node:module";
 import { test } from "node:test";
+import { SeededGenerator } from "./world.mjs";
 
 // The console's modules name the client by the path under which a gateway serves it.
 const client = new URL("../../Sources/Console/client/tidegate.js", import.meta.url).href;
 register(`data:text/javascript,${encodeURIComponent(`export function resolve(name, context, next) {
   return name === "/tidegate.js" ? { url: ${JSON.stringify(client)}, shortCircuit: true } : next(name, context);
 }`)}`);
-const { decimals, figure, price: priceText, sharedDecimals } = await import("../../Sources/Console/format.js");
+const { decimals, figure, price: priceText, priceStep, sharedDecimals } = await import("../../Sources/Console/format.js");
 const { isAmount, valueLine } = await import("../../Sources/Console/valuation.js");
 const { described, fired, ruleOf } = await import("../../Sources/Console/rules.js");
 
@@ -53,6 +54,16 @@ test("an alert shows the figure at which it fired, in its own unit", () => {
   assert.equal(fired(alert({ type: "spread", percent: "0.1" }, "0.12")), "0.12%");
   assert.equal(fired(alert({ type: "depth" }, "1200")), "1,200");
   for (const none of [alert({ type: "alarm" }, undefined), alert({ type: "price" }, "x"), {}]) assert.equal(fired(none), undefined);
+});
+
+test("an axis of prices has four round labels and more, apart from each other, whatever it shows", () => {
+  const generator = new SeededGenerator(1), random = () => generator.next();
+  for (let trial = 0; trial < 2_000; trial += 1) {
+    const height = 150 + random() * 400, range = 10 ** (random() * 12 - 6), low = random() * range * 10, step = priceStep(range, height);
+    const labels = Math.floor((low + range) / step) - Math.ceil(low / step) + 1, gap = (step / range) * height;
+    assert.ok(labels >= 4 && gap >= Math.min(40, height / 10) - 1e-6, `${labels} labels, ${gap} px apart: ${low} + ${range} on ${height} px`);
+    assert.match(step.toExponential(6), /^[125]\.0+e/);
+  }
 });
 
 test("prices of a list share their decimals, and a price has none, or two and more", () => {

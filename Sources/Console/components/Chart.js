@@ -1,5 +1,5 @@
 import { el, onFrame, paint, setText, token } from "../dom.js";
-import { decimals, grouped, moment } from "../format.js";
+import { decimals, grouped, moment, priceStep } from "../format.js";
 import { Decimal } from "/tidegate.js";
 
 const AXIS = 74, FOOT = 20, TOP = 10;
@@ -259,9 +259,8 @@ export class Chart {
     context.fillStyle = token("text-tertiary");
     context.strokeStyle = token("border-subtle");
     context.lineWidth = 1;
-    // A label each 60 px of height, and each 56 px of width, but at most seven of times.
-    const rough = (high - low) / Math.max(3, (bottom - TOP) / 60), power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
+    // Four labels of prices and more; a label each 56 px of width, but at most seven of times.
+    const step = priceStep(high - low, bottom - TOP);
     this.#digits = Math.max(this.#digits, decimals(this.#present), Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
     for (let index = Math.ceil(low / step); index * step <= high; index += 1) {
       const value = index * step;

@@ -240,6 +240,8 @@ export default class Portfolio extends Page {
   }
 
   #draw = () => {
+    // The frame may come after the page was left.
+    if (this.client === undefined) return;
     const { value, day_profit: day, day_percent: percent, holdings = [], positions = [] } = this.#value ?? {}, { currency } = this;
     const lines = [...holdings, ...positions], whys = this.#rows.map((_, place) => this.#why(lines[place]));
     this.#rows.forEach((row, place) => row.show(lines[place] ?? {}, whys[place]));
