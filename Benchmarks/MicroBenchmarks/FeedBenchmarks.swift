@@ -61,7 +61,7 @@ enum FeedBenchmarks {
     }
   }
 
-  /// Sequence rules make a handler take each frame once: every batch begins with a fresh handler, in sync, which is not
+  /// Sequence rules make an engine take each frame once: every batch begins with a fresh engine, in sync, which is not
   /// timed.
   private static func prepared(
     _ venue: String, _ symbol: String, _ frames: TextTable, first: [String] = [], applies: Bool = false,
@@ -85,13 +85,13 @@ enum FeedBenchmarks {
   }
 }
 
-/// A handler that is driven without a network.
+/// An engine that is driven without a network.
 final class FeedBench {
   private let venue: Venue
   private let symbol: String
   private let first: [String]
   private let answer: (String) -> String
-  private var handler: FeedEngine
+  private var engine: FeedEngine
   private var market: Market
   private var batch = EventBatch()
   private var changes = MarketChanges()
@@ -104,23 +104,23 @@ final class FeedBench {
     self.symbol = symbol
     self.first = first
     self.answer = answer
-    self.handler = venue.makeHandler(FeedConfiguration(symbols: [symbol]))
+    self.engine = venue.makeEngine(FeedConfiguration(symbols: [symbol]))
     self.market = Market(configuration: venue.market)
   }
 
-  /// A fresh handler, connected and in sync so that all of `frames` are news to it.
+  /// A fresh engine, connected and in sync so that all of `frames` are news to it.
   func begin(_ frames: TextTable) {
-    handler = venue.makeHandler(FeedConfiguration(symbols: [symbol]))
+    engine = venue.makeEngine(FeedConfiguration(symbols: [symbol]))
     market = Market(configuration: venue.market)
     batch.removeAll()
-    handler.prepare(now: now, into: &batch)
+    engine.prepare(now: now, into: &batch)
     carryOut()
-    handler.connected(now: now, into: &batch)
+    engine.connected(now: now, into: &batch)
     carryOut()
     for message in first { receive(message) }
     for _ in 0..<8 {
       now = now + Microseconds.second
-      handler.tick(now: now, into: &batch)
+      engine.tick(now: now, into: &batch)
       carryOut()
     }
     apply()
@@ -131,7 +131,7 @@ final class FeedBench {
     var events = 0
     frames.forEach { frame in
       do throws(FeedError) {
-        try handler.receive(frame, now: now, into: &batch)
+        try engine.receive(frame, now: now, into: &batch)
       } catch {
         rejected += 1
         lastError = error.detail
@@ -142,7 +142,7 @@ final class FeedBench {
         market.apply(batch, now: now, into: &changes)
       }
       batch.removeAll()
-      if !handler.actions.isEmpty { carryOut() }
+      if !engine.actions.isEmpty { carryOut() }
     }
     return events
   }
@@ -151,7 +151,7 @@ final class FeedBench {
     let bytes = Array(message.utf8)
     bytes.withUnsafeBytes { raw in
       do throws(FeedError) {
-        try handler.receive(RawSpan(_unsafeBytes: raw), now: now, into: &batch)
+        try engine.receive(RawSpan(_unsafeBytes: raw), now: now, into: &batch)
       } catch {
         lastError = error.detail
       }
@@ -160,14 +160,14 @@ final class FeedBench {
   }
 
   private func carryOut() {
-    while !handler.actions.isEmpty {
-      let actions = handler.actions
-      handler.actions.removeAll()
+    while !engine.actions.isEmpty {
+      let actions = engine.actions
+      engine.actions.removeAll()
       for action in actions {
         guard case .get(let request, let path, _) = action else { continue }
         let body = Array(answer(path).utf8)
         let error = body.withUnsafeBytes {
-          handler.response(to: request, status: 200, body: RawSpan(_unsafeBytes: $0), now: now, into: &batch)
+          engine.response(to: request, status: 200, body: RawSpan(_unsafeBytes: $0), now: now, into: &batch)
         }
         precondition(error == nil, "\(path) is not answered as the venue does")
       }

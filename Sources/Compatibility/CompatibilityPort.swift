@@ -40,7 +40,7 @@ package struct CompatibilityPort: DialectPort {
   }
 
   /// The dialect of a request, and the place in it; nil if no dialect that is on has the path.
-  func find(_ head: HTTPRequestHead) -> (any Dialect.Type, DialectPlace)? {
+  func find(_ head: HTTPRequestHead) -> (any Dialect.Type, DialectPath)? {
     var words = head.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     let name: DialectName?
     if let root = rootDialect(of: head.path) {
@@ -57,7 +57,7 @@ package struct CompatibilityPort: DialectPort {
       words.removeFirst()
     }
     let markets = DialectMarkets(venue: venue, allowsSimulated: settings.allowsSimulated)
-    return (dialect, DialectPlace(path: Array(words), markets: markets, query: head.query))
+    return (dialect, DialectPath(path: Array(words), markets: markets, query: head.query))
   }
 
   private func notFound(_ path: String) -> HTTPResponse {

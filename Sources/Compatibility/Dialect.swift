@@ -24,8 +24,8 @@ protocol Dialect {
   static var rootWord: Substring? { get }
 
   /// One client's side of a WebSocket; nil: there is none at this place.
-  static func session(_ place: DialectPlace) -> (any DialectSession)?
-  static func answer(_ place: DialectPlace, _ request: DialectRequest) -> DialectAnswer
+  static func session(_ place: DialectPath) -> (any DialectSession)?
+  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer
 }
 
 /// What a dialect says to a request.
@@ -38,7 +38,7 @@ enum DialectAnswer {
 }
 
 /// Where a request of a dialect leads.
-struct DialectPlace {
+struct DialectPath {
   /// The path behind the dialect's name and the venue.
   var path: [Substring]
   var markets: DialectMarkets

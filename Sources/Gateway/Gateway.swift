@@ -179,7 +179,7 @@ package final class Gateway: Sendable {
       gateway: nodes[0], loops: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
       recorders: { recordings.figures })
     self.state = state
-    let desk = StateDesk(loop: loops[0]) { state.gather($0) }
+    let desk = StatePages(loop: loops[0]) { state.gather($0) }
     let internalAPI = nodes.map {
       InternalAPI(
         gateway: $0, startedAt: started, tls: tls, shedCount: { publicListener.shedCount },
@@ -257,7 +257,7 @@ package final class Gateway: Sendable {
   /// Sets the function that ends the process when an operator requests it over HTTP; call it after `start`.
   package func onDrainRequest(_ body: @escaping @Sendable () -> Void) { adminControl.onDrain(body) }
   /// Sets the desk that replaces the process when an operator requests it over HTTP; call it after `start`.
-  package func onUpgradeRequest(_ desk: UpgradeDesk) {
+  package func onUpgradeRequest(_ desk: UpgradeCoordinator) {
     adminControl.onUpgrade(.init(request: { desk.request($0) }, report: { desk.report }))
   }
 

@@ -38,9 +38,9 @@ extension LoopNode: APIGateway, LoopMarkets {
 
   func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool? { settings.past?.ask(question) }
 
-  func storedSymbol(of place: MarketPlace) -> String? { history?.symbol(place.instrument, place.market) }
+  func storedSymbol(of place: MarketRoute) -> String? { history?.symbol(place.instrument, place.market) }
 
-  func wantAllHistory(of place: MarketPlace) { history?.wantAll(of: place.instrument, place.market) }
+  func wantAllHistory(of place: MarketRoute) { history?.wantAll(of: place.instrument, place.market) }
 }
 
 /// What the client port of this loop needs.

@@ -111,9 +111,9 @@ extension LoopNode: OperatedLoop {
 
   // MARK: Feeds
 
-  var feedReports: [FeedReport] {
+  var feedReports: [FeedConnectionReport] {
     feeds.all.map { feed in
-      FeedReport(feedMetrics(feed), feed.status, isStopped: feeds.ended.contains(feed.slot))
+      FeedConnectionReport(feedMetrics(feed), feed.status, isStopped: feeds.ended.contains(feed.slot))
     }
   }
 

@@ -92,13 +92,13 @@ extension HistoryStore {
 
   /// An instrument as it was last described; nil if the symbol is unknown.
   package func instrument(_ symbol: String) throws(DataFileError) -> Instrument? {
-    try file.read { try InstrumentTable.instrument(symbol, $0) }
+    try file.read { try StoredInstrumentTable.instrument(symbol, $0) }
   }
 
   /// All stored series, sorted by symbol and resolution. O(candles).
   package func kept() throws(DataFileError) -> [KeptSeries] {
     try file.read { db in
-      let symbols = Dictionary(uniqueKeysWithValues: try InstrumentTable.all(db).map { ($0.value, $0.key) })
+      let symbols = Dictionary(uniqueKeysWithValues: try StoredInstrumentTable.all(db).map { ($0.value, $0.key) })
       var result: [KeptSeries] = []
       for resolution in Resolution.allCases {
         let rows = try Row.fetchCursor(

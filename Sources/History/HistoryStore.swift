@@ -45,7 +45,7 @@ package final class HistoryStore: Sendable {
   package func knows(_ symbol: String) -> Bool { id(symbol) != nil }
 
   private func reload() throws(DataFileError) {
-    let ids = try file.read { try InstrumentTable.all($0) }
+    let ids = try file.read { try StoredInstrumentTable.all($0) }
     state.withLock { state in
       state.ids = ids
       state.run = nil
@@ -72,7 +72,7 @@ package final class HistoryStore: Sendable {
       let last = try Int64.fetchOne(db, sql: "SELECT max(coalesce(ended, alive)) FROM run")
         .map(StoredNumber.time)
       if let last {
-        for (symbol, id) in try InstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
+        for (symbol, id) in try StoredInstrumentTable.all(db).sorted(by: { $0.value < $1.value }) {
           // Trades that were under way then were not seen.
           try GapTable.open(id, at: min(last, now) - Chart.grace, db)
           // The known part of a minute that was open then is better than no candle.
@@ -183,7 +183,7 @@ private struct Writing {
 
   mutating func write(_ batch: HistoryBatch) throws {
     for description in batch.instruments {
-      ids[description.symbol] = try InstrumentTable.put(
+      ids[description.symbol] = try StoredInstrumentTable.put(
         description.instrument, as: description.symbol, now: now, db)
     }
     for observation in batch.observations {

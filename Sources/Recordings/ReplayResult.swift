@@ -33,7 +33,7 @@ struct ReplayTally {
   var last: Timestamp?
   /// Names of the recording that are not replayed, and why.
   var skipped: [String: String] = [:]
-  /// Symbols that the handler refused, and why.
+  /// Symbols that the engine refused, and why.
   var failed: [String: String] = [:]
   /// Newest live trade's price and the scale it is at, by instrument.
   var lastPrices: [Int32: Decimal64] = [:]

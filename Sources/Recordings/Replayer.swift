@@ -12,7 +12,7 @@ import Venues
 /// before the first frame of its connection. After missing records, all books are out of sync until their next
 /// snapshot.
 package final class Replayer {
-  /// Time between two `tick`s of the handler, in record time.
+  /// Time between two `tick`s of the engine, in record time.
   private static let tickInterval = 250 * Microseconds.millisecond
   /// A longer pause in the recording is skipped without ticks.
   private static let longestIdle = 10 * Microseconds.minute

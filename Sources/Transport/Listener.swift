@@ -216,7 +216,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     for _ in 0..<Self.acceptsPerTurn {
       guard isOpen else { return }
       if isWaitingForHandshakes { return waitForPlace() }
-      var place: HandshakePlace?
+      var place: HandshakeSlot?
       if let handshakes {
         place = enter(handshakes)
         guard place != nil else { return waitForPlace() }
@@ -257,7 +257,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     loops[0].markUnfinished(self)
   }
 
-  private func enter(_ handshakes: HandshakeLimit) -> HandshakePlace? {
+  private func enter(_ handshakes: HandshakeLimit) -> HandshakeSlot? {
     let place = handshakes.enter { [self] in
       loops[0].execute { [self] in
         isWaitingForHandshakes = false
@@ -322,7 +322,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   }
 
   private func handOver(
-    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?, _ permit: (any ConnectionPermit)?
+    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakeSlot?, _ permit: (any ConnectionPermit)?
   ) {
     let index = nextLoop
     nextLoop = (nextLoop + 1) % loops.count
@@ -333,7 +333,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
 
   /// On the connection's loop.
   private func begin(
-    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakePlace?,
+    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakeSlot?,
     _ permit: (any ConnectionPermit)?, on index: Int
   ) {
     let loop = loops[index]

@@ -7,7 +7,7 @@ package struct FeedConfiguration: Sendable {
   package var endpoint: String?
   /// The base URL of REST requests to use instead of the venue's own.
   package var restEndpoint: String?
-  /// Connections of this kind to the venue, which share what it allows an address: a handler takes its part.
+  /// Connections of this kind to the venue, which share what it allows an address: an engine takes its part.
   package var connections = 1
   /// Symbols that other connections of the feed carry: no selection takes them.
   package var elsewhere: [String] = []
@@ -26,7 +26,7 @@ package struct FeedConfiguration: Sendable {
   }
 }
 
-/// What a handler wants done for it. Rare: none of these happens per market message.
+/// What an engine wants done for it. Rare: none of these happens per market message.
 package enum FeedAction: Sendable {
   /// Send this text message on the feed's connection.
   case send(String)

@@ -15,7 +15,7 @@ package struct FeedCounts: Sendable, Equatable, CountsOfFeed {
   package var rejected = 0
   /// Asks at prices beyond 64 bits, which were left out: they are further away than anything that is shown.
   package var rejectedLevels = 0
-  /// Messages of a type that the handler does not use.
+  /// Messages of a type that the engine does not use.
   package var ignored = 0
   package init() {}
 

@@ -8,7 +8,7 @@ import MarketData
 /// caller passes the bytes, takes `changes` and `takeActions()` after every call, and then calls `clear()`.
 package final class FeedPipeline {
   /// Another one after a planned change of connection.
-  package internal(set) var handler: FeedEngine
+  package internal(set) var engine: FeedEngine
   package let venue: Venue
   package let market: Market
   /// What the calls since `clear()` changed, in order.
@@ -24,22 +24,22 @@ package final class FeedPipeline {
   // Of a planned change of connection, see `FeedHandover`.
   /// The trades of both connections; nil but for the while around a change.
   var overlap: TradeOverlap?
-  /// The market's places by those of the handler; nil while they are the same.
+  /// The market's places by those of the engine; nil while they are the same.
   var places: [InstrumentID]?
   var lagging: LaggingBooks?
-  /// What earlier handlers counted, less what the present one had counted before it took over.
+  /// What earlier engines counted, less what the present one had counted before it took over.
   var carriedCounts = FeedCounts()
   var carriedSymbols: [SymbolCounts] = []
 
   /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each
-  /// round takes at least one book out of sync for a while, so this only guards against a handler that does not.
+  /// round takes at least one book out of sync for a while, so this only guards against an engine that does not.
   private static let rounds = 8
 
   package init(venue: Venue, configuration: FeedConfiguration) {
     self.venue = venue
-    handler = venue.makeHandler(configuration)
+    engine = venue.makeEngine(configuration)
     market = Market(configuration: venue.market)
-    market.numbersTrades = handler.countsTrades
+    market.numbersTrades = engine.countsTrades
   }
 
   /// Takes one message of the venue. A message that cannot be read changes nothing but the book it belonged to; the
@@ -49,7 +49,7 @@ package final class FeedPipeline {
   package func receive(_ message: RawSpan, isBinary: Bool = false, now: Timestamp) {
     batch.removeAll()
     do throws(FeedError) {
-      try handler.receive(message, now: now, into: &batch)
+      try engine.receive(message, now: now, into: &batch)
     } catch {
       lastError = error
       note(isBinary ? FeedError(.binary, "binary frame: \(error.detail)") : error, message, now: now)
@@ -57,25 +57,25 @@ package final class FeedPipeline {
     apply(now)
   }
 
-  /// Notes something of the venue's that never got to the handler.
+  /// Notes something of the venue's that never got to the engine.
   package func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) { errors.note(error, message, now: now) }
 
   package func prepare(now: Timestamp) {
     batch.removeAll()
-    handler.prepare(now: now, into: &batch)
+    engine.prepare(now: now, into: &batch)
     apply(now)
   }
 
   package func connected(now: Timestamp) {
     batch.removeAll()
-    handler.connected(now: now, into: &batch)
+    engine.connected(now: now, into: &batch)
     apply(now)
   }
 
   package func disconnected(now: Timestamp) {
     batch.removeAll()
-    handler.disconnected(now: now, into: &batch)
-    handler.forgetConnection()
+    engine.disconnected(now: now, into: &batch)
+    engine.forgetConnection()
     lagging = nil
     apply(now)
     market.disconnect(into: &changes)
@@ -91,7 +91,7 @@ package final class FeedPipeline {
     readAhead: Result<ListPage, FeedError>? = nil
   ) {
     batch.removeAll()
-    let error = handler.response(
+    let error = engine.response(
       to: request, status: status, body: body, now: now, retryAfter: retryAfter, readAhead: readAhead, into: &batch)
     noteAnswer(status, body, error, path, now)
     apply(now)
@@ -109,27 +109,27 @@ package final class FeedPipeline {
     }
   }
 
-  /// Moves the handler's time on; about four times a second.
+  /// Moves the engine's time on; about four times a second.
   package func tick(now: Timestamp) {
     batch.removeAll()
-    handler.tick(now: now, into: &batch)
-    if !handler.notices.isEmpty { takeNotices(now) }
+    engine.tick(now: now, into: &batch)
+    if !engine.notices.isEmpty { takeNotices(now) }
     if !refusals.isEmpty { askAgain(now) }
     apply(now)
     if lagging != nil { catchUp(now) }
   }
 
   private func takeNotices(_ now: Timestamp) {
-    for notice in handler.notices {
+    for notice in engine.notices {
       let text = Array(notice.text.utf8)
       errors.note(notice.error, text.span.bytes, now: now)
     }
-    handler.notices.removeAll()
+    engine.notices.removeAll()
   }
 
   /// The venue refused a symbol. Returns when it is asked for again, without another connection; nil if it is not.
   package func refused(_ symbol: String, now: Timestamp) -> Timestamp? {
-    handler.isAskedAgain(symbol) ? refusals.note(symbol, now: now) : nil
+    engine.isAskedAgain(symbol) ? refusals.note(symbol, now: now) : nil
   }
 
   /// A symbol that had been refused is carried.
@@ -137,7 +137,7 @@ package final class FeedPipeline {
 
   private func askAgain(_ now: Timestamp) {
     let symbols = refusals.takeDue(now: now)
-    if !symbols.isEmpty { handler.retry(symbols, now: now, into: &batch) }
+    if !symbols.isEmpty { engine.retry(symbols, now: now, into: &batch) }
   }
 
   /// Moves the market's time on; when `market.nextDeadline` has come.
@@ -169,15 +169,15 @@ package final class FeedPipeline {
   }
 
   /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
-  package func trouble(of instrument: InstrumentID) -> BookTrouble? {
-    place(of: instrument).flatMap { handler.trouble(of: $0) }
+  package func failure(of instrument: InstrumentID) -> BookFailure? {
+    place(of: instrument).flatMap { engine.failure(of: $0) }
   }
 
-  /// What the handler wants done, in order; it is handed over once.
+  /// What the engine wants done, in order; it is handed over once.
   package func takeActions() -> [FeedAction] {
-    guard !handler.actions.isEmpty else { return [] }
-    defer { handler.actions.removeAll(keepingCapacity: true) }
-    return handler.actions
+    guard !engine.actions.isEmpty else { return [] }
+    defer { engine.actions.removeAll(keepingCapacity: true) }
+    return engine.actions
   }
 
   /// Empties `changes` and keeps its memory.
@@ -192,7 +192,7 @@ package final class FeedPipeline {
     if lagging != nil { catchUp(now) }
   }
 
-  /// Tells the handler of every book that the market took out of sync and of every channel that it found dead, and
+  /// Tells the engine of every book that the market took out of sync and of every channel that it found dead, and
   /// applies what that comes to.
   func rebuild(from start: Int, _ now: Timestamp) {
     var next = start
@@ -204,14 +204,14 @@ package final class FeedPipeline {
         if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected,
           !market[instrument].isCrossedForNow
         {
-          if let place = place(of: instrument) { handler.resync(place, reason: reason, now: now, into: &batch) }
+          if let place = place(of: instrument) { engine.resync(place, reason: reason, now: now, into: &batch) }
         } else if case .channel(let instrument, let channel, let state) = changes.items[next],
           let place = place(of: instrument)
         {
           switch state {
           case .live: break
-          case .doubted: handler.askForFigures(of: place, now: now)
-          case .silent(let attempt): handler.revive(place, channel, attempt: attempt, now: now)
+          case .doubted: engine.askForFigures(of: place, now: now)
+          case .silent(let attempt): engine.revive(place, channel, attempt: attempt, now: now)
           }
         }
         next += 1

@@ -43,10 +43,10 @@ package struct Venue: Sendable {
   package private(set) var assetNames: AssetNameFormat?
   /// How its recordings are played; nil if they are not.
   package private(set) var replay: VenueReplay?
-  package let makeHandler: @Sendable (FeedConfiguration) -> FeedEngine
+  package let makeEngine: @Sendable (FeedConfiguration) -> FeedEngine
   /// Which of the connections of that kind, from 1, where symbols are spread over several.
   package internal(set) var number = 1
-  /// Where a venue keeps its kinds of market on endpoints of their own: a value for each, with a handler of its own. To
+  /// Where a venue keeps its kinds of market on endpoints of their own: a value for each, with an engine of its own. To
   /// clients they are one venue.
   package private(set) var parts: [Venue] = []
 }

@@ -82,7 +82,7 @@ package struct WatchTable: Sendable {
   }
 
   /// One line about a lost connection, for output that cannot be redrawn. Nil while it is not lost.
-  package var trouble: String? {
+  package var failure: String? {
     lost.map { "● disconnected from \(url): \($0)" }
   }
 

@@ -15,7 +15,7 @@ struct ListingTests {
     VenueRegistry.venues.flatMap { $0.connections(for: FeedConfiguration(symbols: [], listing: .volumes)) }
   }
 
-  /// Prepares a handler, and connects it where the list is in the stream, until there is a listing.
+  /// Prepares an engine, and connects it where the list is in the stream, until there is a listing.
   private func listing(of venue: Venue, _ configuration: FeedConfiguration) throws -> [ListedMarket] {
     let simulated = try SimulatedVenue(venue: venue.name, seed: 5, rate: 2, faults: [], start: Self.start)
     let pipeline = FeedPipeline(venue: venue, configuration: configuration)
@@ -37,12 +37,12 @@ struct ListingTests {
       }
     }
     pipeline.prepare(now: now)
-    for _ in 0..<200 where pipeline.handler.listing.isEmpty {
+    for _ in 0..<200 where pipeline.engine.listing.isEmpty {
       perform()
       now = now + 250_000
       simulated.advance(to: now)
-      if pipeline.handler.isPrepared, session == nil {
-        let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+      if pipeline.engine.isPrepared, session == nil {
+        let (path, query) = VenueTrial.target(of: pipeline.engine.url)
         session = try simulated.open(path: path, query: query)
         pipeline.connected(now: now)
       }
@@ -53,7 +53,7 @@ struct ListingTests {
       }
       pipeline.tick(now: now)
     }
-    return pipeline.handler.listing
+    return pipeline.engine.listing
   }
 
   @Test("a venue's listing is what it trades, with what it says of each market", arguments: connections.indices)

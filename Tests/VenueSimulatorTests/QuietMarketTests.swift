@@ -83,8 +83,8 @@ struct QuietMarketTests {
     while now < end {
       now = now + 250 * Microseconds.millisecond
       simulated.advance(to: now)
-      if session == nil, pipeline.handler.isPrepared {
-        let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+      if session == nil, pipeline.engine.isPrepared {
+        let (path, query) = VenueTrial.target(of: pipeline.engine.url)
         session = try simulated.open(path: path, query: query)
         heard = now
         pipeline.connected(now: now)
@@ -94,7 +94,7 @@ struct QuietMarketTests {
         switch output {
         case .text(let bytes):
           pipeline.receive(RawSpan(_unsafeBytes: bytes.unsafeBytes), now: now)
-          if pipeline.handler.marketHeard == now {
+          if pipeline.engine.marketHeard == now {
             longest = max(longest, now - heard)
             heard = now
           }

@@ -83,15 +83,15 @@ struct UnansweredTests {
         case .symbolFailed, .symbolAccepted, .maintenance: break
         }
       }
-      if !pipeline.changes.items.isEmpty || !pipeline.handler.actions.isEmpty { settle() }
+      if !pipeline.changes.items.isEmpty || !pipeline.engine.actions.isEmpty { settle() }
     }
 
     func run(_ seconds: Int) throws {
       for _ in 0..<(seconds * 4) {
         now = now + 250 * Microseconds.millisecond
         simulated.advance(to: now)
-        if session == nil, pipeline.handler.isPrepared {
-          let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+        if session == nil, pipeline.engine.isPrepared {
+          let (path, query) = VenueTrial.target(of: pipeline.engine.url)
           session = try simulated.open(path: path, query: query)
           pipeline.connected(now: now)
           settle()

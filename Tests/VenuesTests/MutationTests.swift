@@ -8,7 +8,7 @@ import Testing
 @Suite("Damaged messages", .longComputation)
 struct MutationTests {
   @Test(
-    "no damage to a message crashes a handler, and what it refuses has a reason",
+    "no damage to a message crashes an engine, and what it refuses has a reason",
     arguments: VenueRegistry.samples.map { $0.venue.name }, testSeeds(3))
   func mutations(_ name: String, seed: UInt64) throws {
     let samples = try #require(VenueRegistry.samples(of: name))
@@ -31,12 +31,12 @@ struct MutationTests {
           bytes.insert(contentsOf: bytes[at..<end], at: at)
         }
       }
-      let before = feed.handler.counts.rejected
+      let before = feed.engine.counts.rejected
       feed.receive(bytes)
       if let error = feed.error {
         refused += 1
         #expect(!error.detail.isEmpty, "seed \(seed), round \(round)")
-        #expect(feed.handler.counts.rejected == before + 1, "seed \(seed), round \(round)")
+        #expect(feed.engine.counts.rejected == before + 1, "seed \(seed), round \(round)")
       }
       // What was accepted keeps the book whole.
       for state in feed.market.instruments {
@@ -46,6 +46,6 @@ struct MutationTests {
       if round % 50 == 0 { feed.wait(1) }
     }
     #expect(refused > 300, "the damage was not noticed: seed \(seed)")
-    #expect(feed.handler.counts.messages >= 1500)
+    #expect(feed.engine.counts.messages >= 1500)
   }
 }

@@ -76,7 +76,7 @@ struct Recording {
 
   /// Plays it all. `answer` gives the body for a GET's path, nil if there is none yet. Returns how many frames were
   /// refused.
-  func play(to feed: HandlerHarness, answer: (_ path: String, _ record: Int) -> String?) -> Int {
+  func play(to feed: EngineHarness, answer: (_ path: String, _ record: Int) -> String?) -> Int {
     var isConnected = false
     var waiting: [(request: Int, path: String)] = []
     var refused = 0

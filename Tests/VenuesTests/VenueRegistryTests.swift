@@ -4,15 +4,15 @@ import Testing
 
 @Suite("Venue registry")
 struct VenueRegistryTests {
-  @Test("every venue is found by its name and can make a handler")
+  @Test("every venue is found by its name and can make an engine")
   func venues() {
     let names = VenueRegistry.venues.map(\.name)
     #expect(names == names.sorted() && Set(names).count == names.count, "a venue a line, in order")
     for venue in VenueRegistry.venues {
       #expect(VenueRegistry.venue(named: venue.name)?.title == venue.title)
-      #expect(venue.makeHandler(FeedConfiguration(symbols: [])).url == venue.endpoint)
+      #expect(venue.makeEngine(FeedConfiguration(symbols: [])).url == venue.endpoint)
       #expect(
-        venue.makeHandler(FeedConfiguration(symbols: [], endpoint: "ws://localhost:1")).url == "ws://localhost:1")
+        venue.makeEngine(FeedConfiguration(symbols: [], endpoint: "ws://localhost:1")).url == "ws://localhost:1")
     }
     #expect(VenueRegistry.venue(named: "Kraken") == nil)
   }

@@ -7,7 +7,7 @@ protocol VenueSamples: RegisteredVenue {
   /// How each connection says what `OddInputTests` wants said, in the formats of its tests.
   static var speakers: [OddInputTests.Speaker] { get }
   /// A feed, and a message of each kind, for `MutationTests` to damage.
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String])
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String])
   /// Of each connection.
   static var candleSamples: [CandleFormatTests.Sample] { get }
   /// Of each market that recordings name.

@@ -179,17 +179,17 @@ struct WatchTableTests {
   }
 
   @Test("a lost connection has a line of its own, until it is back")
-  func trouble() {
+  func failure() {
     var table = Self.table()
-    #expect(table.trouble == nil)
+    #expect(table.failure == nil)
     table.apply(.disconnected(.network("refused"), retryIn: .zero))
-    #expect(table.trouble == "● disconnected from ws://127.0.0.1:8080/v1/stream: refused")
+    #expect(table.failure == "● disconnected from ws://127.0.0.1:8080/v1/stream: refused")
     table.apply(.disconnected(.network("404: there is no /v1/x; there are /v1/stream /v1/events"), retryIn: .zero))
     #expect(table.lost == "404: there is no /v1/x; a gateway's stream is /v1/stream on its client port")
     table.apply(.disconnected(.network("refused"), retryIn: .zero))
     #expect(table.line("kraken:BTC-USD", width: 120, color: false)?.hasPrefix("● disconnected") == true)
     table.apply(ConnectionEvent.connected(.init(session: "s", node: "n", version: "1", heartbeatInterval: .seconds(5))))
-    #expect(table.trouble == nil)
+    #expect(table.failure == nil)
   }
 
   @Test("a number is left out rather than cut")

@@ -6,7 +6,7 @@ struct FeedScript {
   enum Step {
     case prepare
     case connected
-    /// Moves the handler's time on.
+    /// Moves the engine's time on.
     case tick
     /// Moves the market's time on.
     case advance
@@ -46,7 +46,7 @@ struct FeedScript {
 }
 
 extension FeedPipeline {
-  /// Carries out a step of a script; what the handler wants done is dropped, since its answers are steps, too.
+  /// Carries out a step of a script; what the engine wants done is dropped, since its answers are steps, too.
   @inline(__always)
   func perform(_ step: FeedScript.Step, now: Timestamp, _ bytes: UnsafeRawBufferPointer) {
     switch step {
@@ -62,12 +62,12 @@ extension FeedPipeline {
         now: now)
     }
     clear()
-    if !handler.actions.isEmpty { _ = takeActions() }
+    if !engine.actions.isEmpty { _ = takeActions() }
   }
 }
 
 extension FeedEngine {
-  /// The same for a handler by itself.
+  /// The same for an engine by itself.
   @inline(__always)
   func perform(
     _ step: FeedScript.Step, now: Timestamp, _ bytes: UnsafeRawBufferPointer, into batch: inout EventBatch

@@ -85,7 +85,7 @@ struct RecordingsCommand: ParsableCommand {
     var levels = 0
     var start: Int64 = 0
     var allocations: UInt64 = 0
-    let rejected = pipeline.handler.counts.rejected
+    let rejected = pipeline.engine.counts.rejected
     script.forEach { now, step, bytes in
       guard case .message(let range) = step else { return }
       seen += 1
@@ -98,7 +98,7 @@ struct RecordingsCommand: ParsableCommand {
       if pipeline.market.nextDeadline <= now { pipeline.advance(now: now) }
       levels += pipeline.changes.bids.count + pipeline.changes.asks.count
       pipeline.clear()
-      if !pipeline.handler.actions.isEmpty { _ = pipeline.takeActions() }
+      if !pipeline.engine.actions.isEmpty { _ = pipeline.takeActions() }
       measured += 1
       size += range.count
       if measured % Self.round == 0 {
@@ -114,7 +114,7 @@ struct RecordingsCommand: ParsableCommand {
         "\(measured)", Table.number(Double(size) / Double(max(measured, 1))), Table.number(rounds.min() ?? 0),
         Table.number(rounds.isEmpty ? 0 : Table.median(rounds)),
         Table.number(Double(levels) / Double(max(measured, 1))),
-        "\(pipeline.handler.counts.rejected - rejected)",
+        "\(pipeline.engine.counts.rejected - rejected)",
         Table.number(Double(allocations) * 1_000 / Double(max(measured, 1))),
       ])
   }

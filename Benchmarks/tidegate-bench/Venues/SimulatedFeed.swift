@@ -85,7 +85,7 @@ final class SimulatedFeed {
       simulated.advance(to: now)
       answer()
       deliver()
-      if session == nil, pipeline.handler.isPrepared { try connect() }
+      if session == nil, pipeline.engine.isPrepared { try connect() }
       if now >= nextTick {
         // About four a second until all books are there, then one.
         nextTick = now + (isLive ? Microseconds.second : Microseconds.second / 4)
@@ -104,7 +104,7 @@ final class SimulatedFeed {
       }
     }
     guard isLive else { throw Failure(description: "not all books are live at the end") }
-    guard pipeline.handler.counts.rejected == 0 else {
+    guard pipeline.engine.counts.rejected == 0 else {
       throw Failure(description: "a message was refused: \(pipeline.lastError?.detail ?? "")")
     }
   }
@@ -115,7 +115,7 @@ final class SimulatedFeed {
   }
 
   private func connect() throws {
-    let request = HTTPRequestHead(method: "GET", target: pipeline.handler.url, fields: HTTPFields())
+    let request = HTTPRequestHead(method: "GET", target: pipeline.engine.url, fields: HTTPFields())
     session = try simulated.open(path: request.path, query: request.query)
     script.note(.connected, now: now)
     pipeline.connected(now: now)

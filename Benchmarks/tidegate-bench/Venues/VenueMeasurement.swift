@@ -9,7 +9,7 @@ struct VenueMeasurement {
     case book, trade, quote, ticker, other
   }
 
-  /// What a message says, as its handler reads it.
+  /// What a message says, as its engine reads it.
   struct Content {
     var kind: Kind
     var levels: Int
@@ -34,8 +34,8 @@ struct VenueMeasurement {
   let share: [Double]
   /// Of a message that is mostly a book's.
   let levels: Double
-  /// The venue's handler alone: text to events.
-  let handler: Cost
+  /// The venue's engine alone: text to events.
+  let engine: Cost
   /// The whole path: text to events to books, rings, pulses and changes.
   let path: Cost
   /// The whole path, of messages that are mostly a book's.
@@ -60,7 +60,7 @@ struct VenueMeasurement {
     levels = Double(books.reduce(0) { $0 + $1.levels }) / Double(max(books.count, 1))
     messages = measured.count
     let alone = try Self.handlerAlone(setup, script, warmUp: warmUp)
-    handler = Cost(alone.rounds)
+    engine = Cost(alone.rounds)
     handlerAllocations = alone.allocations
     let whole = Self.wholePath(setup, script, warmUp: warmUp, traces: traces)
     path = Cost(whole.rounds)
@@ -73,14 +73,14 @@ struct VenueMeasurement {
   private static func contents(
     _ setup: SimulatedFeed.Setup, _ script: FeedScript
   ) throws -> (contents: [Content], sizes: [Int]) {
-    let handler = setup.venue.makeHandler(FeedConfiguration(symbols: setup.symbols))
+    let engine = setup.venue.makeEngine(FeedConfiguration(symbols: setup.symbols))
     var batch = EventBatch()
     var contents: [Content] = []
     var sizes: [Int] = []
     var refusal: FeedError?
     script.forEach { now, step, bytes in
       batch.removeAll()
-      do throws(FeedError) { try handler.perform(step, now: now, bytes, into: &batch) } catch { refusal = error }
+      do throws(FeedError) { try engine.perform(step, now: now, bytes, into: &batch) } catch { refusal = error }
       guard case .message(let range) = step else { return }
       sizes.append(range.count)
       var counts = Array(repeating: 0, count: Kind.allCases.count)
@@ -126,7 +126,7 @@ struct VenueMeasurement {
   private static func handlerAlone(
     _ setup: SimulatedFeed.Setup, _ script: FeedScript, warmUp: Int
   ) throws -> (rounds: [Double], allocations: Int) {
-    let handler = setup.venue.makeHandler(FeedConfiguration(symbols: setup.symbols))
+    let engine = setup.venue.makeEngine(FeedConfiguration(symbols: setup.symbols))
     var batch = EventBatch()
     var watch = Stopwatch()
     var seen = 0
@@ -136,13 +136,13 @@ struct VenueMeasurement {
       guard case .message = step, seen >= warmUp else {
         if case .message = step { seen += 1 }
         watch.stop()
-        do throws(FeedError) { try handler.perform(step, now: now, bytes, into: &batch) } catch {}
+        do throws(FeedError) { try engine.perform(step, now: now, bytes, into: &batch) } catch {}
         return
       }
       seen += 1
       let before = allocations_count()
       watch.go()
-      do throws(FeedError) { try handler.perform(step, now: now, bytes, into: &batch) } catch {}
+      do throws(FeedError) { try engine.perform(step, now: now, bytes, into: &batch) } catch {}
       allocations += allocations_count() - before
       if (seen - warmUp) % round == 0 { watch.endRound(of: round) }
     }

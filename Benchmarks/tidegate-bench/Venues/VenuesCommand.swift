@@ -53,7 +53,7 @@ struct VenuesCommand: ParsableCommand {
     func percent(_ kind: VenueMeasurement.Kind) -> String { "\(Int((figures.share[kind.rawValue] * 100).rounded()))" }
     let columns = [
       Table.number(figures.bytes), percent(.book), percent(.trade), percent(.quote), Table.number(figures.levels),
-      Table.number(figures.handler.least), Table.number(figures.path.least), Table.number(figures.path.median),
+      Table.number(figures.engine.least), Table.number(figures.path.least), Table.number(figures.path.median),
       Table.number(figures.book), Table.number(figures.levels > 0 ? figures.book / figures.levels : 0),
     ]
     let thousands = Double(figures.messages) / 1_000

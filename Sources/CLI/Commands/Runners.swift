@@ -111,7 +111,7 @@ func serve(
   gateway.onReload(reload)
   gateway.onDrainRequest { kill(getpid(), SIGTERM) }
   let end = ServiceEnd()
-  let upgrades = UpgradeDesk(
+  let upgrades = UpgradeCoordinator(
     gateway, program: program, environment: environment, number: warm?.number ?? 0, log: log,
     hooks: .init(
       handOver: { done in
@@ -219,7 +219,7 @@ private final class ServiceEnd: Sendable {
 
 /// Ends a gateway as signals request, and waits for its end; true if that is a failure.
 private func waitForEnd(
-  of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeDesk, manager: ServiceManager?,
+  of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeCoordinator, manager: ServiceManager?,
   log: Logger
 ) async -> Bool {
   let forwarding = Task { for await number in signals.ends { end.yield(.signal(number)) } }

@@ -140,13 +140,13 @@ struct WatchScreen {
   private func print(_ event: WatchFeed.Event, _ lines: inout Lines) -> WatchEnd? {
     var changed: String?
     let end = lines.table.apply(event, changed: &changed)
-    let trouble = lines.table.trouble
-    if let trouble, case .connection(.disconnected(_, let retryIn)) = event {
-      StandardOutput.write(trouble + (retryIn == nil ? "\n" : "; reconnecting\n"))
-    } else if lines.wasLost, trouble == nil {
+    let failure = lines.table.failure
+    if let failure, case .connection(.disconnected(_, let retryIn)) = event {
+      StandardOutput.write(failure + (retryIn == nil ? "\n" : "; reconnecting\n"))
+    } else if lines.wasLost, failure == nil {
       StandardOutput.write("● connected to \(url)\n")
     }
-    lines.wasLost = trouble != nil
+    lines.wasLost = failure != nil
     for line in lines.table.news { StandardOutput.write(line + "\n") }
     if let changed, let line = lines.table.line(changed, width: Terminal.plainWidth, color: false) {
       StandardOutput.write(line + "\n")

@@ -1,7 +1,7 @@
 import Bytes
 
 /// What an ingest knows of its venue's feed.
-package struct FeedReport: Sendable, Equatable {
+package struct IngestFeedReport: Sendable, Equatable {
   package var feed: Beacon.Feed
   /// Since the venue's last message, µs.
   package var age: UInt64
@@ -222,7 +222,7 @@ package struct IngestVenue {
   ///   - isLinked: the connection to NATS is good (`NATSLink.lastConfirmed`).
   ///   - random: the number of the epoch, if one begins.
   package mutating func step(
-    now: Int64, feed: FeedReport, isLinked: Bool, random: UInt32, streams publisher: inout some ClusterStreams
+    now: Int64, feed: IngestFeedReport, isLinked: Bool, random: UInt32, streams publisher: inout some ClusterStreams
   ) -> [IngestAction] {
     var actions: [IngestAction] = []
     if claim.step(now: now, isReady: feed.isReady && !drains, isLinked: isLinked) {
@@ -246,7 +246,7 @@ package struct IngestVenue {
     return actions
   }
 
-  private func beacon(_ now: Int64, _ feed: FeedReport) -> Beacon {
+  private func beacon(_ now: Int64, _ feed: IngestFeedReport) -> Beacon {
     var term = claim.highest
     var role = feed.isReady && !drains ? Beacon.Role.warm : .notReady
     if case .active(let mine) = claim.state {

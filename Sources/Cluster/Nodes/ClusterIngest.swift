@@ -8,7 +8,7 @@ package final class ClusterIngest<Streams: ClusterStreams>: ClusterPart {
   package var streams: Streams
   package private(set) var venue: IngestVenue
   /// The state of the feed; asked for every 50 ms.
-  package var feed: () -> FeedReport = { FeedReport(feed: .connecting, age: 0, isReady: false) }
+  package var feed: () -> IngestFeedReport = { IngestFeedReport(feed: .connecting, age: 0, isReady: false) }
   /// An epoch begins, or has ended (nil).
   package var onEpoch: (UInt32?) -> Void = { _ in }
 

@@ -86,14 +86,14 @@ struct BinanceAnswers {
   /// Asks the loop of a market; `make` answers nil if there is no data that is live.
   private func ask(
     _ entry: DirectoryEntry, cost: Int,
-    _ make: @escaping @Sendable (DialectView, StreamPublisher, MarketPlace, Timestamp) -> [UInt8]?
+    _ make: @escaping @Sendable (DialectView, StreamPublisher, MarketRoute, Timestamp) -> [UInt8]?
   ) throws(Problem) -> DialectAnswer {
     let venue = markets.venue
     if let feed = request.loops.hub.feeds.first(where: { $0.venue == venue }), feed.state != .live {
       throw Problem(code: -1001, words: "the feed of \(venue) is \(feed.state.rawValue)", status: 503)
     }
     if let refusal = request.charge(cost) { return .now(refusal) }
-    let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
+    let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
     let reply = request.reply
     request.loops.askMarkets(entry.loop) { markets in
       markets.publisher.dialectView(at: place).flatMap { make($0, markets.publisher, place, markets.now()) }

@@ -11,7 +11,7 @@ enum BinanceDialect: Dialect {
   static let firstWords: Set<Substring> = ["ws", "stream", "api"]
   static let rootWord: Substring? = nil
 
-  static func session(_ place: DialectPlace) -> (any DialectSession)? {
+  static func session(_ place: DialectPath) -> (any DialectSession)? {
     guard let word = place.path.first, word == "ws" || word == "stream" else { return nil }
     var names = place.path.dropFirst().map(String.init)
     if names.count == 1, names[0].isEmpty || names[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) { names = [] }
@@ -23,7 +23,7 @@ enum BinanceDialect: Dialect {
     return BinanceSession(place.markets, form, streams: Array(names.prefix(BinanceRequest.streamLimit + 1)))
   }
 
-  static func answer(_ place: DialectPlace, _ request: DialectRequest) -> DialectAnswer {
+  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer {
     guard place.path.starts(with: ["api", "v3"]) else { return .notFound }
     let answers = BinanceAnswers(markets: place.markets, request: request)
     do throws(BinanceAnswers.Problem) {

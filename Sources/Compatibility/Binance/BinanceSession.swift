@@ -23,7 +23,7 @@ final class BinanceSession: DialectSession {
 
   func farewell(_ code: UInt16, _ reason: String) -> DialectFarewell { .standard(code, reason) }
 
-  func open(_ desk: inout DialectDesk) {
+  func open(_ desk: inout DialectContext) {
     do throws(BinanceRequest.Problem) {
       try subscribe(first, &desk)
     } catch {
@@ -32,7 +32,7 @@ final class BinanceSession: DialectSession {
     }
   }
 
-  func receive(_ message: RawSpan, _ desk: inout DialectDesk) {
+  func receive(_ message: RawSpan, _ desk: inout DialectContext) {
     do throws(BinanceRequest.Problem) {
       let request = try BinanceRequest.parse(message)
       do throws(BinanceRequest.Problem) {
@@ -52,7 +52,7 @@ final class BinanceSession: DialectSession {
     }
   }
 
-  private func perform(_ request: BinanceRequest, _ desk: inout DialectDesk) throws(BinanceRequest.Problem) {
+  private func perform(_ request: BinanceRequest, _ desk: inout DialectContext) throws(BinanceRequest.Problem) {
     switch request.method {
     case .subscribe:
       // The answer goes before the first message.
@@ -82,7 +82,7 @@ final class BinanceSession: DialectSession {
     }
   }
 
-  private func answer(_ request: BinanceRequest, _ result: String, _ desk: inout DialectDesk) {
+  private func answer(_ request: BinanceRequest, _ result: String, _ desk: inout DialectContext) {
     desk.send { out in
       out.append("{\"result\":")
       out.append(result)
@@ -97,7 +97,7 @@ final class BinanceSession: DialectSession {
   }
 
   /// Subscribes to all of the streams, or to none if one of them is refused.
-  private func subscribe(_ names: [String], _ desk: inout DialectDesk) throws(BinanceRequest.Problem) {
+  private func subscribe(_ names: [String], _ desk: inout DialectContext) throws(BinanceRequest.Problem) {
     var new: [String: StreamKey] = [:]
     for name in names where streams[name] == nil && new[name] == nil {
       do throws(BinanceStreamName.Refusal) {
@@ -115,7 +115,7 @@ final class BinanceSession: DialectSession {
     }
   }
 
-  private func key(of name: BinanceStreamName, _ desk: DialectDesk) throws(BinanceStreamName.Refusal) -> StreamKey {
+  private func key(of name: BinanceStreamName, _ desk: DialectContext) throws(BinanceStreamName.Refusal) -> StreamKey {
     do throws(DialectMarkets.Refusal) {
       let entry = try markets.check(
         markets.entry(joined: name.symbol, in: desk.directory), name.channel, desk.grant, desk.feeds)
@@ -126,7 +126,7 @@ final class BinanceSession: DialectSession {
   }
 
   /// Continues all streams in another form.
-  private func change(_ form: BinanceForm, _ desk: inout DialectDesk) {
+  private func change(_ form: BinanceForm, _ desk: inout DialectContext) {
     guard form != self.form else { return }
     self.form = form
     for (text, old) in streams {

@@ -12,11 +12,11 @@ enum KrakenDialect: Dialect {
   static let firstWords: Set<Substring> = ["v2", "0"]
   static let rootWord: Substring? = "0"
 
-  static func session(_ place: DialectPlace) -> (any DialectSession)? {
+  static func session(_ place: DialectPath) -> (any DialectSession)? {
     place.path == ["v2"] ? KrakenSession(place.markets) : nil
   }
 
-  static func answer(_ place: DialectPlace, _ request: DialectRequest) -> DialectAnswer {
+  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer {
     guard place.path.count == 3, place.path.starts(with: ["0", "public"]) else { return .notFound }
     let hub = request.loops.hub
     // A list looks at every market.

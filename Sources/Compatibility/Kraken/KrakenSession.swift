@@ -12,7 +12,7 @@ final class KrakenSession: DialectSession {
 
   let heartbeatSeconds = 1
 
-  func open(_ desk: inout DialectDesk) {
+  func open(_ desk: inout DialectContext) {
     // Unique for Kraken; no client reads it.
     let id = UInt64(bitPattern: desk.now.microseconds)
     desk.send { out in
@@ -31,7 +31,7 @@ final class KrakenSession: DialectSession {
 
   func farewell(_ code: UInt16, _ reason: String) -> DialectFarewell { .standard(code, reason) }
 
-  func receive(_ message: RawSpan, _ desk: inout DialectDesk) {
+  func receive(_ message: RawSpan, _ desk: inout DialectContext) {
     do throws(KrakenRequest.Problem) {
       let request = try KrakenRequest.parse(message)
       switch request.method {
@@ -46,7 +46,7 @@ final class KrakenSession: DialectSession {
 
   // MARK: Subscriptions
 
-  private func change(_ request: KrakenRequest, _ desk: inout DialectDesk) throws(KrakenRequest.Problem) {
+  private func change(_ request: KrakenRequest, _ desk: inout DialectContext) throws(KrakenRequest.Problem) {
     guard !request.symbols.isEmpty else {
       throw problem("Missing field: 'symbol'", request)
     }
@@ -61,7 +61,7 @@ final class KrakenSession: DialectSession {
   }
 
   private func change(
-    _ symbol: String, _ request: KrakenRequest, _ held: [String: [StreamKey]], _ desk: inout DialectDesk
+    _ symbol: String, _ request: KrakenRequest, _ held: [String: [StreamKey]], _ desk: inout DialectContext
   ) throws(KrakenRequest.Problem) {
     let key = try KrakenChannel.key(of: request, symbol: "")
     let entry: DirectoryEntry
@@ -97,7 +97,7 @@ final class KrakenSession: DialectSession {
 
   // MARK: Answers
 
-  private func answer(_ request: KrakenRequest, symbol: String?, _ key: StreamKey?, _ desk: inout DialectDesk) {
+  private func answer(_ request: KrakenRequest, symbol: String?, _ key: StreamKey?, _ desk: inout DialectContext) {
     let now = desk.now
     desk.send { out in
       out.append("{\"method\":\"")
@@ -116,7 +116,7 @@ final class KrakenSession: DialectSession {
     }
   }
 
-  private func refuse(_ problem: KrakenRequest.Problem, symbol: String?, _ desk: inout DialectDesk) {
+  private func refuse(_ problem: KrakenRequest.Problem, symbol: String?, _ desk: inout DialectContext) {
     let now = desk.now
     desk.send { out in
       out.append("{\"error\":")
@@ -128,7 +128,7 @@ final class KrakenSession: DialectSession {
     }
   }
 
-  private func answerPing(_ request: KrakenRequest, _ desk: inout DialectDesk) {
+  private func answerPing(_ request: KrakenRequest, _ desk: inout DialectContext) {
     let now = desk.now
     desk.send { out in
       out.append("{\"method\":\"pong\"")
@@ -149,7 +149,7 @@ final class KrakenSession: DialectSession {
   // MARK: Instruments
 
   /// The list of markets, once: no update follows.
-  private func sendInstruments(_ request: KrakenRequest, _ desk: inout DialectDesk) {
+  private func sendInstruments(_ request: KrakenRequest, _ desk: inout DialectContext) {
     guard markets.isShown(desk.feeds) else {
       return refuse(problem(DialectMarkets.Refusal.simulated.words, request), symbol: nil, &desk)
     }

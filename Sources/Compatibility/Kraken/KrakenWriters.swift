@@ -98,7 +98,7 @@ final class KrakenBookWriter: DialectWriter {
       out.append("],\"asks\":[")
       append(asks.levels, of: instrument, to: &out)
       out.append("],\"checksum\":")
-      out.append(integer: UInt64(KrakenChecksum.checksum(of: view.state.book)))
+      out.append(integer: UInt64(KrakenBookChecksum.checksum(of: view.state.book)))
       out.append(",\"timestamp\":\"")
       out.append(rfc3339: Swift.min(view.state.bookTime, now))
       out.append("\"}")

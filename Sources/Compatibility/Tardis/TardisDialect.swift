@@ -8,10 +8,10 @@ enum TardisDialect: Dialect {
   static let firstWords: Set<Substring> = ["ws-stream-normalized"]
   static let rootWord: Substring? = nil
 
-  static func session(_ place: DialectPlace) -> (any DialectSession)? {
+  static func session(_ place: DialectPath) -> (any DialectSession)? {
     guard place.path == ["ws-stream-normalized"] else { return nil }
     return TardisSession(place.markets, options: place.query.first { $0.name == "options" }?.value ?? "")
   }
 
-  static func answer(_ place: DialectPlace, _ request: DialectRequest) -> DialectAnswer { .notFound }
+  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer { .notFound }
 }

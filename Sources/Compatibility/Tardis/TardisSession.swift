@@ -22,7 +22,7 @@ final class TardisSession: DialectSession {
     return false
   }
 
-  func open(_ desk: inout DialectDesk) {
+  func open(_ desk: inout DialectContext) {
     lastTime = desk.now
     do throws(TardisOptions.Problem) {
       for element in try TardisOptions.parse(options) { try subscribe(element, &desk) }
@@ -33,7 +33,7 @@ final class TardisSession: DialectSession {
   }
 
   /// No client sends messages; what one sends means nothing to tardis-machine.
-  func receive(_ message: RawSpan, _ desk: inout DialectDesk) {
+  func receive(_ message: RawSpan, _ desk: inout DialectContext) {
     desk.close(1008, "this stream takes no messages")
   }
 
@@ -52,7 +52,7 @@ final class TardisSession: DialectSession {
     return farewell
   }
 
-  private func subscribe(_ options: TardisOptions, _ desk: inout DialectDesk) throws(TardisOptions.Problem) {
+  private func subscribe(_ options: TardisOptions, _ desk: inout DialectContext) throws(TardisOptions.Problem) {
     guard let exchange = TardisExchange.all.first(where: { $0.name == options.exchange }) else {
       throw TardisOptions.Problem(words: "Error: unknown exchange: \(options.exchange.prefix(40))")
     }

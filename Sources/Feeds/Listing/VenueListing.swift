@@ -89,7 +89,7 @@ private final class ListingSession: FeedHandler, FeedRecorder {
   private func look() {
     guard let session else { return }
     let now = now
-    let listing = pipeline.handler.listing
+    let listing = pipeline.engine.listing
     if !listing.isEmpty { return finish(.success(listing)) }
     if let lost { return fail(lost) }
     guard now < deadline else { return fail("its list did not arrive in \(VenueListing.patience) s") }

@@ -5,29 +5,29 @@ import Venues
 /// Reports books that failed so often that the feed pauses them. Their symbols count as failed, with the reason and the
 /// time of the next attempt, until their books are live again.
 struct FailedBooks {
-  private var told: [String: BookTrouble] = [:]
+  private var told: [String: BookFailure] = [:]
 
   /// Updates `status.failed`; true if that changed it. O(instruments), a few times a second.
   mutating func update(_ pipeline: FeedPipeline, _ status: inout FeedStatus) -> Bool {
     var isChanged = false
     for state in pipeline.market.instruments {
       let symbol = state.instrument.symbol
-      let trouble = state.bookState == .live ? nil : pipeline.trouble(of: state.instrument.id)
-      guard trouble != told[symbol] else { continue }
+      let failure = state.bookState == .live ? nil : pipeline.failure(of: state.instrument.id)
+      guard failure != told[symbol] else { continue }
       // A symbol that the venue refused keeps that reason.
       guard told[symbol] != nil || status.failed[symbol] == nil else { continue }
       isChanged = true
-      told[symbol] = trouble
-      status.failed[symbol] = trouble.map { Self.words($0, state.bookState) }
+      told[symbol] = failure
+      status.failed[symbol] = failure.map { Self.words($0, state.bookState) }
     }
     return isChanged
   }
 
-  private static func words(_ trouble: BookTrouble, _ state: BookState) -> String {
+  private static func words(_ failure: BookFailure, _ state: BookState) -> String {
     var reason = "no snapshot"
     if case .syncing(let why?) = state { reason = why.description }
-    return "its book failed \(trouble.failures) times, the last time by: \(reason); "
-      + "the next attempt is at \(clock(trouble.nextAttempt)) UTC"
+    return "its book failed \(failure.failures) times, the last time by: \(reason); "
+      + "the next attempt is at \(clock(failure.nextAttempt)) UTC"
   }
 
   /// `14:03:05`

@@ -147,9 +147,9 @@ final class FeedConnection {
   /// Connects as soon as the pipeline has what it needs before; call it when the feed has acted on an event. Returns
   /// why that is impossible.
   func connectIfPrepared() -> String? {
-    guard case .preparing = phase, pipeline.handler.isPrepared else { return nil }
-    guard let endpoint = EndpointURL(pipeline.handler.url) else {
-      return "\(pipeline.handler.url) is not a WebSocket URL"
+    guard case .preparing = phase, pipeline.engine.isPrepared else { return nil }
+    guard let endpoint = EndpointURL(pipeline.engine.url) else {
+      return "\(pipeline.engine.url) is not a WebSocket URL"
     }
     let wait = schedule?.reserve(at: loop.moment, random: loop.kernel.randomUInt32()) ?? 0
     guard wait > 0 else {
@@ -265,7 +265,7 @@ final class FeedConnection {
     phase = .open(since: now)
     watch = ConnectionWatch(staleAfter: venue.staleAfter, now: now)
     probe(now)
-    recorder?.opened(url: pipeline.handler.url, at: now)
+    recorder?.opened(url: pipeline.engine.url, at: now)
     pipeline.connected(now: now)
     return .opened
   }
@@ -297,7 +297,7 @@ final class FeedConnection {
     watch.heard(now: now)
     recorder?.received(payload, at: now)
     pipeline.receive(payload.bytes, isBinary: isBinary, now: now)
-    let isMarket = pipeline.handler.marketHeard == now
+    let isMarket = pipeline.engine.marketHeard == now
     if isMarket { watch.heardMarket(now: now) }
     return .received(isMarket: isMarket)
   }
@@ -347,13 +347,13 @@ final class FeedConnection {
 
   /// Sends a request, whose answer arrives; returns why that is impossible.
   func get(_ path: String, request id: Int, bodyLimit: Int) -> String? {
-    let base = pipeline.handler.configuration.restEndpoint ?? venue.restEndpoint
+    let base = pipeline.engine.configuration.restEndpoint ?? venue.restEndpoint
     guard let endpoint = EndpointURL(base) else { return "\(base) is not an HTTP URL" }
     requests[id] = RESTRequest.get(path, from: endpoint, bodyLimit: bodyLimit, tls: tls, loop: loop) {
       [self] status, body, retryAfter in
       requests[id] = nil
       let answer = RESTAnswer(request: id, base: base, path: path, status: status, body: body, retryAfter: retryAfter)
-      if status == 200, body.count >= ListReader.worthwhile, let reader = pipeline.handler.listReader(for: id) {
+      if status == 200, body.count >= ListReader.worthwhile, let reader = pipeline.engine.listReader(for: id) {
         readAhead(answer, reader)
       } else {
         arrived(.answered(answer, readAhead: nil))
@@ -413,7 +413,7 @@ final class FeedConnection {
     case .preparing(let since):
       return now - since > Self.prepareLimit ? .lost("the venue's instrument list did not arrive in 30 s") : .fine
     case .open:
-      let health = watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket)
+      let health = watch.check(now: now, expectsMarket: pipeline.engine.expectsMarket)
       if case .dead(let reason) = health { return .lost(reason) }
       if watch.isProbeDue(now: now) { probe(now) }
       if case .stale(let reason) = health { return .stale(reason) }

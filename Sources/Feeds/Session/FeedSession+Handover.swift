@@ -116,7 +116,7 @@ extension FeedSession {
 
   private func makeSuccessor() -> (FeedHandover, FeedConnection, HeldRecording?) {
     let core = FeedHandover(
-      of: pipeline, configuration: wanted ?? pipeline.handler.configuration, changesSymbols: wanted != nil)
+      of: pipeline, configuration: wanted ?? pipeline.engine.configuration, changesSymbols: wanted != nil)
     let recording = parts.recorder == nil ? nil : HeldRecording()
     let next = FeedConnection(pipeline: core.successor, loop: loop, parts: parts, recorder: recording, log: log)
     next.handler = handler
@@ -287,7 +287,7 @@ extension FeedSession {
   /// The connection follows the wanted symbols now: forgets all others and removes them from every list.
   private func noteLeftOut(_ symbols: [String]) {
     wanted = nil
-    let configured = pipeline.handler.configuration.symbols.map { "\(pipeline.venue.name):\($0)" }
+    let configured = pipeline.engine.configuration.symbols.map { "\(pipeline.venue.name):\($0)" }
     leftOut = Set(symbols).union(leftOut).subtracting(pipeline.followed).subtracting(configured)
     for symbol in leftOut {
       status.failed[symbol] = nil

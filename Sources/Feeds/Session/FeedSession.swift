@@ -79,7 +79,7 @@ package final class FeedSession: Feed {
   package init(pipeline: FeedPipeline, slot: Int, loop: EventLoop, parts: FeedParts, now: Timestamp) {
     self.backoff = Self.backoff(limit: parts.reconnectLimitSeconds)
     self.pipeline = pipeline
-    self.configured = pipeline.handler.configuration
+    self.configured = pipeline.engine.configuration
     self.slot = slot
     self.loop = loop
     self.parts = parts
@@ -256,7 +256,7 @@ package final class FeedSession: Feed {
       pipeline.clear()
       if touched { statusChanged(now) }
     }
-    if !pipeline.handler.actions.isEmpty {
+    if !pipeline.engine.actions.isEmpty {
       // An action may end the connection, or put the next one in its place: what follows was meant for this one.
       let current = connection
       for action in pipeline.takeActions()
@@ -265,7 +265,7 @@ package final class FeedSession: Feed {
       }
     }
     if let reason = connection.connectIfPrepared() { connectionLost(reason, now) }
-    return !pipeline.changes.items.isEmpty || !pipeline.handler.actions.isEmpty
+    return !pipeline.changes.items.isEmpty || !pipeline.engine.actions.isEmpty
   }
 
   package func takeNews() -> FeedNews {

@@ -37,7 +37,7 @@ final class LoopComposites: TurnObserver {
   /// By feed and instrument.
   private var watched: [Int: [Int: Watched]] = [:]
   /// The watched markets that have changed since they were handed over.
-  private var dirty: Set<MarketPlace> = []
+  private var dirty: Set<MarketRoute> = []
   /// Whether they must be passed on at the end of this turn.
   private var isUrgent = false
   private var ticks: UInt = 0
@@ -59,7 +59,7 @@ final class LoopComposites: TurnObserver {
   // MARK: The owners of markets
 
   /// Loop 0 needs a market of this loop; nil: no longer.
-  private func watch(_ place: CompositePlace, _ wants: CompositeWants?) {
+  private func watch(_ place: CompositeRoute, _ wants: CompositeWants?) {
     node.loop.assertOnLoop()
     guard let wants else {
       watched[place.place.market]?[place.place.instrument.index] = nil
@@ -102,7 +102,7 @@ final class LoopComposites: TurnObserver {
   @discardableResult
   private func note(_ id: InstrumentID, _ slot: Int, _ members: [Int: Watched]) -> Bool {
     guard members[id.index] != nil else { return false }
-    dirty.insert(MarketPlace(market: slot, instrument: id))
+    dirty.insert(MarketRoute(market: slot, instrument: id))
     return true
   }
 
@@ -142,7 +142,7 @@ final class LoopComposites: TurnObserver {
     dirty.removeAll(keepingCapacity: true)
   }
 
-  private func part(of member: Watched, at place: MarketPlace, _ now: Timestamp) -> QuotePart? {
+  private func part(of member: Watched, at place: MarketRoute, _ now: Timestamp) -> QuotePart? {
     let depth = member.wants.hasBook ? CompositeMarket.depthLimit : 0
     var part = node.publisher.quotePart(at: place, depth: depth, hasFigures: true, now: now)
     part?.candles = member.candles
@@ -167,7 +167,7 @@ final class LoopComposites: TurnObserver {
     if ticks % 10 == 0 {
       // The 24 h figures change with time.
       for (slot, members) in watched {
-        for index in members.keys { dirty.insert(MarketPlace(market: slot, instrument: InstrumentID(index))) }
+        for index in members.keys { dirty.insert(MarketRoute(market: slot, instrument: InstrumentID(index))) }
       }
       if node.loop.index == 0 { for symbol in board.symbols { follow(symbol) } }
     }
@@ -227,7 +227,7 @@ final class LoopComposites: TurnObserver {
 
   /// Shows a composite now that has something new to show. Returns the members that are new.
   @discardableResult
-  private func begin(_ symbol: String) -> [CompositePlace] {
+  private func begin(_ symbol: String) -> [CompositeRoute] {
     isNews = true
     let added = follow(symbol)
     handOver(node.clock.now())
@@ -238,14 +238,14 @@ final class LoopComposites: TurnObserver {
 
   /// Watches a composite's members, as the directory has them now. Returns the new ones.
   @discardableResult
-  private func follow(_ symbol: String) -> [CompositePlace] {
+  private func follow(_ symbol: String) -> [CompositeRoute] {
     let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
     for place in change.removed { tell(place, nil) }
     for place in change.added { tell(place, board.wants(of: symbol)) }
     return change.added
   }
 
-  private func tell(_ place: CompositePlace, _ wants: CompositeWants?) {
+  private func tell(_ place: CompositeRoute, _ wants: CompositeWants?) {
     let owner = node.nodes[place.loop]
     if owner === node { return watch(place, wants) }
     owner.loop.execute { owner.composites.watch(place, wants) }

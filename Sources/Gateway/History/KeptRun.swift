@@ -55,7 +55,7 @@ extension LoopHistory {
       // Another gateway may have written trades of its own into the same file.
       let ending = latest.flatMap { $0.trades.last.map { StoredStreams.Last(id: $0.id, time: $0.time) } }
       let told = streams.allSatisfy { $0.last == ending } ? trades : []
-      pipeline.market.bridge(after: told, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
+      pipeline.market.bridge(after: told, isCounted: pipeline.engine.countsTrades, of: id, into: &changes)
     }
     node.publish(changes, slot: slot, now: now)
   }

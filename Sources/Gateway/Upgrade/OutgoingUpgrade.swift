@@ -26,7 +26,7 @@ struct OutgoingUpgrade: Sendable {
   }
 
   /// Why no upgrade begins, in words.
-  struct Refusal: Error, Equatable {
+  struct UpgradeRefusal: Error, Equatable {
     let reason: String
   }
 
@@ -51,12 +51,12 @@ struct OutgoingUpgrade: Sendable {
   /// - Parameters:
   ///   - seconds: the time that the next process has for its feeds.
   ///   - now: monotonic µs, as everywhere.
-  mutating func request(warmSeconds seconds: Int, now: Int64) throws(Refusal) -> [Action] {
+  mutating func request(warmSeconds seconds: Int, now: Int64) throws(UpgradeRefusal) -> [Action] {
     switch phase {
     case .idle: break
-    case .warming, .writing, .taking: throw Refusal(reason: "an upgrade is under way")
-    case .leaving: throw Refusal(reason: "another process serves already, and this one sends its clients there")
-    case .ended: throw Refusal(reason: "this process is ending")
+    case .warming, .writing, .taking: throw UpgradeRefusal(reason: "an upgrade is under way")
+    case .leaving: throw UpgradeRefusal(reason: "another process serves already, and this one sends its clients there")
+    case .ended: throw UpgradeRefusal(reason: "this process is ending")
     }
     phase = .warming
     warmth = nil

@@ -6,7 +6,7 @@ import Settings
 import Synchronization
 import Transport
 
-/// The process that this one takes over from, in a process that `UpgradeDesk` started: executes the actions of
+/// The process that this one takes over from, in a process that `UpgradeCoordinator` started: executes the actions of
 /// `IncomingUpgrade`, on its own queue.
 package final class UpgradeOrigin: @unchecked Sendable {
   // `@unchecked`: all state but the constants is touched on `queue` only, which `assertOnQueue` checks at each

@@ -38,7 +38,7 @@ struct PortfolioCurveGathering {
     let rest = symbols.dropFirst()
     guard let entry = loops.hub.directory.entries[symbol] else { return gather(plan, rest, closes, now, reply) }
     ChartPageGathering(loops: loops, request: curve.request(now: now))
-      .gather(entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id)) { outcome in
+      .gather(entry.loop, MarketRoute(market: entry.market, instrument: entry.instrument.id)) { outcome in
         switch outcome {
         case .busy:
           var error = ProtocolError(.notReady, "too many requests wait for stored candles", hint: "try again")

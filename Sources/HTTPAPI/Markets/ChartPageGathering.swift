@@ -33,7 +33,7 @@ package struct ChartPageGathering {
   }
 
   /// Calls `completion` on the asking loop.
-  package func gather(_ loop: Int, _ place: MarketPlace, then completion: @escaping (Outcome) -> Void) {
+  package func gather(_ loop: Int, _ place: MarketRoute, then completion: @escaping (Outcome) -> Void) {
     let request = request
     loops.askMarkets(loop) { markets -> Rings? in
       let found = markets.publisher.candles(

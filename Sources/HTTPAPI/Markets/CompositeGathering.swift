@@ -61,7 +61,7 @@ package struct CompositeGathering {
     let pages = Pages(pending: entries.count)
     guard !entries.isEmpty else { return completion(pages) }
     for entry in entries {
-      let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
+      let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
       ChartPageGathering(loops: loops, request: request).gather(entry.loop, place) { outcome in
         switch outcome {
         case .page(let page, let instrument):

@@ -20,7 +20,7 @@ final class MarketAnswer {
   struct Item {
     enum Content {
       case failed(ProtocolError)
-      case market(loop: Int, MarketPlace, DataState)
+      case market(loop: Int, MarketRoute, DataState)
     }
     let symbol: String
     let content: Content
@@ -95,7 +95,7 @@ final class MarketAnswer {
   }
 
   func begin() {
-    var byLoop: [Int: [(index: Int, place: MarketPlace)]] = [:]
+    var byLoop: [Int: [(index: Int, place: MarketRoute)]] = [:]
     let now = loops.now()
     for (index, item) in items.enumerated() {
       guard case .market(let loop, let place, _) = item.content else { continue }
@@ -140,7 +140,7 @@ final class MarketAnswer {
     make(pieces[...])
   }
 
-  private func key(_ loop: Int, _ place: MarketPlace) -> KnownParts.Key {
+  private func key(_ loop: Int, _ place: MarketRoute) -> KnownParts.Key {
     KnownParts.Key(loop: loop, place: place, view: view)
   }
 
@@ -174,7 +174,7 @@ final class MarketAnswer {
   private func make(_ pieces: ArraySlice<(loop: Int, indices: [Int])>) {
     guard let piece = pieces.first else { return finish() }
     let view = view
-    let places = piece.indices.compactMap { index -> MarketPlace? in
+    let places = piece.indices.compactMap { index -> MarketRoute? in
       if case .market(_, let place, _) = items[index].content { return place }
       return nil
     }

@@ -24,9 +24,9 @@ package final class QuoteGathering {
 
   /// Calls `completion` on the asking loop with the parts, in no particular order.
   package func gather(_ entries: [DirectoryEntry], then completion: @escaping ([QuotePart]) -> Void) {
-    var byLoop: [Int: [MarketPlace]] = [:]
+    var byLoop: [Int: [MarketRoute]] = [:]
     for entry in entries {
-      byLoop[entry.loop, default: []].append(MarketPlace(market: entry.market, instrument: entry.instrument.id))
+      byLoop[entry.loop, default: []].append(MarketRoute(market: entry.market, instrument: entry.instrument.id))
     }
     guard !byLoop.isEmpty else { return completion([]) }
     var pending = byLoop.count

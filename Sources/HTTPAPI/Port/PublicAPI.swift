@@ -286,7 +286,7 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     return .init(
       symbol: symbol,
       content: .market(
-        loop: entry.loop, MarketPlace(market: entry.market, instrument: entry.instrument.id),
+        loop: entry.loop, MarketRoute(market: entry.market, instrument: entry.instrument.id),
         gateway.hub.dataState(of: symbol, entry)))
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class KnownParts {
   struct Key: Hashable {
     let loop: Int
-    let place: MarketPlace
+    let place: MarketRoute
     let view: MarketView
   }
 

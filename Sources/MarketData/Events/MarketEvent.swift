@@ -1,6 +1,6 @@
 import Bytes
 
-/// The side of the **taker**. If a venue reports the maker's side, its handler inverts it.
+/// The side of the **taker**. If a venue reports the maker's side, its dialect inverts it.
 @usableFromInline @frozen package enum TakerSide: UInt8, Sendable { case buy, sell }
 
 /// A venue's name for a trade, at most 40 bytes of it, held in place: numbers, 27-digit numbers and UUIDs alike.

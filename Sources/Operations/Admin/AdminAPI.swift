@@ -19,10 +19,10 @@ package final class AdminAPI: @unchecked Sendable {
   private unowned let gateway: any OperatedGateway
   private let token: AdminToken
   private let control: AdminControl
-  private let desk: StateDesk
+  private let desk: StatePages
   private let log: Logger
 
-  package init(gateway: any OperatedGateway, token: AdminToken, control: AdminControl, desk: StateDesk) {
+  package init(gateway: any OperatedGateway, token: AdminToken, control: AdminControl, desk: StatePages) {
     self.gateway = gateway
     self.desk = desk
     self.token = token
@@ -87,7 +87,7 @@ package final class AdminAPI: @unchecked Sendable {
   func tooManyViewers(_ call: AdminCall) {
     call.reply(
       .error(
-        503, code: "too_many_viewers", message: "\(StateDesk.viewerLimit) clients already watch the state",
+        503, code: "too_many_viewers", message: "\(StatePages.viewerLimit) clients already watch the state",
         hint: "GET /admin/state", retryAfterMilliseconds: 5_000))
   }
 

@@ -87,7 +87,7 @@ package protocol OperatedLoop: AnyObject {
   // MARK: Feeds
 
   /// All of the loop's feeds, those that were stopped included. O(instruments).
-  var feedReports: [FeedReport] { get }
+  var feedReports: [FeedConnectionReport] { get }
   /// The reports of the loop's feeds, with entries where the venue or the connection is called `name`.
   func feedErrors(of name: String) -> [FeedErrorReport]
   /// Performs an order about a whole feed; false if the feed is not on this loop.

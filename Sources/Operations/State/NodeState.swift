@@ -48,14 +48,14 @@ package struct NodeState: Sendable {
 
   /// A feed and its present state.
   package struct FeedState: Sendable {
-    let report: FeedReport
+    let report: FeedConnectionReport
     let indicator: String
     let since: Timestamp
     let source: DataSource
     let messages: SecondCounts
     let arrival: Histogram?
 
-    package init(_ report: FeedReport, _ status: FeedStatus, messages: SecondCounts, arrival: Histogram?) {
+    package init(_ report: FeedConnectionReport, _ status: FeedStatus, messages: SecondCounts, arrival: Histogram?) {
       self.report = report
       indicator = report.isStopped ? "disconnected" : status.state.indicator
       since = status.since

@@ -2,12 +2,12 @@ import Bytes
 import MarketData
 
 /// The location of a member of a composite.
-package struct CompositePlace: Sendable, Hashable {
+package struct CompositeRoute: Sendable, Hashable {
   package var symbol: String
   package var loop: Int
-  package var place: MarketPlace
+  package var place: MarketRoute
 
-  package init(symbol: String, loop: Int, place: MarketPlace) {
+  package init(symbol: String, loop: Int, place: MarketRoute) {
     self.symbol = symbol
     self.loop = loop
     self.place = place
@@ -16,7 +16,7 @@ package struct CompositePlace: Sendable, Hashable {
   init(_ entry: DirectoryEntry) {
     self.init(
       symbol: entry.instrument.symbol, loop: entry.loop,
-      place: MarketPlace(market: entry.market, instrument: entry.instrument.id))
+      place: MarketRoute(market: entry.market, instrument: entry.instrument.id))
   }
 }
 
@@ -60,7 +60,7 @@ package struct CompositeBoard {
   private static let historyPeriod = Microseconds.second
 
   private struct Member {
-    var place: CompositePlace
+    var place: CompositeRoute
     /// Whether its owner has reported its values; a composite is not shown before all owners have.
     var isKnown = false
     var part: QuotePart?
@@ -112,13 +112,13 @@ package struct CompositeBoard {
 
   /// Removes a channel without subscribers, and the composite with its last channel. Returns the members that are no
   /// longer needed.
-  package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositePlace] {
+  package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositeRoute] {
     composites[symbol]?.shown[channel] = nil
     return dropIfUnused(symbol)
   }
 
   /// Sets what the streams of book, line and candles need. Returns the members that are no longer needed.
-  package mutating func demand(_ demand: CompositeDemand) -> [CompositePlace] {
+  package mutating func demand(_ demand: CompositeDemand) -> [CompositeRoute] {
     guard let market = demand.market else {
       composites[demand.symbol]?.market = nil
       composites[demand.symbol]?.wants = CompositeWants()
@@ -135,12 +135,12 @@ package struct CompositeBoard {
   }
 
   /// The members of a composite.
-  package func places(of symbol: String) -> [CompositePlace] { composites[symbol]?.members.map(\.place) ?? [] }
+  package func places(of symbol: String) -> [CompositeRoute] { composites[symbol]?.members.map(\.place) ?? [] }
 
   /// What the owners of a composite's members must pass on beside the values of every market.
   package func wants(of symbol: String) -> CompositeWants { composites[symbol]?.wants ?? CompositeWants() }
 
-  private mutating func dropIfUnused(_ symbol: String) -> [CompositePlace] {
+  private mutating func dropIfUnused(_ symbol: String) -> [CompositeRoute] {
     guard let composite = composites[symbol], composite.shown.isEmpty, composite.market == nil else { return [] }
     composites[symbol] = nil
     held.remove(symbol)
@@ -150,9 +150,9 @@ package struct CompositeBoard {
   /// Sets the members of a composite, from the directory. Returns the new members and the removed ones.
   package mutating func setMembers(
     _ entries: [DirectoryEntry], of symbol: String
-  ) -> (added: [CompositePlace], removed: [CompositePlace]) {
+  ) -> (added: [CompositeRoute], removed: [CompositeRoute]) {
     guard let old = composites[symbol]?.members else { return ([], []) }
-    let places = entries.map { CompositePlace($0) }
+    let places = entries.map { CompositeRoute($0) }
     guard places != old.map(\.place) else { return ([], []) }
     composites[symbol]?.members = places.map { place in
       old.first { $0.place == place } ?? Member(place: place)

@@ -4,15 +4,15 @@ import MarketData
 /// One client's side of another protocol: it reads the client's messages, and makes the answers and the end. Sans-IO;
 /// confined to the queue of its hub.
 ///
-/// The hub knows the client and its queues, the session knows the protocol. A session acts through the `DialectDesk`
+/// The hub knows the client and its queues, the session knows the protocol. A session acts through the `DialectContext`
 /// that it is given with each message.
 package protocol DialectSession: AnyObject {
   /// How often `heartbeat` is called, s, 1…60.
   var heartbeatSeconds: Int { get }
   /// The client has connected.
-  func open(_ desk: inout DialectDesk)
+  func open(_ desk: inout DialectContext)
   /// A message of the client, whole.
-  func receive(_ message: RawSpan, _ desk: inout DialectDesk)
+  func receive(_ message: RawSpan, _ desk: inout DialectContext)
   /// Appends the protocol's own heartbeat, if it has one and one is due. Not called while data of the client is not
   /// live.
   /// - Parameter isQuiet: whether the client got no data since the last call.
@@ -48,7 +48,7 @@ package struct DialectFarewell: Sendable {
 }
 
 /// What a session may see and do while it handles one message of its client.
-package struct DialectDesk {
+package struct DialectContext {
   package enum Action {
     case send([UInt8])
     case join(StreamKey)

@@ -26,8 +26,8 @@ extension SubscriberHub {
     perform(desk, client, state, now: now, into: &actions)
   }
 
-  private func desk(of client: ClientID, _ state: ClientState, now: Timestamp) -> DialectDesk {
-    DialectDesk(
+  private func desk(of client: ClientID, _ state: ClientState, now: Timestamp) -> DialectContext {
+    DialectContext(
       now: now, grant: state.grant ?? .nothing, directory: directory, feeds: feeds,
       room: admission.subscriptionLimit(state.grant) - state.memberships.count,
       holds: { [self] key in lists.number(of: key).map { state.memberships.index(of: $0) != nil } ?? false },
@@ -36,7 +36,7 @@ extension SubscriberHub {
 
   /// What the desk sends goes first, then what it joins: first messages follow the answers.
   private func perform(
-    _ desk: DialectDesk, _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
+    _ desk: DialectContext, _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
   ) {
     var joins: [StreamKey] = []
     var seen: Set<StreamKey> = []

@@ -27,7 +27,7 @@ package enum MarketView: Sendable, Hashable {
 }
 
 /// One instrument of an answer, with the location of its data.
-package struct MarketPlace: Sendable, Hashable {
+package struct MarketRoute: Sendable, Hashable {
   /// The slot of its market in the publisher.
   package var market: Int
   package var instrument: InstrumentID

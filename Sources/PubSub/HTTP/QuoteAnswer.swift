@@ -29,7 +29,7 @@ extension StreamPublisher {
   /// - Parameters:
   ///   - depth: levels a side, 0 for none.
   ///   - hasFigures: whether to include the 24 h volumes.
-  package func quotePart(at place: MarketPlace, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
+  package func quotePart(at place: MarketRoute, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
     guard markets.indices.contains(place.market),
       let state = markets[place.market].instrument(place.instrument)?.state
     else { return nil }

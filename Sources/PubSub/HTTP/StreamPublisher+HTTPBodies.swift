@@ -8,7 +8,7 @@ extension StreamPublisher {
   private static let longest = Microseconds.minute
 
   /// The stamp of a view as it is now; nil if there is no such instrument. O(1), for trades O(limit).
-  package func stamp(of view: MarketView, at place: MarketPlace, now: Timestamp) -> PartStamp? {
+  package func stamp(of view: MarketView, at place: MarketRoute, now: Timestamp) -> PartStamp? {
     guard markets.indices.contains(place.market),
       let state = markets[place.market].instrument(place.instrument)?.state
     else { return nil }
@@ -29,7 +29,7 @@ extension StreamPublisher {
 
   /// The tag of the text of `view`, without making the text; nil if there is nothing to show. O(1), for trades
   /// O(limit).
-  package func tag(of view: MarketView, at place: MarketPlace, now: Timestamp) -> UInt64? {
+  package func tag(of view: MarketView, at place: MarketRoute, now: Timestamp) -> UInt64? {
     guard let instrument = instrument(place) else { return nil }
     let state = instrument.state
     var tag = ContentTag(run: run)
@@ -59,7 +59,7 @@ extension StreamPublisher {
   }
 
   /// The text of `view` as fields of an object, with a comma before each; nil if there is nothing to show.
-  package func text(of view: MarketView, at place: MarketPlace, now: Timestamp) -> MarketText? {
+  package func text(of view: MarketView, at place: MarketRoute, now: Timestamp) -> MarketText? {
     guard let tag = tag(of: view, at: place, now: now), let instrument = instrument(place) else { return nil }
     textsMade += 1
     let state = instrument.state
@@ -101,7 +101,7 @@ extension StreamPublisher {
   /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has
   /// ever had a price; nil if there is no such instrument. O(minutes of a day).
   package func candles(
-    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketPlace, now: Timestamp
+    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketRoute, now: Timestamp
   ) -> (instrument: Instrument, candles: [Candle], hasTraded: Bool)? {
     guard let state = instrument(place)?.state else { return nil }
     let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
@@ -109,13 +109,13 @@ extension StreamPublisher {
   }
 
   /// The open candle of an instrument; nil before any price. O(1), amortised.
-  package func openCandle(_ interval: CandleInterval, at place: MarketPlace, now: Timestamp) -> Candle? {
+  package func openCandle(_ interval: CandleInterval, at place: MarketRoute, now: Timestamp) -> Candle? {
     instrument(place)?.state.openCandle(interval, now: now)
   }
 
   /// The data of a picture of an instrument; nil if there is no such instrument. O(buckets).
   package func cardFigures(
-    _ range: ChartRange, points: Int, at place: MarketPlace, now: Timestamp
+    _ range: ChartRange, points: Int, at place: MarketRoute, now: Timestamp
   ) -> CardFigures? {
     guard let instrument = instrument(place) else { return nil }
     let state = instrument.state
@@ -137,11 +137,11 @@ extension StreamPublisher {
   }
 
   /// An instrument as writers see it, for answers over HTTP; nil if there is none.
-  package func dialectView(at place: MarketPlace) -> DialectView? {
+  package func dialectView(at place: MarketRoute) -> DialectView? {
     instrument(place).map { DialectView($0) }
   }
 
-  private func instrument(_ place: MarketPlace) -> PublishedInstrument? {
+  private func instrument(_ place: MarketRoute) -> PublishedInstrument? {
     guard markets.indices.contains(place.market) else { return nil }
     return markets[place.market].instrument(place.instrument)
   }

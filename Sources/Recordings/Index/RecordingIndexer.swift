@@ -92,7 +92,7 @@ package final class RecordingIndexer {
   private func takePoint(_ record: RecordingReader.Record) throws(RecordingError) {
     guard isDue(record), let restart = replayer.restartPoint else { return }
     try file.add(
-      RecordingIndexPlace(time: record.time, restart: restart), tracker.frame, messages: &tracker.messages)
+      RecordingIndexEntry(time: record.time, restart: restart), tracker.frame, messages: &tracker.messages)
   }
 
   private func isDue(_ record: RecordingReader.Record) -> Bool {
@@ -119,7 +119,7 @@ package final class RecordingIndexer {
       file.contents.firstBadLine = bad.first.shortDescription
     }
     if let stopped, stopped.path == file.path { file.contents.stoppedBy = stopped.shortDescription }
-    file.contents.rejected = replayer.pipeline.handler.counts.rejected - rejected
+    file.contents.rejected = replayer.pipeline.engine.counts.rejected - rejected
     rejected += file.contents.rejected
     let counts = replayer.pipeline.symbolCounts
     for state in replayer.pipeline.market.instruments.prefix(RecordingIndex.symbolLimit) {
@@ -155,7 +155,7 @@ extension RecordingContents.Symbol {
 }
 
 /// A record before which a replay can begin.
-struct RecordingIndexPlace {
+struct RecordingIndexEntry {
   var time: Timestamp
   var restart: RestartPoint
 }
@@ -173,7 +173,7 @@ final class IndexFile {
   private var messageBlobs: [IndexBlob] = []
   /// Messages shrink to about an eighth in a recording.
   private static let bytesPerByte = 16
-  private(set) var lastPlace: RecordingIndexPlace?
+  private(set) var lastPlace: RecordingIndexEntry?
   private(set) var lastRecords = 0
   /// Bytes of messages that have to pass before the next key frame, and those before the last one.
   private(set) var leastBytes = 0
@@ -195,7 +195,7 @@ final class IndexFile {
   deinit { if !isFinished, file != nil { unlink(temporary) } }
 
   func add(
-    _ place: RecordingIndexPlace, _ frame: KeyFrame, messages: inout ConnectionMessages
+    _ place: RecordingIndexEntry, _ frame: KeyFrame, messages: inout ConnectionMessages
   ) throws(RecordingError) {
     let raw = frame.encode()
     guard raw.count <= IndexBlob.limit else { return }

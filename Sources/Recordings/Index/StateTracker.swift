@@ -34,13 +34,13 @@ final class StateTracker {
     }
     let wasConnected = replayer.isConnected
     let pipeline = replayer.pipeline
-    let counts = pipeline.handler.counts
-    let heard = pipeline.handler.marketHeard
+    let counts = pipeline.engine.counts
+    let heard = pipeline.engine.marketHeard
     var failure: RecordingError?
     do throws(RecordingError) { try replayer.step() } catch { failure = error }
     if replayer.isConnected != wasConnected { messages.removeAll() }
-    if isText, counts.rejected == pipeline.handler.counts.rejected, counts.ignored == pipeline.handler.counts.ignored {
-      let isNews = heard < record.time && pipeline.handler.marketHeard == record.time
+    if isText, counts.rejected == pipeline.engine.counts.rejected, counts.ignored == pipeline.engine.counts.ignored {
+      let isNews = heard < record.time && pipeline.engine.marketHeard == record.time
       messages.note(payload, at: record.time, isNews: isNews, pipeline.changes)
     }
     for item in pipeline.changes.items {

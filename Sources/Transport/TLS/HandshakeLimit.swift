@@ -20,8 +20,8 @@ final class HandshakeLimit: Sendable {
 
   /// A place, which is freed with its last reference. If there is none, `body` is called once as soon as there may be
   /// one, on any thread.
-  func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakePlace? {
-    var outer: HandshakePlace?
+  func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakeSlot? {
+    var outer: HandshakeSlot?
     if let parent {
       guard let place = parent.enter(orWhenFree: body) else { return nil }
       outer = place
@@ -34,7 +34,7 @@ final class HandshakeLimit: Sendable {
       state.underWay += 1
       return true
     }
-    return isEntered ? HandshakePlace(of: self, outer: outer) : nil
+    return isEntered ? HandshakeSlot(of: self, outer: outer) : nil
   }
 
   fileprivate func leave() {
@@ -49,11 +49,11 @@ final class HandshakeLimit: Sendable {
 }
 
 /// The right to one handshake.
-final class HandshakePlace: Sendable {
+final class HandshakeSlot: Sendable {
   private let limit: HandshakeLimit
-  private let outer: HandshakePlace?
+  private let outer: HandshakeSlot?
 
-  fileprivate init(of limit: HandshakeLimit, outer: HandshakePlace?) {
+  fileprivate init(of limit: HandshakeLimit, outer: HandshakeSlot?) {
     self.limit = limit
     self.outer = outer
   }

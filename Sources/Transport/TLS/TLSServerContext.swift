@@ -148,7 +148,7 @@ package final class TLSServerContext: Sendable {
     return statistics
   }
 
-  func makeSession(descriptor: Int32, place: HandshakePlace? = nil) throws(TransportError) -> TLSSession {
+  func makeSession(descriptor: Int32, place: HandshakeSlot? = nil) throws(TransportError) -> TLSSession {
     let generation = current.withLock { $0 }
     let session = try TLSSession(
       context: generation.defaultContext, descriptor: descriptor, role: .server(self, generation))

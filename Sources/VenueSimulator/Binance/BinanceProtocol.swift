@@ -54,7 +54,7 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
   }
 
   /// Why a request is refused, with the code that Binance has for it.
-  private struct Refusal: Error {
+  private struct RequestRefusal: Error {
     let code: Int
     let message: String
   }
@@ -116,30 +116,30 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
     do {
       let request: ClientMessage
       do throws(JSONError) { request = try ClientMessage(text) } catch {
-        throw Refusal(code: 3, message: "Invalid JSON: cannot parse at byte \(error.offset)")
+        throw RequestRefusal(code: 3, message: "Invalid JSON: cannot parse at byte \(error.offset)")
       }
       // As it was sent: a number, a text with its quotes, or `null`.
       if request["id"].isThere, request["id"].raw.utf8.count <= 38 { id = request["id"].raw }
       session.say(#"{"result":\#(try answer(request, session)),"id":\#(id)}"#)
     } catch {
-      guard let refusal = error as? Refusal else { return }
+      guard let refusal = error as? RequestRefusal else { return }
       session.say(#"{"error":{"code":\#(refusal.code),"msg":\#(json: refusal.message)},"id":\#(id)}"#)
       if refusal.code == 4 { session.close(1008, "Invalid request") }
     }
   }
 
-  private func answer(_ request: ClientMessage, _ session: BinanceSession) throws(Refusal) -> JSONText {
+  private func answer(_ request: ClientMessage, _ session: BinanceSession) throws(RequestRefusal) -> JSONText {
     let parameters = request["params"]
     let method = request["method"].text
     switch method {
     case "SUBSCRIBE", "UNSUBSCRIBE":
       let names = parameters.texts
       guard !names.isEmpty else {
-        throw Refusal(code: 2, message: "Invalid request: params must be a non-empty array of stream names")
+        throw RequestRefusal(code: 2, message: "Invalid request: params must be a non-empty array of stream names")
       }
       if method == "SUBSCRIBE" {
         guard session.names.count + Set(names).subtracting(session.names).count <= Self.streamLimit else {
-          throw Refusal(code: 4, message: "Too many subscriptions")
+          throw RequestRefusal(code: 4, message: "Too many subscriptions")
         }
         for name in names { add(name, session) }
       } else {
@@ -148,15 +148,15 @@ final class BinanceProtocol: DeskProtocol<BinanceSession, BinanceStream> {
       return "null"
     case "LIST_SUBSCRIPTIONS": return "[\(names: session.names)]"
     case "SET_PROPERTY", "GET_PROPERTY":
-      guard parameters.texts.first == "combined" else { throw Refusal(code: 0, message: "Unknown property") }
+      guard parameters.texts.first == "combined" else { throw RequestRefusal(code: 0, message: "Unknown property") }
       if method == "GET_PROPERTY" { return session.isCombined ? "true" : "false" }
       guard let flag = parameters.list.lazy.compactMap(\.flag).first else {
-        throw Refusal(code: 1, message: "Invalid value type: expected Boolean")
+        throw RequestRefusal(code: 1, message: "Invalid value type: expected Boolean")
       }
       session.isCombined = flag
       return "null"
     default:
-      throw Refusal(
+      throw RequestRefusal(
         code: 2,
         message: "Invalid request: unknown variant `\(method)`, expected one of `SUBSCRIBE`, `UNSUBSCRIBE`, "
           + "`LIST_SUBSCRIPTIONS`, `SET_PROPERTY`, `GET_PROPERTY`")

@@ -18,6 +18,6 @@ enum BitfinexChecksum {
       if rank < book.count(.bid) { append(book.level(.bid, rank), sign: 1) }
       if rank < book.count(.ask) { append(book.level(.ask, rank), sign: -1) }
     }
-    return Int32(bitPattern: KrakenChecksum.crc32(scratch.unsafeBytes))
+    return Int32(bitPattern: SimulatedKrakenChecksum.crc32(scratch.unsafeBytes))
   }
 }

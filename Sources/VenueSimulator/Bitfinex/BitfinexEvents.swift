@@ -26,7 +26,7 @@ extension BitfinexProtocol {
 
   private func figures(_ state: InstrumentMarket) -> JSONText {
     let (book, i) = (state.book, spell(state))
-    func sum(_ side: BookSide) -> Spelled { i.size(book.top(side, 25).reduce(0) { $0 + $1.size }) }
+    func sum(_ side: SimulatedSide) -> Spelled { i.size(book.top(side, 25).reduce(0) { $0 + $1.size }) }
     return #"""
       \#(i.bid),\#(sum(.bid)),\#(i.ask),\#(sum(.ask)),\#(i.change),\#(i.rise(4)),\#(i.last),\#(i.volume),\#(i.high),\#
       \#(i.low)
@@ -51,7 +51,7 @@ extension BitfinexProtocol {
     let fault = faults.takeNameFault()
     if fault == .limited { return SimulatedResponse(status: 429, #"{"error":"ERR_RATE_LIMIT"}"#) }
     let others = request.path.split(separator: ",").dropFirst()
-    return NameDesk.answer(market, fault) { code, name in
+    return NameService.answer(market, fault) { code, name in
       "[\(json: code == "USDT" ? "UST" : code),\(name)]"
     } body: { rows in
       others.isEmpty ? "[[\(rows)]]" : "[[\(rows)],\(JSONText.list(others, configuration))]"

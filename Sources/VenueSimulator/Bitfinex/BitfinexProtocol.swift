@@ -5,7 +5,7 @@ import MarketData
 final class BitfinexSession: SimulatedSession {
   struct Channel {
     let number: Int64
-    let stream: SubscriptionDesk<BitfinexChannel>.Stream
+    let stream: SubscriberTable<BitfinexChannel>.Stream
     var heartbeat: Timestamp
   }
 

@@ -40,7 +40,7 @@ extension CoinbaseProtocol {
   private var currencies: SimulatedResponse {
     let fault = faults.takeNameFault()
     guard fault != .limited, candleBudget.take(at: now) else { return refuse(429, "Public rate limit exceeded") }
-    return NameDesk.answer(market, fault) { code, name in
+    return NameService.answer(market, fault) { code, name in
       #"""
       {"id":\#(json: code),"name":\#(name),"min_size":"0.00000001","status":"online","message":"",\#
       "max_precision":"0.00000001","convertible_to":[],"details":{"type":"crypto","symbol":null,\#
@@ -63,7 +63,7 @@ extension CoinbaseProtocol {
   /// Levels have a third member, the number of orders.
   private func book(_ state: InstrumentMarket, level: String) -> JSONText {
     let depth = level == "1" ? 1 : state.instrument.levels * 2
-    func side(_ side: BookSide) -> JSONText { spell(state).pairs(state.book.top(side, depth)) { _ in ",1" } }
+    func side(_ side: SimulatedSide) -> JSONText { spell(state).pairs(state.book.top(side, depth)) { _ in ",1" } }
     return #"""
       {"bids":\#(side(.bid)),"asks":\#(side(.ask)),"sequence":\#(state.sequence),"auction_mode":false,"auction":null,\#
       "time":"\#(rfc3339: now)"}

@@ -4,7 +4,7 @@ import MarketData
 /// A client of the simulated Advanced Trade.
 final class CoinbaseAdvancedSession: SimulatedSession {
   /// The names that it has subscribed by, of each stream.
-  var names: [SubscriptionDesk<CoinbaseAdvancedChannel>.Stream: String] = [:]
+  var names: [SubscriberTable<CoinbaseAdvancedChannel>.Stream: String] = [:]
   var hasHeartbeats = false
   var hasSubscribed = false
   /// Asked for more books than there may be: it gets none any more.

@@ -97,7 +97,7 @@ extension DeribitProtocol {
       return SimulatedResponse(
         status: 429, #"{"jsonrpc":"2.0","error":{"code":10028,"message":"too_many_requests"}}"#)
     }
-    return NameDesk.answer(market, fault) { code, name in
+    return NameService.answer(market, fault) { code, name in
       #"""
       {"coin_type":"BITCOIN","currency":\#(json: code),"currency_long":\#(name),"fee_precision":4,\#
       "min_confirmations":1,"min_withdrawal_fee":0.0001,"withdrawal_fee":0.0001,\#

@@ -16,9 +16,9 @@ struct SimulatedFacts {
 /// A simulated venue whose clients subscribe to channels of instruments: what is the same in all of them. A venue adds
 /// its facts, its spelling and its quirks.
 class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol {
-  typealias Stream = SubscriptionDesk<Channel>.Stream
+  typealias Stream = SubscriberTable<Channel>.Stream
 
-  final var desk = SubscriptionDesk<Channel>()
+  final var desk = SubscriberTable<Channel>()
   /// The connections that there are, those too that a proxy keeps.
   final private(set) var clients: [Session] = []
   /// Books that are to be answered with by REST.

@@ -14,7 +14,7 @@ extension HyperliquidProtocol {
   private func bookData(_ index: Int, isFast: Bool) -> JSONText {
     let (state, i) = (state(index), spell(index))
     let depth = isFast ? Self.fastDepth : Self.depth
-    func side(_ side: BookSide) -> JSONText { .list(state.book.top(side, depth)) { level($0, i) } }
+    func side(_ side: SimulatedSide) -> JSONText { .list(state.book.top(side, depth)) { level($0, i) } }
     return #"""
       {"coin":\#(json: i.name),"time":\#(ms: now),"levels":[[\#(side(.bid))],\#
       [\#(side(.ask))]]\#(isFast ? #","fast":true"# : "")}

@@ -42,7 +42,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     askEdges = bidEdges
     super.init(market: market, faults: faults)
     for index in indices {
-      checksums.append(KrakenChecksum.of(state(index).book, scratch: &scratch))
+      checksums.append(SimulatedKrakenChecksum.of(state(index).book, scratch: &scratch))
       moveEdges(index)
     }
   }
@@ -202,7 +202,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
     if !change.bids.isEmpty || !change.asks.isEmpty {
-      let checksum = KrakenChecksum.of(state(index).book, scratch: &scratch)
+      let checksum = SimulatedKrakenChecksum.of(state(index).book, scratch: &scratch)
       let isVisible =
         checksum != checksums[index] && change.bids.count + change.asks.count > 1
         && (change.bids.contains { $0.size == 0 } || change.asks.contains { $0.size == 0 })
@@ -226,7 +226,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
 
   /// The update of a view of `depth`: levels that changed within it, and levels that entered because others left.
   private func shown(
-    _ changed: [PriceLevel], _ side: BookSide, _ index: Int, _ depth: Int, edge: Int64?
+    _ changed: [PriceLevel], _ side: SimulatedSide, _ index: Int, _ depth: Int, edge: Int64?
   ) -> [PriceLevel] {
     let book = state(index).book
     let newEdge = Self.edge(book, side, depth)
@@ -245,7 +245,7 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
     return list
   }
 
-  private static func edge(_ book: SimulatedBook, _ side: BookSide, _ depth: Int) -> Int64? {
+  private static func edge(_ book: SimulatedBook, _ side: SimulatedSide, _ depth: Int) -> Int64? {
     book.count(side) >= depth ? book.level(side, depth - 1).price : nil
   }
 

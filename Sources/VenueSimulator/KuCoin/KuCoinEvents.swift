@@ -88,7 +88,7 @@ extension KuCoinProtocol {
 
   /// What the assets are called: `name` is the code again.
   private func currencies(_ fault: NameFault?) -> SimulatedResponse {
-    NameDesk.answer(market, fault) { code, name in
+    NameService.answer(market, fault) { code, name in
       #"""
       {"currency":\#(json: code),"name":\#(json: code),"fullName":\#(name),"precision":8,"confirms":null,\#
       "contractAddress":null,"isMarginEnabled":true,"isDebitEnabled":true,"chains":[{"chainName":\#(json: code),\#

@@ -48,7 +48,7 @@ package final class InstrumentMarket {
   private let levelLots: Double
   private let tradeLots: Double
   /// Prices touched in the moment under way, with the size each had before.
-  private var touched: [(side: BookSide, price: Int64, before: Int64)] = []
+  private var touched: [(side: SimulatedSide, price: Int64, before: Int64)] = []
 
   init(
     _ instrument: SimulatedInstrument, seed: UInt64, rate: Double, start: Timestamp, hasPast: Bool,
@@ -147,7 +147,7 @@ package final class InstrumentMarket {
   }
 
   private func buildBook() {
-    for side in [BookSide.bid, .ask] {
+    for side in [SimulatedSide.bid, .ask] {
       var price = side == .bid ? Int64(fair) : Int64(fair) + 1
       for rank in 0..<instrument.levels {
         guard price > 0 else { break }
@@ -240,7 +240,7 @@ package final class InstrumentMarket {
 
   /// Takes the levels that are on the wrong side of the fair price, at most eight at once.
   private func sweep(_ side: TakerSide, _ now: Timestamp, into change: inout SimulatedChange) {
-    let book = side == .buy ? BookSide.ask : .bid
+    let book = side == .buy ? SimulatedSide.ask : .bid
     for _ in 0..<8 {
       guard self.book.count(book) > 12 else { return }
       let level = self.book.level(book, 0)
@@ -253,7 +253,7 @@ package final class InstrumentMarket {
   /// Takes about a trade's usual size from the best levels, at most four of them.
   private func take(_ side: TakerSide, _ now: Timestamp, into change: inout SimulatedChange) {
     var rest = tradeSize()
-    let book = side == .buy ? BookSide.ask : .bid
+    let book = side == .buy ? SimulatedSide.ask : .bid
     for _ in 0..<4 {
       guard rest > 0, self.book.count(book) > 12 else { return }
       let level = self.book.level(book, 0)
@@ -266,7 +266,7 @@ package final class InstrumentMarket {
   private func execute(
     _ side: TakerSide, _ price: Int64, _ size: Int64, _ now: Timestamp, into change: inout SimulatedChange
   ) {
-    let opposite = side == .buy ? BookSide.ask : .bid
+    let opposite = side == .buy ? SimulatedSide.ask : .bid
     set(opposite, price, book.size(opposite, at: price) - size)
     tradeID += 1
     let trade = SimulatedTrade(id: tradeID, price: price, size: size, side: side, time: now)
@@ -280,13 +280,13 @@ package final class InstrumentMarket {
 
   /// Orders that stand: fills a wide spread, then changes one to three levels, and keeps the depth.
   private func quote() {
-    for side in [BookSide.bid, .ask] where spread > spacing * 2 {
+    for side in [SimulatedSide.bid, .ask] where spread > spacing * 2 {
       if random.chance(0.6) { improve(side) }
     }
     var count = 1
     while count < 3, random.chance(0.25) { count += 1 }
     for _ in 0..<count { alter(random.chance(0.5) ? .bid : .ask) }
-    for side in [BookSide.bid, .ask] {
+    for side in [SimulatedSide.bid, .ask] {
       let levels = book.count(side)
       if levels > instrument.levels * 11 / 10 {
         set(side, book.level(side, levels - 1).price, 0)
@@ -306,7 +306,7 @@ package final class InstrumentMarket {
   }
 
   /// Places a better order, short of the fair price and of the other side.
-  private func improve(_ side: BookSide) {
+  private func improve(_ side: SimulatedSide) {
     guard let bid = book.bestBid, let ask = book.bestAsk else { return }
     let tick = instrument.tick
     let low: Int64
@@ -323,7 +323,7 @@ package final class InstrumentMarket {
   }
 
   /// Resizes, withdraws or places one level, most often among the first ten.
-  private func alter(_ side: BookSide) {
+  private func alter(_ side: SimulatedSide) {
     let count = book.count(side)
     guard count > 12 else { return improve(side) }
     let rank = random.chance(0.92) ? min(Int(random.exponential() * 6), count - 1) : random.below(count)
@@ -345,7 +345,7 @@ package final class InstrumentMarket {
 
   // MARK: - Changes
 
-  private func set(_ side: BookSide, _ price: Int64, _ size: Int64) {
+  private func set(_ side: SimulatedSide, _ price: Int64, _ size: Int64) {
     let before = book.size(side, at: price)
     guard before != size else { return }
     if !touched.contains(where: { $0.side == side && $0.price == price }) { touched.append((side, price, before)) }

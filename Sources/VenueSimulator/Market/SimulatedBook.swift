@@ -1,7 +1,7 @@
 import MarketData
 
 /// Which side of a book.
-package enum BookSide: Sendable { case bid, ask }
+package enum SimulatedSide: Sendable { case bid, ask }
 
 /// The true book of a simulated instrument, all levels. Each side stands worst first, best last.
 package struct SimulatedBook: Sendable, Equatable {
@@ -15,27 +15,27 @@ package struct SimulatedBook: Sendable, Equatable {
   package var bestBid: PriceLevel? { bids.last }
   package var bestAsk: PriceLevel? { asks.last }
 
-  package func count(_ side: BookSide) -> Int { side == .bid ? bids.count : asks.count }
+  package func count(_ side: SimulatedSide) -> Int { side == .bid ? bids.count : asks.count }
 
   /// The level at `rank`, 0 being the best. Precondition: `rank` < count.
-  package func level(_ side: BookSide, _ rank: Int) -> PriceLevel {
+  package func level(_ side: SimulatedSide, _ rank: Int) -> PriceLevel {
     side == .bid ? bids[bids.count - 1 - rank] : asks[asks.count - 1 - rank]
   }
 
   /// The best `depth` levels, best first. O(depth).
-  package func top(_ side: BookSide, _ depth: Int) -> [PriceLevel] {
+  package func top(_ side: SimulatedSide, _ depth: Int) -> [PriceLevel] {
     Array((side == .bid ? bids : asks).suffix(depth).reversed())
   }
 
   /// The size at `price`, 0 if there is no such level. O(log n).
-  package func size(_ side: BookSide, at price: Int64) -> Int64 {
+  package func size(_ side: SimulatedSide, at price: Int64) -> Int64 {
     let levels = side == .bid ? bids : asks
     let index = Self.position(levels, price, ascending: side == .bid)
     return index < levels.count && levels[index].price == price ? levels[index].size : 0
   }
 
   /// Puts `size` at `price`; 0 removes the level. O(log n) and a move of the levels that are better.
-  mutating func set(_ side: BookSide, _ price: Int64, _ size: Int64) {
+  mutating func set(_ side: SimulatedSide, _ price: Int64, _ size: Int64) {
     if side == .bid {
       Self.set(&bids, price, size, ascending: true)
     } else {

@@ -76,6 +76,6 @@ package final class Binance: Dialect, RegisteredVenue {
     case .canary(let symbol): names = ["\(symbol.lowercased())@\(market.canary)"]
     default: return nil
     }
-    return #"{"method":"\#(method)","params":\#(JSONText.array(names)),"id":\#(id)}"#
+    return #"{"method":"\#(method)","params":\#(JSONQuoting.array(names)),"id":\#(id)}"#
   }
 }

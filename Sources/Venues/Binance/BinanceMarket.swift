@@ -83,6 +83,6 @@ extension Binance {
           "24 h a connection",
         ]),
       candles: market.candles,
-      makeHandler: { FeedEngine(Binance(market), venue: market.part == "spot" ? spot : usdm, configuration: $0) })
+      makeEngine: { FeedEngine(Binance(market), venue: market.part == "spot" ? spot : usdm, configuration: $0) })
   }
 }

@@ -5,10 +5,10 @@ import MarketData
 /// `bookTicker` has no `e`, and its fields identify it.
 extension Binance {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    if readFixed(message, instruments, &hearing, into: &batch) { return }
-    try readAny(message, &instruments, &hearing, into: &batch)
+    if readFixed(message, instruments, &outcome, into: &batch) { return }
+    try readAny(message, &instruments, &outcome, into: &batch)
   }
 
   // MARK: As the venue prints them
@@ -16,10 +16,10 @@ extension Binance {
   /// Reads the two messages that make up nearly all traffic, if they are spelled exactly as the venue spells them.
   /// False: not one of these, or spelled otherwise; nothing has been done then.
   private func readFixed(
-    _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    _ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) -> Bool {
-    let now = hearing.now
+    let now = outcome.now
     var depth: (place: Int, numbers: UpdateNumbers, time: Timestamp)?
     var quote: Quote?
     let mark = BatchMark(batch)
@@ -69,7 +69,7 @@ extension Binance {
       return false
     }
     if let depth {
-      append(depth.place, depth.numbers, since: mark, depth.time, &hearing, into: &batch)
+      append(depth.place, depth.numbers, since: mark, depth.time, &outcome, into: &batch)
     } else if let quote {
       batch.events.append(.quote(quote))
     }
@@ -148,7 +148,7 @@ extension Binance {
   }
 
   private func readAny(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var fields = Fields(batch)
@@ -175,56 +175,56 @@ extension Binance {
     try reader.end()
     if isList {
       // Streams of several symbols come as arrays; none is subscribed.
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
-    guard isReply, !isWrapped else { return try readEvent(fields, reader, &instruments, &hearing, into: &batch) }
-    try readReply(try FieldObject(message, "reply"), &hearing)
+    guard isReply, !isWrapped else { return try readEvent(fields, reader, &instruments, &outcome, into: &batch) }
+    try readReply(try FieldObject(message, "reply"), &outcome)
   }
 
   /// `{"result":null,"id":1}`, `{"error":{"code":…,"msg":…},"id":1}`, or code and text without the object.
-  private func readReply(_ reply: borrowing FieldObject, _ hearing: inout Hearing) throws(FeedError) {
-    hearing.isAnswer = true
+  private func readReply(_ reply: borrowing FieldObject, _ outcome: inout MessageOutcome) throws(FeedError) {
+    outcome.isAnswer = true
     let id = reply.id("id")
     var (code, text) = (reply.integer("code"), reply.text("msg"))
     if let error = try reply.object("error") {
       (code, text) = (error.integer("code") ?? code, error.text("msg") ?? text)
     }
     guard code != nil || reply.has("error") else {
-      if let id { hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
+      if let id { outcome.report(.acknowledged(id: id, place: nil, channel: nil)) }
       return
     }
     let words = text ?? "no reason given"
     // Too many messages: none of the symbols is to blame.
     let isTooMuch = words.lowercased().contains("too many requests")
-    hearing.report(
+    outcome.report(
       .refused(
-        Hearing.Refusal(
+        MessageOutcome.Refusal(
           id: id, reason: "code \(code ?? 0), \(words)", effect: isTooMuch ? .pause(Self.ratePause) : .final,
           what: "request refused")))
   }
 
   private func readEvent(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     switch fields.event {
-    case .depth: try readDepth(fields, reader, &instruments, &hearing, into: &batch)
-    case .trade: try readTrade(fields, reader, id: "t", isAggregate: false, &instruments, &hearing, into: &batch)
-    case .aggregate: try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &hearing, into: &batch)
-    case .ticker: try readTicker(fields, reader, &instruments, &hearing, into: &batch)
-    case .quote: try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
-    case .shutdown: hearing.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
-    case .other: hearing.ignored += 1
+    case .depth: try readDepth(fields, reader, &instruments, &outcome, into: &batch)
+    case .trade: try readTrade(fields, reader, id: "t", isAggregate: false, &instruments, &outcome, into: &batch)
+    case .aggregate: try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &outcome, into: &batch)
+    case .ticker: try readTicker(fields, reader, &instruments, &outcome, into: &batch)
+    case .quote: try readBookTicker(fields, reader, &instruments, &outcome, into: &batch)
+    case .shutdown: outcome.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
+    case .other: outcome.ignored += 1
     case nil:
       guard fields["u"] != nil, fields.symbol != nil, fields["b"] != nil, fields["B"] != nil, fields["a"] != nil,
         fields["A"] != nil
       else {
         // Partial depth has neither type nor symbol, and is not subscribed.
-        hearing.ignored += 1
+        outcome.ignored += 1
         return
       }
-      try readBookTicker(fields, reader, &instruments, &hearing, into: &batch)
+      try readBookTicker(fields, reader, &instruments, &outcome, into: &batch)
     }
   }
 
@@ -257,7 +257,7 @@ extension Binance {
 
   private func readDepth(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "depthUpdate")
     let first = try integer(fields, reader, "U", "U", "depthUpdate")
@@ -276,9 +276,9 @@ extension Binance {
     if !fields.hasAsks {
       try instruments.readLevels(fields["a"], of: reader, place, isBid: false, Self.bookFormat, into: &batch)
     }
-    let time = try time(fields, reader, "E", "E", now: hearing.now)
+    let time = try time(fields, reader, "E", "E", now: outcome.now)
     append(
-      place, UpdateNumbers(first: first, last: last, previous: previous), since: fields.mark, time, &hearing,
+      place, UpdateNumbers(first: first, last: last, previous: previous), since: fields.mark, time, &outcome,
       into: &batch)
   }
 
@@ -287,7 +287,7 @@ extension Binance {
 
   private func readBookTicker(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard let bid = fields["b"] else { throw FeedError.missing("b", in: "bookTicker") }
     guard let bidSize = fields["B"] else { throw FeedError.missing("B", in: "bookTicker") }
@@ -296,7 +296,7 @@ extension Binance {
     let found = QuoteFields(
       place: try place(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask,
       askSize: askSize)
-    batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: hearing.now)))
+    batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: outcome.now)))
   }
 
   private static let tradeFormat = TradeFormat(price: "p", size: "q", id: "t", side: "m")
@@ -304,16 +304,16 @@ extension Binance {
   /// `m` says that the buyer was the maker: the taker sold.
   private func readTrade(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, id name: Unicode.Scalar, isAggregate: Bool,
-    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "trade")
     var found = TradeFields(place: place, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
-    found.time = try time(fields, reader, "T", "T", now: hearing.now)
+    found.time = try time(fields, reader, "T", "T", now: outcome.now)
     if let slice = fields["m"] {
       var value = reader.reader(slice)
       found.side = try value.bool("m") ? .sell : .buy
     }
-    let trade = try instruments.trade(found, reader, Self.tradeFormat, now: hearing.now)
+    let trade = try instruments.trade(found, reader, Self.tradeFormat, now: outcome.now)
     guard trade.id.number != nil else {
       throw FeedError(.decimal, "field \(isAggregate ? "a" : "t"): \(trade.id.text) is no trade's number")
     }
@@ -322,8 +322,8 @@ extension Binance {
       var value = reader.reader(slice)
       let kind = try value.string("X")
       guard value.equals(kind, "MARKET") else {
-        hearing.ignored += 1
-        hearing.report(.passedTrade(place: place, id: Int64(clamping: trade.id.number ?? 0)))
+        outcome.ignored += 1
+        outcome.report(.passedTrade(place: place, id: Int64(clamping: trade.id.number ?? 0)))
         return
       }
     }
@@ -332,7 +332,7 @@ extension Binance {
       if hasTrades[place] { return }
     } else {
       // Aggregates before it had numbers of their own.
-      if !hasTrades[place] { hearing.fill(0) }
+      if !hasTrades[place] { outcome.fill(0) }
       hasTrades[place] = true
     }
     batch.events.append(.trade(trade))
@@ -340,10 +340,10 @@ extension Binance {
 
   private func readTicker(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "24hrTicker")
-    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: hearing.now))
+    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: outcome.now))
     let known = instruments
     func price(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Int64? {
       guard let slice = fields[name] else { return nil }
@@ -372,10 +372,10 @@ extension Binance {
 
   /// Appends an update whose levels stand at the end of `batch`.
   private func append(
-    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ hearing: inout Hearing,
+    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) {
     batch.appendBook(.delta, place, since: mark, time: time)
-    hearing.number(numbers, isBridged: true)
+    outcome.number(numbers, isBridged: true)
   }
 }

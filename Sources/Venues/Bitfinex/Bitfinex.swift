@@ -55,7 +55,7 @@ package final class Bitfinex: Dialect, RegisteredVenue {
       limits: ["25 channels a connection"]),
     candles: BitfinexCandles.format, assetNames: assetNames,
     replay: replay,
-    makeHandler: { FeedEngine(Bitfinex(), venue: Bitfinex.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Bitfinex(), venue: Bitfinex.venue, configuration: $0) })
 
   /// The venue's number of each topic, by `code`; 0 while it has none.
   var numbers: [Int64] = []
@@ -106,7 +106,7 @@ package final class Bitfinex: Dialect, RegisteredVenue {
       // What is there is not asked for twice, which the venue refuses.
       guard !numbers.indices.contains(code(topic)) || numbers[code(topic)] == 0 else { return nil }
       let book = topic.channel == Self.book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
-      let symbol = JSONText.quoted(instruments[topic.place].venueSymbol)
+      let symbol = JSONQuoting.quoted(instruments[topic.place].venueSymbol)
       return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel].name)","symbol":\#(symbol)\#(book)}"#
     case .topics(let topics, .unsubscribe):
       // What still comes of it is not looked at.
@@ -148,13 +148,13 @@ package final class Bitfinex: Dialect, RegisteredVenue {
 
   /// A data message has used up its count, whether it could be read or not; what it said is lost to its own book, or
   /// to all of them if it cannot be told whose it was.
-  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
     guard let number = Self.channelNumber(message) else { return }
     lastCount = lastCount.map { $0 &+ 1 }
-    guard number != 0 else { return hearing.report(.lost(place: nil, .malformed)) }
+    guard number != 0 else { return outcome.report(.lost(place: nil, .malformed)) }
     guard let topic = topic(of: number) else { return }
-    hearing.hear(topic)
-    if topic.channel == Self.book { hearing.report(.lost(place: topic.place, .malformed)) }
+    outcome.hear(topic)
+    if topic.channel == Self.book { outcome.report(.lost(place: topic.place, .malformed)) }
   }
 
   /// The number that a data message begins with, 0 if it cannot be told; nil for other messages.

@@ -8,19 +8,19 @@ import MarketData
 /// passed over.
 extension Bitfinex {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
-    if reader.peek() == .array { return try readData(&reader, &instruments, &hearing, into: &batch) }
+    if reader.peek() == .array { return try readData(&reader, &instruments, &outcome, into: &batch) }
     let event = try FieldObject(&reader, "message")
     try reader.end()
-    try heard(event, instruments, &hearing, into: &batch)
+    try heard(event, instruments, &outcome, into: &batch)
   }
 
   // MARK: Data
 
   private func readData(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
@@ -29,18 +29,18 @@ extension Bitfinex {
     guard try reader.nextElement() else { throw FeedError.missing("channel", in: "message") }
     let topic = topic(of: try reader.int64("channel"))
     guard try reader.nextElement() else { throw FeedError.missing("payload", in: "message") }
-    let isKnown = try readPayload(&reader, topic, &instruments, now: hearing.now, into: &batch)
+    let isKnown = try readPayload(&reader, topic, &instruments, now: outcome.now, into: &batch)
     let (count, time) = try readTail(&reader)
     try reader.end()
     if let count, let lastCount {
       // What came is what came last.
       if count == lastCount { return mark.rewind(&batch) }
-      if count == lastCount &+ 1 { hearing.linked = topic?.place } else { hearing.lostBefore = .gap }
+      if count == lastCount &+ 1 { outcome.linked = topic?.place } else { outcome.lostBefore = .gap }
     }
     lastCount = count ?? lastCount
-    if !isKnown { hearing.ignored += 1 }
+    if !isKnown { outcome.ignored += 1 }
     guard let topic else { return mark.rewind(&batch) }
-    hearing.hear(topic)
+    outcome.hear(topic)
     while lastTrades.count <= topic.place { lastTrades.append(NewestTrade()) }
     // The time stands behind what it is of.
     for index in mark.events..<batch.events.count {
@@ -257,75 +257,75 @@ extension Bitfinex {
 /// What events come to.
 extension Bitfinex {
   func heard(
-    _ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    _ event: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    hearing.isAnswer = true
+    outcome.isAnswer = true
     switch try event.name("event") {
-    case "info": try informed(event, &hearing)
-    case "subscribed": subscribed(event, instruments, &hearing)
-    case "unsubscribed": unsubscribed(event, &hearing)
+    case "info": try informed(event, &outcome)
+    case "subscribed": subscribed(event, instruments, &outcome)
+    case "unsubscribed": unsubscribed(event, &outcome)
     case "pong": batch.events.append(.heartbeat)
     case "conf":
-      hearing.report(.greeted)
+      outcome.report(.greeted)
       guard event.says("status", "OK") != true else { return }
       let reason = "\(event.text("status") ?? "") \(event.text("msg") ?? ""); books go without their count and checksum"
-      hearing.report(.refused(Hearing.Refusal(reason: reason, what: "conf")))
-    case "error": failed(event, instruments, &hearing)
-    default: hearing.ignored += 1
+      outcome.report(.refused(MessageOutcome.Refusal(reason: reason, what: "conf")))
+    case "error": failed(event, instruments, &outcome)
+    default: outcome.ignored += 1
     }
   }
 
-  private func informed(_ event: borrowing FieldObject, _ hearing: inout Hearing) throws(FeedError) {
+  private func informed(_ event: borrowing FieldObject, _ outcome: inout MessageOutcome) throws(FeedError) {
     switch event.integer("code") {
     case 20_051:
-      hearing.report(
+      outcome.report(
         .leave("the venue restarts its server and asks to connect again", within: Self.restartNotice))
-    case 20_060: hearing.report(.maintenance(true))
-    case 20_061: hearing.report(.maintenance(false))
+    case 20_060: outcome.report(.maintenance(true))
+    case 20_061: outcome.report(.maintenance(false))
     default:
       guard let isWorking = try event.object("platform")?.integer("status") else { return }
-      hearing.report(.maintenance(isWorking == 0))
+      outcome.report(.maintenance(isWorking == 0))
     }
   }
 
-  private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
     let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let number = event.integer("chanId") ?? 0
     // A number may come again for something else; then it is no longer what it was.
-    if let former = self.topic(of: number), former != topic { ended(former, &hearing) }
+    if let former = self.topic(of: number), former != topic { ended(former, &outcome) }
     guard let topic, number != 0, topic.channel != Self.book || event.says("prec", "P0") ?? true
     else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     let code = code(topic)
     grow(to: code)
     if leaving[code] == number { leaving[code] = 0 }
     numbers[code] = number
-    hearing.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
+    outcome.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
   }
 
-  private func unsubscribed(_ event: borrowing FieldObject, _ hearing: inout Hearing) {
+  private func unsubscribed(_ event: borrowing FieldObject, _ outcome: inout MessageOutcome) {
     let number = event.integer("chanId") ?? 0
     if number != 0, let code = leaving.firstIndex(of: number) {
       leaving[code] = 0
     } else if let topic = topic(of: number) {
-      ended(topic, &hearing)
+      ended(topic, &outcome)
     }
   }
 
   /// A channel is no more, and not at our wish.
-  private func ended(_ topic: Topic, _ hearing: inout Hearing) {
+  private func ended(_ topic: Topic, _ outcome: inout MessageOutcome) {
     numbers[code(topic)] = 0
-    hearing.report(.ended(topic))
+    outcome.report(.ended(topic))
   }
 
-  private func failed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
+  private func failed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
     let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let (number, code) = (event.integer("chanId") ?? 0, event.integer("code") ?? 0)
     let message = event.text("msg") ?? ""
-    var refusal = Hearing.Refusal(reason: "\(message) (code \(code))")
+    var refusal = MessageOutcome.Refusal(reason: "\(message) (code \(code))")
     if let symbol = event.text("symbol") { refusal.what = "\(event.text("channel") ?? "") \(symbol)" }
     switch (code, topic) {
     // It is subscribed, or about to be: the acknowledgement is on its way, or the request is sent again.
@@ -342,6 +342,6 @@ extension Bitfinex {
       for code in leaving.indices where number == 0 || leaving[code] == number { leaving[code] = 0 }
     default: break
     }
-    hearing.report(.refused(refusal))
+    outcome.report(.refused(refusal))
   }
 }

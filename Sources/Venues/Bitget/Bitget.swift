@@ -57,7 +57,7 @@ package final class Bitget: Dialect, RegisteredVenue {
           "50 channels a connection",
         ]),
       candles: part == "spot" ? BitgetCandles.spot : BitgetCandles.contracts,
-      makeHandler: { FeedEngine(Bitget(part), venue: part == "spot" ? spot : usdt, configuration: $0) })
+      makeEngine: { FeedEngine(Bitget(part), venue: part == "spot" ? spot : usdt, configuration: $0) })
   }
 
   let isSpot: Bool
@@ -108,7 +108,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   }
 
   private func argument(_ channel: String, _ market: String) -> String {
-    #"{"instType":"\#(family)","channel":"\#(channel)","instId":\#(JSONText.quoted(market))}"#
+    #"{"instType":"\#(family)","channel":"\#(channel)","instId":\#(JSONQuoting.quoted(market))}"#
   }
 
   // MARK: Replies
@@ -118,7 +118,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   /// - Parameter isOwn: whether it is about a market of this connection's family.
   func report(
     _ reply: borrowing FieldObject, isOwn: Bool, _ instruments: InstrumentTable
-  ) throws(FeedError) -> Hearing.Report? {
+  ) throws(FeedError) -> MessageOutcome.Report? {
     let topic =
       isOwn ? try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments) : nil
     switch (try reply.name("event"), topic) {
@@ -127,7 +127,7 @@ package final class Bitget: Dialect, RegisteredVenue {
     case ("error", _):
       // A number, and a text in the manual.
       let code = reply.integer("code") ?? 0
-      var refusal = Hearing.Refusal(reason: "code \(code): \(reply.text("msg") ?? "")")
+      var refusal = MessageOutcome.Refusal(reason: "code \(code): \(reply.text("msg") ?? "")")
       // Too many requests; after the second one the venue closes the connection.
       if code == 30_006 || code == 30_007 { refusal.effect = .pause(nil) }
       (refusal.place, refusal.channel) = (topic?.place, topic?.channel)

@@ -5,11 +5,11 @@ import MarketData
 /// `{"event":…}`.
 extension Bitget {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     // The answer to `ping` is the bare word.
     if message.equals("pong") {
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       return batch.events.append(.heartbeat)
     }
     var reader = FieldReader(message)
@@ -28,7 +28,7 @@ extension Bitget {
         // What it is of stands before it as a rule; if not, it waits.
         if hasAction, subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
           let place = try instruments.place(reader.text(symbol))
-          try readData(&reader, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
+          try readData(&reader, subject.channel, place, isSnapshot, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -43,50 +43,50 @@ extension Bitget {
     }
     try reader.end()
     if isReply {
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       let reply = try FieldObject(message, "reply")
-      if let report = try report(reply, isOwn: subject.isOwn, instruments) { hearing.report(report) }
+      if let report = try report(reply, isOwn: subject.isOwn, instruments) { outcome.report(report) }
       return
     }
     guard let symbol = subject.symbol else { throw FeedError.missing("instId", in: "message") }
     // The other family has markets of the same names.
     guard subject.isOwn, subject.channel != .other else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     let place = try instruments.place(reader.text(symbol))
     if !isRead {
       guard let data else { throw FeedError.missing("data", in: "message") }
       var entries = reader.reader(data)
-      try readData(&entries, subject.channel, place, isSnapshot, &instruments, &hearing, into: &batch)
+      try readData(&entries, subject.channel, place, isSnapshot, &instruments, &outcome, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if subject.channel == .trades { dropSeenTrades(from: first, place, &hearing, into: &batch) }
+    if subject.channel == .trades { dropSeenTrades(from: first, place, &outcome, into: &batch) }
   }
 
   private func readData(
     _ entries: inout FieldReader, _ channel: Channel, _ place: Int, _ isSnapshot: Bool,
-    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
     switch channel {
-    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
+    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
     case .quote:
       while try entries.nextElement() {
         let quote = try instruments.readQuote(
-          &entries, place, Self.updateFormat, Self.bookFormat, now: hearing.now, &batch)
+          &entries, place, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
         batch.events.append(.quote(quote))
       }
     case .trades:
       while try entries.nextElement() {
         let trade = try instruments.readTrade(
-          &entries, Self.tradeFormat, place, now: hearing.now, isBacklog: isSnapshot)
+          &entries, Self.tradeFormat, place, now: outcome.now, isBacklog: isSnapshot)
         batch.events.append(.trade(trade))
       }
     case .ticker:
       while try entries.nextElement() {
-        var ticker = Ticker(instrument: InstrumentID(place), time: hearing.now)
+        var ticker = Ticker(instrument: InstrumentID(place), time: outcome.now)
         try instruments.readFigures(&entries, Self.tickerFormat, into: &ticker)
         batch.events.append(.ticker(ticker))
       }
@@ -137,7 +137,7 @@ extension Bitget {
   /// Before 2026 updates named no number before theirs: those are as good as their checksum.
   private func readBook(
     _ entries: inout FieldReader, _ place: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
     var checksum: UInt32?
@@ -158,9 +158,9 @@ extension Bitget {
       batch.events.append(.bookDepth(InstrumentID(place), levels: levels))
     }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now, checksum: checksum)
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now, checksum: checksum)
     guard isLinked, let number = fields.last else { return }
-    hearing.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
+    outcome.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
   }
 
   /// How many levels a side the venue tells of, by a snapshot: 500 have been seen, and its manuals name others. What
@@ -180,7 +180,7 @@ extension Bitget {
   /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
   /// nothing promises. A subscription begins with trades of which some may have come before.
   private func dropSeenTrades(
-    from first: Int, _ place: Int, _ hearing: inout Hearing, into batch: inout EventBatch
+    from first: Int, _ place: Int, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) {
     batch.orderTrades(from: first)
     while seenTrades.count <= place { seenTrades.append(SeenTrades(limit: Self.seenTradeLimit)) }
@@ -191,7 +191,7 @@ extension Bitget {
       batch.events[kept] = .trade(trade)
       kept += 1
     }
-    if kept == first { hearing.ignored += 1 }
+    if kept == first { outcome.ignored += 1 }
     batch.events.removeSubrange(kept...)
   }
 

@@ -36,7 +36,7 @@ package final class Bitstamp: Dialect, RegisteredVenue {
       limits: ["1,024 channels a connection", "5 REST requests a second"]),
     candles: BitstampCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Bitstamp(), venue: Bitstamp.venue, configuration: $0) })
 
   let facts: DialectFacts
 
@@ -77,7 +77,7 @@ package final class Bitstamp: Dialect, RegisteredVenue {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ event: String, _ topic: Topic) -> String {
-      let name = JSONText.quoted("\(Self.prefixes[topic.channel])\(instruments[topic.place].venueSymbol)")
+      let name = JSONQuoting.quoted("\(Self.prefixes[topic.channel])\(instruments[topic.place].venueSymbol)")
       return #"{"event":"bts:\#(event)","data":{"channel":\#(name)}}"#
     }
     switch request {

@@ -6,7 +6,7 @@ extension Bitstamp {
   private enum Event { case data, trade, subscribed, unsubscribed, error, heartbeat, reconnect, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var event: Event?
@@ -28,11 +28,11 @@ extension Bitstamp {
     guard let event else { throw FeedError.missing("event", in: "message") }
     let topic = name.flatMap { Self.topic(reader.text($0), instruments) }
     let followed = topic.flatMap { $0.place >= 0 ? $0 : nil }
-    hearing.isAnswer = event != .data && event != .trade
+    outcome.isAnswer = event != .data && event != .trade
     switch event {
     case .heartbeat: batch.events.append(.heartbeat)
     case .reconnect:
-      hearing.report(.leave("the venue asks to connect again", within: Self.reconnectNotice))
+      outcome.report(.leave("the venue asks to connect again", within: Self.reconnectNotice))
     case .error:
       // `{"code":null,"message":"Invalid channel provided."}`
       var text: String?
@@ -40,19 +40,19 @@ extension Bitstamp {
         var value = reader.reader(data)
         if value.peek() == .object { text = try FieldObject(&value, "error").text("message") }
       }
-      hearing.report(
+      outcome.report(
         .refused(
-          Hearing.Refusal(
+          MessageOutcome.Refusal(
             place: followed?.place, channel: followed?.channel, reason: text ?? "no reason given")))
     case .subscribed:
       if let followed {
-        hearing.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
+        outcome.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
       }
     case .unsubscribed: break
     case .data, .trade:
       guard let name else { throw FeedError.missing("channel", in: "message") }
       guard let topic, (topic.channel == 0) == (event == .data) else {
-        hearing.ignored += 1
+        outcome.ignored += 1
         return
       }
       guard let followed else {
@@ -62,11 +62,11 @@ extension Bitstamp {
       guard let data else { throw FeedError.missing("data", in: "message") }
       var value = reader.reader(data)
       if event == .data {
-        try readBook(&value, followed.place, &instruments, &hearing, into: &batch)
+        try readBook(&value, followed.place, &instruments, &outcome, into: &batch)
       } else {
-        try readTrade(&value, followed.place, &instruments, now: hearing.now, into: &batch)
+        try readTrade(&value, followed.place, &instruments, now: outcome.now, into: &batch)
       }
-    case .other: hearing.ignored += 1
+    case .other: outcome.ignored += 1
     }
   }
 
@@ -84,7 +84,7 @@ extension Bitstamp {
   private static func topic(_ name: RawSpan, _ instruments: InstrumentTable) -> Topic? {
     name.withUnsafeBytes { bytes in
       for (channel, prefix) in prefixes.enumerated() where bytes.count > prefix.utf8CodeUnitCount {
-        guard let symbol = Salvage.inner(bytes, prefix: prefix, suffix: "") else { continue }
+        guard let symbol = MalformedMessageScan.inner(bytes, prefix: prefix, suffix: "") else { continue }
         return Topic(place: instruments.names.find(symbol), channel: channel)
       }
       return nil
@@ -96,13 +96,13 @@ extension Bitstamp {
   /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
   /// 0, however it is spelled, removes one.
   private func readBook(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
     let time = try Self.readBookFields(&reader, place, &instruments, into: &batch)
     batch.appendBook(.delta, place, since: mark, time: Timestamp(microseconds: time))
-    hearing.number(UpdateNumbers(first: time, last: time))
+    outcome.number(UpdateNumbers(first: time, last: time))
   }
 
   private static let bookFormat = BookFormat(title: "book")

@@ -34,8 +34,8 @@ struct BookCircuit {
   private(set) var nextAttempt = Timestamp.distantPast
 
   /// Whether the book counts as failed: the circuit has opened, and the book has not been live since.
-  var trouble: BookTrouble? {
-    openings > 0 && liveSince == nil ? BookTrouble(failures: total, nextAttempt: nextAttempt) : nil
+  var failure: BookFailure? {
+    openings > 0 && liveSince == nil ? BookFailure(failures: total, nextAttempt: nextAttempt) : nil
   }
 
   /// The book that was live has been lost. Returns when it may be rebuilt.
@@ -83,7 +83,7 @@ struct BookCircuit {
 }
 
 /// A book that has failed too often, and is left alone for a while.
-package struct BookTrouble: Sendable, Equatable {
+package struct BookFailure: Sendable, Equatable {
   /// Rebuilds since it was last good for long.
   package let failures: Int
   package let nextAttempt: Timestamp

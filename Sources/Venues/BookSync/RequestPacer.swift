@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few
-/// at a time, with longer waits after failures. Subjects are places in the handler's instrument list.
+/// at a time, with longer waits after failures. Subjects are places in the engine's instrument list.
 ///
 /// After a failure that concerns all (no answer, a status), requests only wait longer. A book that is lost again and
 /// again, or whose snapshots are unusable, has a circuit (`BookCircuit`) and waits for a while.
@@ -64,8 +64,8 @@ struct RequestPacer {
   }
 
   /// Why the book of `subject` counts as failed; nil if it does not.
-  func trouble(of subject: Int) -> BookTrouble? {
-    subjects.indices.contains(subject) ? subjects[subject].circuit.trouble : nil
+  func failure(of subject: Int) -> BookFailure? {
+    subjects.indices.contains(subject) ? subjects[subject].circuit.failure : nil
   }
 
   /// The next request that may be sent now: its subject and number.

@@ -41,12 +41,12 @@ struct StreamedBook {
   }
 
   /// Why the book counts as failed; nil if it does not.
-  var trouble: BookTrouble? {
-    if let trouble = circuit.trouble { return trouble }
+  var failure: BookFailure? {
+    if let failure = circuit.failure { return failure }
     guard silentAttempts >= Self.silentLimit else { return nil }
     switch state {
     case .awaitingSnapshot(let time), .queued(let time):
-      return BookTrouble(failures: silentAttempts, nextAttempt: time)
+      return BookFailure(failures: silentAttempts, nextAttempt: time)
     case .unsubscribed, .scheduled, .live: return nil
     }
   }

@@ -36,7 +36,7 @@ struct UnnumberedBooks {
   mutating func grow(to symbols: Int) { while entries.count < symbols { entries.append(Entry()) } }
 
   /// Whether a message that could not be read may have been an update of any book.
-  func mayConcernAny(_ message: RawSpan) -> Bool { !Salvage.contains(message, limits.otherMark) }
+  func mayConcernAny(_ message: RawSpan) -> Bool { !MalformedMessageScan.contains(message, limits.otherMark) }
 
   /// A trade of a live book whose newest update is of the time `newest`, µs: what it took is missing in the book from
   /// then on, and the next update says so. One without a time of its own has the clock's.

@@ -50,7 +50,7 @@ package final class Bybit: Dialect, RegisteredVenue {
         requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       candles: BybitCandles.format,
-      makeHandler: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
+      makeEngine: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
   }
 
   /// By place: the newest quote and the newest figures, as changes leave out what they do not change.
@@ -85,7 +85,7 @@ package final class Bybit: Dialect, RegisteredVenue {
   ) -> String? {
     switch request {
     case .topics(let topics, let verb):
-      let names = JSONText.array(
+      let names = JSONQuoting.array(
         topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.place].venueSymbol)" })
       return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
@@ -108,7 +108,7 @@ package final class Bybit: Dialect, RegisteredVenue {
 
   /// `{"success":…,"ret_msg":…,"req_id":…,"op":…}`. One bad topic refuses all of its request, and so does one that is
   /// there already, which goes on. Nil for the answer to a ping.
-  static func report(_ reply: borrowing FieldObject, _ instruments: InstrumentTable) -> Hearing.Report? {
+  static func report(_ reply: borrowing FieldObject, _ instruments: InstrumentTable) -> MessageOutcome.Report? {
     let (operation, message) = (reply.text("op") ?? "request", reply.text("ret_msg") ?? "")
     let (id, succeeded) = (reply.id("req_id") ?? 0, reply.flag("success") ?? !reply.has("success"))
     // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
@@ -116,7 +116,7 @@ package final class Bybit: Dialect, RegisteredVenue {
     guard !succeeded else { return .acknowledged(id: id, place: nil, channel: nil) }
     let topic = topic(namedIn: message, instruments)
     return .refused(
-      Hearing.Refusal(
+      MessageOutcome.Refusal(
         id: id, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [], reason: message,
         effect: message.contains("already subscribed") ? .already : .final, what: operation))
   }

@@ -4,7 +4,7 @@ import MarketData
 /// Reading Bybit's messages: `{"topic":…,"type":…,"ts":…,"data":…}` with its fields in any order, or a reply with `op`.
 extension Bybit {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: Channel?
@@ -37,24 +37,24 @@ extension Bybit {
     try reader.end()
     guard let channel else {
       guard isReply else { throw FeedError.missing("topic", in: "message") }
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       guard let report = Self.report(try FieldObject(message, "reply"), instruments) else {
         return batch.events.append(.heartbeat)
       }
-      return hearing.report(report)
+      return outcome.report(report)
     }
     guard channel != .other else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
-    let at = time ?? hearing.now
+    let at = time ?? outcome.now
     if let data {
       var value = reader.reader(data)
       switch channel {
       case .book, .quote:
         update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
-      case .trades: try readTrades(&value, &instruments, now: hearing.now, into: &batch)
-      case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, &hearing, into: &batch)
+      case .trades: try readTrades(&value, &instruments, now: outcome.now, into: &batch)
+      case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, &outcome, into: &batch)
       case .other: break
       }
     } else if update == nil {
@@ -63,12 +63,12 @@ extension Bybit {
     guard let update else { return }
     guard let place = update.place else { throw FeedError.missing("s", in: "orderbook") }
     if channel == .quote {
-      take(quote: update, place, isSnapshot: isSnapshot, at, &hearing, into: &batch)
+      take(quote: update, place, isSnapshot: isSnapshot, at, &outcome, into: &batch)
     } else {
       // A change with `u` = 1 replaces the book too: the service began anew. Others must follow by one.
       guard let number = update.last else { throw FeedError.missing("u", in: "orderbook") }
       batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, place, since: update.mark, time: at)
-      hearing.number(UpdateNumbers(first: number, last: number))
+      outcome.number(UpdateNumbers(first: number, last: number))
     }
   }
 
@@ -93,7 +93,7 @@ extension Bybit {
   /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once
   /// sent, keep the other side.)
   private func take(
-    quote update: UpdateFields, _ place: Int, isSnapshot: Bool, _ time: Timestamp, _ hearing: inout Hearing,
+    quote update: UpdateFields, _ place: Int, isSnapshot: Bool, _ time: Timestamp, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) {
     var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
@@ -106,7 +106,7 @@ extension Bybit {
     if let ask { (quote.ask, quote.askSize) = (ask.price, ask.size) }
     while quotes.count <= place { quotes.append(nil) }
     quotes[place] = quote
-    hearing.hear(Topic(place: place, channel: Channel.quote.rawValue))
+    outcome.hear(Topic(place: place, channel: Channel.quote.rawValue))
     batch.events.append(.quote(quote))
   }
 
@@ -147,13 +147,13 @@ extension Bybit {
   /// 24 h figures: whole on spot; on linear whole once, then only what changed.
   private func readTicker(
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
-    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try instruments.place("symbol", in: outer.reader(data))
     while tickers.count <= place { tickers.append(nil) }
     // A change of what is not known yet says too little.
     let old = isSnapshot ? Ticker(instrument: InstrumentID(place), time: time) : tickers[place]
-    guard var ticker = old else { return askForTicker(place, &hearing) }
+    guard var ticker = old else { return askForTicker(place, &outcome) }
     ticker.time = time
     var reader = outer.reader(data)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
@@ -162,10 +162,10 @@ extension Bybit {
   }
 
   /// The snapshot of a ticker is missing, and nothing but another subscription brings one.
-  private func askForTicker(_ place: Int, _ hearing: inout Hearing) {
+  private func askForTicker(_ place: Int, _ outcome: inout MessageOutcome) {
     while tickersAsked.count <= place { tickersAsked.append(.distantPast) }
-    guard hearing.now - tickersAsked[place] >= Self.tickerPatience else { return }
-    tickersAsked[place] = hearing.now
-    hearing.report(.unfounded(Topic(place: place, channel: Channel.ticker.rawValue)))
+    guard outcome.now - tickersAsked[place] >= Self.tickerPatience else { return }
+    tickersAsked[place] = outcome.now
+    outcome.report(.unfounded(Topic(place: place, channel: Channel.ticker.rawValue)))
   }
 }

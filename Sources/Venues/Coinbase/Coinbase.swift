@@ -41,7 +41,7 @@ package final class Coinbase: Dialect, RegisteredVenue {
       limits: ["subscribed within 5 s of connecting"]),
     candles: CoinbaseCandles.format, assetNames: assetNames,
     replay: replay,
-    makeHandler: { FeedEngine(Coinbase(), venue: Coinbase.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Coinbase(), venue: Coinbase.venue, configuration: $0) })
 
   /// Of a product: by which of `bookNames` its book was asked for, and by which it will be.
   private struct Naming {
@@ -97,9 +97,9 @@ package final class Coinbase: Dialect, RegisteredVenue {
         channels.append((name, [topic.place]))
       }
     }
-    func ids(_ places: [Int]) -> String { JSONText.array(places.map { instruments[$0].venueSymbol }) }
+    func ids(_ places: [Int]) -> String { JSONQuoting.array(places.map { instruments[$0].venueSymbol }) }
     if channels.allSatisfy({ $0.places == channels[0].places }) {
-      let names = JSONText.array(channels.map(\.name))
+      let names = JSONQuoting.array(channels.map(\.name))
       return #"{"type":"\#(type)","product_ids":\#(ids(channels[0].places)),"channels":\#(names)}"#
     }
     let parts = channels.map { #"{"name":"\#($0.name)","product_ids":\#(ids($0.places))}"# }.joined(separator: ",")
@@ -114,8 +114,8 @@ package final class Coinbase: Dialect, RegisteredVenue {
   }
 
   /// `{"type":"error",…}`. A bad product refuses the whole message; it says neither which one, nor of which channel.
-  func report(_ message: String, _ reason: String, _ instruments: InstrumentTable) -> Hearing.Report {
-    var refusal = Hearing.Refusal(reason: reason, what: message)
+  func report(_ message: String, _ reason: String, _ instruments: InstrumentTable) -> MessageOutcome.Report {
+    var refusal = MessageOutcome.Refusal(reason: reason, what: message)
     if reason.contains("is not a valid channel") || reason.contains("require authentication") {
       // Whatever was asked for by that name is asked for by the other one.
       let named = Self.bookNames.firstIndex { reason.hasPrefix($0 + " ") }

@@ -20,7 +20,7 @@ extension Coinbase {
   enum Kind { case l2update, match, lastMatch, ticker, heartbeat, snapshot, subscriptions, error, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
@@ -33,7 +33,7 @@ extension Coinbase {
       if reader.equals(key, "type") {
         kind = Self.kind(try reader.string("type"), reader)
         if kind == .other {
-          hearing.ignored += 1
+          outcome.ignored += 1
           return
         }
       } else if kind == .l2update, fields.product != nil, reader.equals(key, "changes") {
@@ -50,19 +50,19 @@ extension Coinbase {
     switch kind {
     case .l2update:
       if changed == nil { changed = try readChanges(fields, reader, &instruments, into: &batch) }
-      if let changed { appendUpdate(of: changed, time(fields, reader), since: mark, &hearing, into: &batch) }
-    case .snapshot: try readSnapshot(fields, reader, &instruments, &hearing, into: &batch)
-    case .match: try readMatch(fields, reader, &instruments, isBacklog: false, now: hearing.now, into: &batch)
-    case .lastMatch: try readMatch(fields, reader, &instruments, isBacklog: true, now: hearing.now, into: &batch)
-    case .ticker: try readTicker(message, fields, reader, &instruments, now: hearing.now, into: &batch)
-    case .heartbeat: try readHeartbeat(fields, reader, instruments, &hearing, into: &batch)
+      if let changed { appendUpdate(of: changed, time(fields, reader), since: mark, &outcome, into: &batch) }
+    case .snapshot: try readSnapshot(fields, reader, &instruments, &outcome, into: &batch)
+    case .match: try readMatch(fields, reader, &instruments, isBacklog: false, now: outcome.now, into: &batch)
+    case .lastMatch: try readMatch(fields, reader, &instruments, isBacklog: true, now: outcome.now, into: &batch)
+    case .ticker: try readTicker(message, fields, reader, &instruments, now: outcome.now, into: &batch)
+    case .heartbeat: try readHeartbeat(fields, reader, instruments, &outcome, into: &batch)
     case .error:
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       let error = try FieldObject(message, "error")
-      hearing.report(report(error.text("message") ?? "error", error.text("reason") ?? "no reason given", instruments))
+      outcome.report(report(error.text("message") ?? "error", error.text("reason") ?? "no reason given", instruments))
     case .subscriptions:
-      hearing.isAnswer = true
-      readSubscriptions(try FieldObject(message, "subscriptions"), instruments, &hearing)
+      outcome.isAnswer = true
+      readSubscriptions(try FieldObject(message, "subscriptions"), instruments, &outcome)
     case .other: break
     }
   }
@@ -125,7 +125,7 @@ extension Coinbase {
 
   /// `{"type":"snapshot","product_id":…,"asks":[["price","size"],…],"bids":[…]}`; the time is missing in newer ones.
   private func readSnapshot(
-    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "snapshot")
@@ -134,9 +134,9 @@ extension Coinbase {
     try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.snapshotFormat, into: &batch)
     let time = time(fields, reader)
     remember(time, place)
-    batch.appendBook(.snapshot, place, since: mark, time: time ?? hearing.now)
+    batch.appendBook(.snapshot, place, since: mark, time: time ?? outcome.now)
     // The order of times begins with the first update.
-    hearing.number(UpdateNumbers(first: 0, last: 0))
+    outcome.number(UpdateNumbers(first: 0, last: 0))
   }
 
   /// `{"type":"l2update","product_id":…,"changes":[["buy","price","size"],…],"time":…}`
@@ -152,12 +152,12 @@ extension Coinbase {
   }
 
   private func appendUpdate(
-    of place: Int, _ time: Timestamp?, since mark: BatchMark, _ hearing: inout Hearing, into batch: inout EventBatch
+    of place: Int, _ time: Timestamp?, since mark: BatchMark, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) {
     if let time { remember(time, place) }
     let last = place < bookTimes.count ? bookTimes[place] : nil
-    batch.appendBook(.delta, place, since: mark, time: last ?? hearing.now)
-    if let time { hearing.number(UpdateNumbers(first: time.rawValue, last: time.rawValue)) }
+    batch.appendBook(.delta, place, since: mark, time: last ?? outcome.now)
+    if let time { outcome.number(UpdateNumbers(first: time.rawValue, last: time.rawValue)) }
   }
 
   private func remember(_ time: Timestamp?, _ place: Int) {
@@ -185,14 +185,14 @@ extension Coinbase {
   }
 
   private func readHeartbeat(
-    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, reader, instruments, "heartbeat")
     batch.events.append(.heartbeat)
-    hearing.hear(Topic(place: place, channel: Channel.heartbeat.rawValue))
+    outcome.hear(Topic(place: place, channel: Channel.heartbeat.rawValue))
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
-    if let id = fields.lastTradeID { hearing.report(.newestTrade(place: place, id: Int64(clamping: id))) }
+    if let id = fields.lastTradeID { outcome.report(.newestTrade(place: place, id: Int64(clamping: id))) }
   }
 
   private static let tickerFormat = TickerFormat(
@@ -216,7 +216,7 @@ extension Coinbase {
   /// `"channels":[{"name":"level2_50","product_ids":["BTC-USD"],…},…]`: all that is subscribed now, whatever was asked
   /// for.
   private func readSubscriptions(
-    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing
+    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
   ) {
     let subscribed = answer.elements("channels") { (channel) throws(FeedError) -> [Topic]? in
       let subscription = try FieldObject(&channel, "subscription")
@@ -230,7 +230,7 @@ extension Coinbase {
       return products.compactMap(instruments.place(named:)).map { Topic(place: $0, channel: channel) }
     }
     for topic in subscribed.joined() {
-      hearing.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
+      outcome.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
     }
   }
 }

@@ -49,7 +49,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
       limits: ["30 books a connection", "8 messages a second to the venue"]),
     candles: CoinbaseAdvancedCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(CoinbaseAdvanced(), venue: CoinbaseAdvanced.venue, configuration: $0) })
+    makeEngine: { FeedEngine(CoinbaseAdvanced(), venue: CoinbaseAdvanced.venue, configuration: $0) })
 
   /// `sequence_num` of the newest message; nil before the first of a connection.
   var sequence: Int64?
@@ -92,7 +92,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
     switch request {
     case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
     case .topics(let topics, let verb):
-      let ids = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
+      let ids = JSONQuoting.array(topics.map { instruments[$0.place].venueSymbol })
       let channel = facts.channels[topics[0].channel].name
       return #"{"type":"\#(verb.rawValue)","product_ids":\#(ids),"channel":"\#(channel)"}"#
     default: return nil
@@ -100,12 +100,12 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
   }
 
   /// `{"type":"error","message":…}` is about the request under way.
-  func refuse(_ message: String, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    var refusal = Hearing.Refusal(reason: message, what: "error")
+  func refuse(_ message: String, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
+    var refusal = MessageOutcome.Refusal(reason: message, what: "error")
     let words = message.lowercased()
     if words.contains("too many l2 streams") {
       // A new connection begins the count anew.
-      hearing.report(.leave(message, within: Self.renewalTime))
+      outcome.report(.leave(message, within: Self.renewalTime))
       refusal.effect = .again(after: Self.renewalTime)
     } else if words.contains("too many") || words.contains("rate limit") {
       refusal.effect = .pause(Self.ratePause)
@@ -114,7 +114,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
       let names = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
       refusal.blames = names.compactMap { instruments.place(named: String($0)).map { .init(place: $0) } }
     }
-    hearing.report(.refused(refusal))
+    outcome.report(.refused(refusal))
   }
 
   // MARK: The connection's numbers
@@ -122,7 +122,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
   /// Takes the number and time of a message; false if that message has come. A hole takes all books out of sync: which
   /// of them it concerns is not known. So does a number that goes back with another time, whether its message is late
   /// or the numbering begun anew.
-  func follow(_ number: Int64?, _ time: Timestamp?, _ hearing: inout Hearing) -> Bool {
+  func follow(_ number: Int64?, _ time: Timestamp?, _ outcome: inout MessageOutcome) -> Bool {
     guard let number else { return true }
     let numbers = UpdateNumbers(first: number, last: number)
     if let time {
@@ -133,16 +133,16 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
     sequence = number
     guard let last else { return true }
     if number == last { return false }
-    if number != last &+ 1 { hearing.lostBefore = .gap }
+    if number != last &+ 1 { outcome.lostBefore = .gap }
     return true
   }
 
   /// The message had a number of its own, and the next one follows it.
-  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {
-    guard !Salvage.contains(message, "\"error\"") else { return }
-    if let number = Salvage.number(message, key: "\"sequence_num\"") {
-      _ = follow(number, nil, &hearing)
-      if hearing.lostBefore != nil { hearing.report(.lost(place: nil, .gap)) }
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
+    guard !MalformedMessageScan.contains(message, "\"error\"") else { return }
+    if let number = MalformedMessageScan.number(message, key: "\"sequence_num\"") {
+      _ = follow(number, nil, &outcome)
+      if outcome.lostBefore != nil { outcome.report(.lost(place: nil, .gap)) }
     } else if let sequence {
       self.sequence = sequence &+ 1
     }

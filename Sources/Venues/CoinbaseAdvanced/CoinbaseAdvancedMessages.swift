@@ -7,7 +7,7 @@ extension CoinbaseAdvanced {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
     var counter: Int64?
@@ -31,7 +31,7 @@ extension CoinbaseAdvanced {
       } else if reader.equals(key, "events") {
         // As a rule the channel stands before them; if not, they wait.
         if let kind, kind != .ticker || time != nil {
-          try readEvents(kind, &reader, time, &instruments, &hearing, &counter, into: &batch)
+          try readEvents(kind, &reader, time, &instruments, &outcome, &counter, into: &batch)
           hasEvents = true
         } else {
           events = try reader.rawValue("events")
@@ -45,57 +45,57 @@ extension CoinbaseAdvanced {
     try reader.end()
     guard let kind else {
       guard isError else { throw FeedError.missing("channel", in: "message") }
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       let error = try FieldObject(message, "error")
       let words = [error.text("message"), error.text("reason")].compactMap(\.self)
       return refuse(
-        words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &hearing)
+        words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &outcome)
     }
     if let events {
       var value = reader.reader(events)
-      try readEvents(kind, &value, time, &instruments, &hearing, &counter, into: &batch)
+      try readEvents(kind, &value, time, &instruments, &outcome, &counter, into: &batch)
       hasEvents = true
     }
     guard hasEvents || kind == .subscriptions || kind == .other else {
       throw FeedError.missing("events", in: "message")
     }
     // All of the text could be read: nothing fails from here on.
-    guard follow(number, time, &hearing) else {
+    guard follow(number, time, &outcome) else {
       batch.events.removeSubrange(start...)
       instruments.badLevels = 0
-      hearing.ignored = 0
+      outcome.ignored = 0
       return
     }
     switch kind {
-    case .book: finishBooks(from: start, number, time, &hearing, into: &batch)
+    case .book: finishBooks(from: start, number, time, &outcome, into: &batch)
     case .heartbeats:
       // Where messages are numbered, a missing heartbeat is a missing number.
       if number == nil, let counter, let last = heartbeat, counter != last, counter != last &+ 1 {
-        hearing.lostBefore = .gap
+        outcome.lostBefore = .gap
       }
       heartbeat = counter ?? heartbeat
       batch.events.append(.heartbeat)
     case .subscriptions:
-      hearing.isAnswer = true
-      hearing.report(.acknowledged(id: nil, place: nil, channel: nil))
-    case .other: hearing.ignored += 1
+      outcome.isAnswer = true
+      outcome.report(.acknowledged(id: nil, place: nil, channel: nil))
+    case .other: outcome.ignored += 1
     case .trades, .ticker: break
     }
   }
 
   /// Gives the books' events their times, and the number that all of them have been followed by.
   private func finishBooks(
-    from start: Int, _ number: Int64?, _ time: Timestamp?, _ hearing: inout Hearing, into batch: inout EventBatch
+    from start: Int, _ number: Int64?, _ time: Timestamp?, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) {
     for index in start..<batch.events.count {
       guard case .book(var event) = batch.events[index] else { continue }
       let place = event.instrument.index
       while bookTimes.count <= place { bookTimes.append(nil) }
       bookTimes[place] = time ?? bookTimes[place]
-      event.time = bookTimes[place] ?? hearing.now
+      event.time = bookTimes[place] ?? outcome.now
       batch.events[index] = .book(event)
       // Several of one message have its number, each in its place.
-      if let number { hearing.number(UpdateNumbers(first: number, last: number, previous: Int64(index - start))) }
+      if let number { outcome.number(UpdateNumbers(first: number, last: number, previous: Int64(index - start))) }
     }
   }
 
@@ -109,12 +109,12 @@ extension CoinbaseAdvanced {
 
   private func readEvents(
     _ kind: Kind, _ reader: inout FieldReader, _ time: Timestamp?, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, _ counter: inout Int64?, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, _ counter: inout Int64?, into batch: inout EventBatch
   ) throws(FeedError) {
     switch kind {
-    case .book: try readBooks(&reader, &instruments, &hearing, into: &batch)
-    case .trades: try readTrades(&reader, &instruments, &hearing, into: &batch)
-    case .ticker: try readTickers(&reader, time ?? hearing.now, &instruments, &hearing, into: &batch)
+    case .book: try readBooks(&reader, &instruments, &outcome, into: &batch)
+    case .trades: try readTrades(&reader, &instruments, &outcome, into: &batch)
+    case .ticker: try readTickers(&reader, time ?? outcome.now, &instruments, &outcome, into: &batch)
     case .heartbeats: counter = try readHeartbeats(&reader)
     case .subscriptions, .other: try reader.skipValue()
     }
@@ -132,7 +132,7 @@ extension CoinbaseAdvanced {
 
   /// `[{"type":"snapshot","product_id":…,"updates":[…]},…]`
   private func readBooks(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
@@ -168,7 +168,7 @@ extension CoinbaseAdvanced {
       guard let isSnapshot else { throw FeedError.missing("type", in: "l2_data event") }
       guard let place else { throw FeedError.missing("product_id", in: "l2_data event") }
       guard place >= 0 else {
-        hearing.ignored += 1
+        outcome.ignored += 1
         continue
       }
       if !isRead {
@@ -176,7 +176,7 @@ extension CoinbaseAdvanced {
         var updates = reader.reader(slice)
         try readUpdates(&updates, place, isSnapshot, &instruments, into: &batch)
       }
-      batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: hearing.now)
+      batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: outcome.now)
     }
   }
 
@@ -192,7 +192,7 @@ extension CoinbaseAdvanced {
 
   /// `[{"type":"update","trades":[…]},…]`; a `snapshot` is what was traded before the subscription.
   private func readTrades(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
@@ -207,7 +207,7 @@ extension CoinbaseAdvanced {
           isBacklog = reader.equals(try reader.string("type"), "snapshot")
         } else if reader.equals(key, "trades") {
           if let isBacklog {
-            try readTradeList(&reader, isBacklog: isBacklog, &instruments, &hearing, into: &batch)
+            try readTradeList(&reader, isBacklog: isBacklog, &instruments, &outcome, into: &batch)
             isRead = true
           } else {
             slice = try reader.rawValue("trades")
@@ -220,21 +220,21 @@ extension CoinbaseAdvanced {
       guard let isBacklog else { throw FeedError.missing("type", in: "market_trades event") }
       guard let slice else { throw FeedError.missing("trades", in: "market_trades event") }
       var list = reader.reader(slice)
-      try readTradeList(&list, isBacklog: isBacklog, &instruments, &hearing, into: &batch)
+      try readTradeList(&list, isBacklog: isBacklog, &instruments, &outcome, into: &batch)
     }
   }
 
   /// Appends the trades in the order of execution; they come in either order.
   private func readTradeList(
-    _ reader: inout FieldReader, isBacklog: Bool, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, isBacklog: Bool, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
-      guard let trade = try readTrade(&reader, isBacklog: isBacklog, &instruments, now: hearing.now) else {
-        hearing.ignored += 1
+      guard let trade = try readTrade(&reader, isBacklog: isBacklog, &instruments, now: outcome.now) else {
+        outcome.ignored += 1
         continue
       }
       batch.events.append(.trade(trade))
@@ -280,7 +280,7 @@ extension CoinbaseAdvanced {
 
   /// `[{"type":"update","tickers":[…]}]`. Sent with trades, so no quote feed.
   private func readTickers(
-    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
@@ -298,7 +298,7 @@ extension CoinbaseAdvanced {
           if let ticker = try readTicker(slice, reader, time, &instruments) {
             batch.events.append(.ticker(ticker))
           } else {
-            hearing.ignored += 1
+            outcome.ignored += 1
           }
         }
       }

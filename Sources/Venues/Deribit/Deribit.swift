@@ -48,7 +48,7 @@ package final class Deribit: Dialect, RegisteredVenue {
       limits: ["500 channels a connection", "3,000 of 30,000 credits a subscription, 10,000 come back a second"]),
     candles: DeribitCandles.format, assetNames: assetNames,
     replay: replay,
-    makeHandler: { FeedEngine(Deribit(), venue: Deribit.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Deribit(), venue: Deribit.venue, configuration: $0) })
 
   /// Whether a request for the platform's state was carried out on this connection.
   var followsPlatform = false
@@ -88,7 +88,7 @@ package final class Deribit: Dialect, RegisteredVenue {
         #"{"jsonrpc":"2.0","id":\#(id),"method":"public/set_heartbeat","params":{"interval":\#(Self.heartbeatSeconds)}}"#
     case .topics(let topics, let verb):
       let isMore = verb == .subscribe && !followsPlatform && topics.contains { $0.channel != 0 }
-      let channels = JSONText.array(topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : []))
+      let channels = JSONQuoting.array(topics.map { Self.name($0, instruments) } + (isMore ? ["platform_state"] : []))
       return
         #"{"jsonrpc":"2.0","id":\#(id),"method":"public/\#(verb.rawValue)","params":{"channels":\#(channels)}}"#
     default: return nil

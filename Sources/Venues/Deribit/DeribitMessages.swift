@@ -8,7 +8,7 @@ extension Deribit {
   private enum Method { case none, subscription, heartbeat, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var method = Method.none
@@ -27,7 +27,7 @@ extension Deribit {
           } else if reader.equals(key, "data") {
             // What it is of stands before it as a rule; if not, it waits.
             if method == .subscription, let kind, kind == .book || kind == .quote || kind == .trades {
-              try readNotification(&reader, kind, &instruments, &hearing, into: &batch)
+              try readNotification(&reader, kind, &instruments, &outcome, into: &batch)
               isRead = true
             } else {
               data = try reader.rawValue("data")
@@ -54,15 +54,15 @@ extension Deribit {
         guard let kind else { throw FeedError.missing("channel", in: "subscription") }
         guard let data else { throw FeedError.missing("data", in: "subscription") }
         var value = reader.reader(data)
-        try readNotification(&value, kind, &instruments, &hearing, into: &batch)
+        try readNotification(&value, kind, &instruments, &outcome, into: &batch)
       }
     case .heartbeat:
-      if isTest { hearing.report(.send(Self.testAnswer)) }
+      if isTest { outcome.report(.send(Self.testAnswer)) }
       batch.events.append(.heartbeat)
-    case .other: hearing.ignored += 1
+    case .other: outcome.ignored += 1
     case .none:
-      hearing.isAnswer = true
-      try readAnswer(try FieldObject(message, "answer"), instruments, &hearing)
+      outcome.isAnswer = true
+      try readAnswer(try FieldObject(message, "answer"), instruments, &outcome)
     }
   }
 
@@ -77,17 +77,17 @@ extension Deribit {
   }
 
   private func readNotification(
-    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     switch kind {
-    case .book: try readBook(&reader, &instruments, &hearing, into: &batch)
+    case .book: try readBook(&reader, &instruments, &outcome, into: &batch)
     case .quote:
-      batch.events.append(.quote(try instruments.readQuote(&reader, Self.quoteFormat, now: hearing.now)))
-    case .trades: try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
-    case .ticker: try readTicker(&reader, &instruments, now: hearing.now, into: &batch)
-    case .platform: try readPlatform(&reader, &hearing)
-    case .other: hearing.ignored += 1
+      batch.events.append(.quote(try instruments.readQuote(&reader, Self.quoteFormat, now: outcome.now)))
+    case .trades: try readTrades(&reader, &instruments, now: outcome.now, into: &batch)
+    case .ticker: try readTicker(&reader, &instruments, now: outcome.now, into: &batch)
+    case .platform: try readPlatform(&reader, &outcome)
+    case .other: outcome.ignored += 1
     }
   }
 
@@ -105,7 +105,7 @@ extension Deribit {
     symbol: "instrument_name", last: "change_id", previous: "prev_change_id", time: "timestamp")
 
   private func readBook(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     var isSnapshot: Bool?
@@ -118,15 +118,15 @@ extension Deribit {
     }
     guard let place = fields.place else { throw FeedError.missing("instrument_name", in: "book") }
     guard let isSnapshot else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     guard let number = fields.last else { throw FeedError.missing("change_id", in: "book") }
     guard isSnapshot || fields.previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
     // What a snapshot says came before it is nothing that a change could repeat.
-    hearing.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
+    outcome.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
   }
 
   // MARK: Quotes, trades and statistics
@@ -189,13 +189,13 @@ extension Deribit {
   }
 
   /// `{"maintenance":true}`; other states have other fields.
-  private func readPlatform(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
+  private func readPlatform(_ reader: inout FieldReader, _ outcome: inout MessageOutcome) throws(FeedError) {
     guard reader.peek() == .object, let state = try FieldObject(&reader, "platform_state").flag("maintenance") else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     hasSaidMaintenance = true
-    hearing.report(.maintenance(state))
+    outcome.report(.maintenance(state))
   }
 
   // MARK: Answers
@@ -204,21 +204,21 @@ extension Deribit {
   /// for whose sake. Or `"result":…`: the channels that were subscribed or left, in any order; anything else where it
   /// was no such request. A channel that is missing there does not exist: nothing else says so.
   private func readAnswer(
-    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ hearing: inout Hearing
+    _ answer: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
   ) throws(FeedError) {
     let id = answer.id("id")
     if let error = try answer.object("error") {
       let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "")
-      return hearing.report(
+      return outcome.report(
         .refused(
-          Hearing.Refusal(
+          MessageOutcome.Refusal(
             id: id, reason: "code \(code): \(message)", effect: code == 10028 ? .pause(nil) : .final)))
     }
     guard var result = answer.reader("result") else {
       throw FeedError.missing("method, result or error", in: "message")
     }
     guard let id else { return }
-    guard result.peek() == .array else { return hearing.report(.acknowledged(id: id, place: nil, channel: nil)) }
+    guard result.peek() == .array else { return outcome.report(.acknowledged(id: id, place: nil, channel: nil)) }
     let names = answer.elements("result") { (name) throws(FeedError) in try name.decodedString("result") }
     followsPlatform = followsPlatform || names.contains("platform_state")
     let topics = names.compactMap { name -> Topic? in
@@ -229,7 +229,7 @@ extension Deribit {
       return Topic(place: place, channel: channel)
     }
     // A platform that takes subscriptions and says nothing of maintenance is back.
-    if !topics.isEmpty, !hasSaidMaintenance { hearing.report(.maintenance(false)) }
-    hearing.report(.taken(id: id, topics, rest: "Deribit did not subscribe it: it is not listed, or has expired"))
+    if !topics.isEmpty, !hasSaidMaintenance { outcome.report(.maintenance(false)) }
+    outcome.report(.taken(id: id, topics, rest: "Deribit did not subscribe it: it is not listed, or has expired"))
   }
 }

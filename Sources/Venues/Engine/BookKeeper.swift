@@ -68,7 +68,7 @@ struct BookKeeper {
   var silentAttempts: Int { stream.silentAttempts }
 
   /// Why a streamed book counts as failed; nil if it does not.
-  var trouble: BookTrouble? { stream.trouble }
+  var failure: BookFailure? { stream.failure }
 
   /// A request for its subscription waits, or was sent.
   mutating func queued(now: Timestamp) { if !isBridged { stream.queued(now: now) } }
@@ -114,7 +114,7 @@ struct BookKeeper {
 
   /// Takes a message of the book. Nil numbers: nothing links it.
   mutating func take(
-    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
+    _ event: BookEvent, _ numbers: MessageOutcome.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
   ) -> Verdict {
     if isBridgedFirst || numbers?.isBridged == true { return takeBridged(event, numbers, batch) }
     if event.kind == .snapshot || isWhole(numbers) {
@@ -151,13 +151,13 @@ struct BookKeeper {
   }
 
   /// Whether a message that does not say so is the whole book.
-  private func isWhole(_ numbers: Hearing.Numbers?) -> Bool {
+  private func isWhole(_ numbers: MessageOutcome.Numbers?) -> Bool {
     guard let rule, let numbers = numbers?.numbers, stream.isAwaited else { return false }
     return rule.mayBeWhole(numbers)
   }
 
   private mutating func takeBridged(
-    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch
+    _ event: BookEvent, _ numbers: MessageOutcome.Numbers?, _ batch: borrowing EventBatch
   ) -> Verdict {
     guard let numbers = numbers?.numbers else { preconditionFailure("an update that is joined by no number") }
     if !isBridgedFirst {

@@ -66,8 +66,8 @@ struct Books {
   func isLive(_ place: Int) -> Bool { lines[place].book.isLive }
 
   /// Why a book is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
-  func trouble(of place: Int) -> BookTrouble? {
-    lines[place].book.isBridged ? pacer.trouble(of: place) : lines[place].book.trouble
+  func failure(of place: Int) -> BookFailure? {
+    lines[place].book.isBridged ? pacer.failure(of: place) : lines[place].book.failure
   }
 
   // MARK: Symbols
@@ -135,7 +135,7 @@ struct Books {
   /// An update, which its book has taken already.
   @inline(__always)
   mutating func updated(
-    _ event: BookEvent, _ numbers: Hearing.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
+    _ event: BookEvent, _ numbers: MessageOutcome.Numbers?, _ batch: borrowing EventBatch, now: Timestamp
   ) {
     guard !provesLinks, let numbers else { return }
     unnumbered?.updated(event, numbers.numbers, batch, now: now)

@@ -17,12 +17,12 @@ protocol Dialect: AnyObject {
   /// taken back, and the message may be read again at a wider scale: nothing of the dialect's own is changed before
   /// the last thing that can fail.
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError)
 
   /// A message could not be read: what is lost with it, beside what `facts.salvage` tells, and what of the dialect's
   /// own goes on all the same, as a count of the connection's messages does.
-  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing)
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome)
 
   /// When the first subscription may be sent on a connection to this address.
   func opening(_ url: String) -> ConnectionOpening
@@ -39,7 +39,7 @@ protocol Dialect: AnyObject {
 }
 
 extension Dialect {
-  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing) {}
+  func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {}
   func opening(_ url: String) -> ConnectionOpening { .atOnce }
   func silent(_ place: Int) {}
   func forget() {}

@@ -34,7 +34,7 @@ extension FeedEngine {
     } else if request >= FigureRequests.first {
       guard let ticker = try figures.answered(request, status, body, &known, now: now) else { return }
       batch.events.append(.witness(ticker))
-    } else if request > TradeDesk.firstRequest {
+    } else if request > TradeRequests.firstRequest {
       try takeTrades(request, status, body, now: now, into: &batch)
     } else if lists.request.isAnswered(by: request) {
       try takeList(status, body, readAhead, now: now, into: &batch)

@@ -356,7 +356,7 @@ extension FeedEngine {
 
   /// Takes an answer about a market.
   func takeMarket(
-    _ subject: MarketDesk.Subject, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp,
+    _ subject: InstrumentLists.Subject, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
     do throws(FeedError) {

@@ -25,7 +25,7 @@ extension FeedEngine {
       throw error
     }
     do throws(FeedError) {
-      try carryOut(hearing, from: mark.events, now: now, into: &batch)
+      try carryOut(outcome, from: mark.events, now: now, into: &batch)
     } catch {
       // A message that reports a refused request is not broken.
       mark.rewind(&batch)
@@ -33,7 +33,7 @@ extension FeedEngine {
       throw error
     }
     tally.counts.rejectedLevels += known.badLevels
-    if !hearing.isAnswer, tally.counts.ignored == ignored { life.marketHeard = now }
+    if !outcome.isAnswer, tally.counts.ignored == ignored { life.marketHeard = now }
     try dropImpossibleTrades(from: mark.events, of: &batch)
   }
 
@@ -49,9 +49,9 @@ extension FeedEngine {
     while true {
       do throws(FeedError) {
         known.begin()
-        hearing.begin(now: now)
-        try dialect.read(message, &known, &hearing, into: &batch)
-        if hearing.mayBeCanary, life.canary.isMeant(by: message, known) {
+        outcome.begin(now: now)
+        try dialect.read(message, &known, &outcome, into: &batch)
+        if outcome.mayBeCanary, life.canary.isMeant(by: message, known) {
           throw FeedError(.unknownSymbol, "of the canary")
         }
         return mark
@@ -66,23 +66,23 @@ extension FeedEngine {
 
   /// Does what a message that could be read says: its events stand in the batch from `start` on.
   private func carryOut(
-    _ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch
+    _ outcome: borrowing MessageOutcome, from start: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    tally.counts.ignored += hearing.ignored
-    if let place = hearing.linked { tally.symbols[place].sequenceOK += 1 }
-    let lost = hearing.lostBefore
+    tally.counts.ignored += outcome.ignored
+    if let place = outcome.linked { tally.symbols[place].sequenceOK += 1 }
+    let lost = outcome.lostBefore
     let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
-    take(hearing, from: first, now: now, into: &batch)
+    take(outcome, from: first, now: now, into: &batch)
     if lost != nil { tick(now: now, into: &batch) }
-    for report in hearing.reports { try act(report, now: now, into: &batch) }
+    for report in outcome.reports { try act(report, now: now, into: &batch) }
   }
 
   /// Of a message that could not be read only a book loses something.
   private func notRead(_ message: RawSpan, now: Timestamp, into batch: inout EventBatch) {
-    hearing.begin(now: now)
-    dialect.missed(message, known, &hearing)
-    for topic in hearing.heard { life.watches.heard(requests.desk.code(topic), now: now) }
-    for report in hearing.reports { try? act(report, now: now, into: &batch) }
+    outcome.begin(now: now)
+    dialect.missed(message, known, &outcome)
+    for topic in outcome.heard { life.watches.heard(requests.desk.code(topic), now: now) }
+    for report in outcome.reports { try? act(report, now: now, into: &batch) }
     guard let places = booksOfBroken(message) else { return books.passedUnread(message, now: now) }
     for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
     books.lostUnread(places, now: now)
@@ -119,8 +119,8 @@ extension FeedEngine {
   /// Takes the market events of a message that could be read, in their order. O(events).
   ///
   /// Its steps are inlined: each has one caller, and as calls they cost up to 5 % of a short message.
-  private func take(_ hearing: borrowing Hearing, from start: Int, now: Timestamp, into batch: inout EventBatch) {
-    for topic in hearing.heard {
+  private func take(_ outcome: borrowing MessageOutcome, from start: Int, now: Timestamp, into batch: inout EventBatch) {
+    for topic in outcome.heard {
       requests.desk.flows(topic)
       proves(topic.place, now)
       life.watches.heard(requests.desk.code(topic), now: now)
@@ -135,10 +135,10 @@ extension FeedEngine {
       }
       switch batch.events[index] {
       case .trade(let trade):
-        index = take(trade, hearing, at: index, &progress, now: now, into: &batch)
+        index = take(trade, outcome, at: index, &progress, now: now, into: &batch)
         continue
       case .book(let event):
-        guard take(event, hearing, at: index, &progress, now: now, into: &batch) else {
+        guard take(event, outcome, at: index, &progress, now: now, into: &batch) else {
           batch.events.remove(at: index)
           continue
         }
@@ -159,7 +159,7 @@ extension FeedEngine {
   /// Takes the trade at `index` of the batch. Returns the index behind it.
   @inline(__always)
   private func take(
-    _ trade: Trade, _ hearing: borrowing Hearing, at index: Int, _ progress: inout Progress, now: Timestamp,
+    _ trade: Trade, _ outcome: borrowing MessageOutcome, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Int {
     let place = trade.instrument.index
@@ -175,7 +175,7 @@ extension FeedEngine {
     books.traded(trade, now: now)
     hear(place)
     guard facts.countsTrades else { return index + 1 }
-    let fills = progress.trades < hearing.fills.count ? hearing.fills[progress.trades] : 1
+    let fills = progress.trades < outcome.fills.count ? outcome.fills[progress.trades] : 1
     progress.trades += 1
     return number(trade, fills: fills, at: index, now: now, into: &batch)
   }
@@ -200,12 +200,12 @@ extension FeedEngine {
 
   /// The books that a message was of which could not be read; nil if it was of none.
   func booksOfBroken(_ message: RawSpan) -> [Int]? {
-    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { Salvage.contains(message, $0) }) {
+    if !facts.kinds.isEmpty, !facts.kinds.contains(where: { MalformedMessageScan.contains(message, $0) }) {
       return Array(books.indices)
     }
-    guard let fact = facts.salvage.first(where: { Salvage.contains(message, $0.mark) }) else { return nil }
-    let places = Salvage.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-    if !facts.kinds.isEmpty, places.isEmpty, !Salvage.hasText(message, key: fact.key) { return Array(books.indices) }
+    guard let fact = facts.salvage.first(where: { MalformedMessageScan.contains(message, $0.mark) }) else { return nil }
+    let places = MalformedMessageScan.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if !facts.kinds.isEmpty, places.isEmpty, !MalformedMessageScan.hasText(message, key: fact.key) { return Array(books.indices) }
     return places
   }
 
@@ -230,13 +230,13 @@ extension FeedEngine {
   /// Takes a book's message; false if its event is to be left out.
   @inline(__always)
   private func take(
-    _ event: BookEvent, _ hearing: borrowing Hearing, at index: Int, _ progress: inout Progress, now: Timestamp,
+    _ event: BookEvent, _ outcome: borrowing MessageOutcome, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Bool {
     let place = event.instrument.index
-    let numbers = hearing.numbers(progress.books)
+    let numbers = outcome.numbers(progress.books)
     progress.books += 1
-    if hearing.isProbe {
+    if outcome.isProbe {
       books.lines[place].book.compare(event, batch, now: now)
       Self.dropLevels(of: event, &batch)
       return false

@@ -67,7 +67,7 @@ extension FeedEngine {
   }
 
   /// Sends what is still wanted of a request; false if the hour has no room for it.
-  private func send(_ request: SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+  private func send(_ request: SubscriptionRequests.Request, _ now: Timestamp) -> Bool {
     if request.isGreeting {
       guard let text = spell(.greeting, now) else { return true }
       send(text, now)
@@ -137,7 +137,7 @@ extension FeedEngine {
   }
 
   /// Whether a request that was not answered need not be sent again.
-  func isMoot(_ request: inout SubscriptionDesk.Request, _ now: Timestamp) -> Bool {
+  func isMoot(_ request: inout SubscriptionRequests.Request, _ now: Timestamp) -> Bool {
     if request.isEnd || request.isGreeting { return request.isEnd }
     var silent: [Int] = []
     request.places.removeAll { code in
@@ -153,14 +153,14 @@ extension FeedEngine {
     if let attempts = silent.map({ books.lines[$0].book.silentAttempts }).max() {
       unanswered(
         attempts,
-        words(SubscriptionDesk.Request(places: silent.map { requests.desk.code(Topic(place: $0, channel: 0)) })),
+        words(SubscriptionRequests.Request(places: silent.map { requests.desk.code(Topic(place: $0, channel: 0)) })),
         now: now)
     }
     return request.places.isEmpty
   }
 
   /// Names a request for people.
-  func words(_ request: SubscriptionDesk.Request) -> String {
+  func words(_ request: SubscriptionRequests.Request) -> String {
     if request.isGreeting { return "the first request of the connection" }
     let topics = requests.desk.topics(request)
     let channels = Set(topics.map(\.channel)).sorted().map { facts.channels[$0].name }
@@ -293,7 +293,7 @@ extension FeedEngine {
 
   // MARK: What is answered
 
-  func act(_ report: Hearing.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
+  func act(_ report: MessageOutcome.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     switch report {
     case .acknowledged(let id, let place, let channel):
       if requests.sending.greetingDue != nil { ungreeted("the venue answered a subscription before the greeting") }
@@ -340,7 +340,7 @@ extension FeedEngine {
     actions.append(.reconnect(reason: reason))
   }
 
-  private func act(_ refusal: Hearing.Refusal, now: Timestamp) throws(FeedError) {
+  private func act(_ refusal: MessageOutcome.Refusal, now: Timestamp) throws(FeedError) {
     let request = requests.desk.refused(refusal)
     var refusal = refusal
     switch refusal.effect {
@@ -369,11 +369,11 @@ extension FeedEngine {
     guard let (taken, rest) = requests.desk.acknowledged(id: id, only: topics), !rest.isEnd else { return }
     for topic in taken where topic.channel == 0 { books.lines[topic.place].acknowledged = now }
     guard !rest.places.isEmpty else { return }
-    try act(Hearing.Refusal(reason: reason, effect: .finalForAll), rest, now: now)
+    try act(MessageOutcome.Refusal(reason: reason, effect: .finalForAll), rest, now: now)
   }
 
   private func act(
-    _ refusal: Hearing.Refusal, _ request: SubscriptionDesk.Request, now: Timestamp
+    _ refusal: MessageOutcome.Refusal, _ request: SubscriptionRequests.Request, now: Timestamp
   ) throws(FeedError) {
     let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
     let topics = requests.desk.topics(request)

@@ -23,7 +23,7 @@ import MarketData
 /// | `FeedRequests` | what is asked for on the connection, and what may be |
 /// | `MarketLists` | the venue's lists, and which symbols they do not have |
 /// | `Books` | the books, and the snapshots that they wait for |
-/// | `TradeDesk` | the numbers of trades, where the venue counts them |
+/// | `TradeRequests` | the numbers of trades, where the venue counts them |
 /// | `FigureRequests` | the figures of markets whose trades are in doubt |
 /// | `ConnectionLife` | signs of life: what was heard when, pings, maintenance |
 /// | `FeedTally` | what was seen, and what people are to read of it |
@@ -46,12 +46,12 @@ package final class FeedEngine {
   var requests: FeedRequests
   var lists: MarketLists
   var books: Books
-  var trades: TradeDesk
+  var trades: TradeRequests
   var figures: FigureRequests
   var life: ConnectionLife
   var tally = FeedTally()
   /// The memory in which the dialect notes what a message says. Only the call that had it filled reads it.
-  var hearing = Hearing()
+  var outcome = MessageOutcome()
 
   init(_ dialect: any Dialect, venue: Venue, configuration: FeedConfiguration) {
     self.dialect = dialect
@@ -62,7 +62,7 @@ package final class FeedEngine {
     requests = FeedRequests(facts, connections: connections)
     lists = MarketLists(facts, configuration, limit: venue.symbolLimit)
     books = Books(facts.bridge, connections: connections)
-    trades = TradeDesk(configuration.findsTrades ? facts.tradePages : nil, connections: connections)
+    trades = TradeRequests(configuration.findsTrades ? facts.tradePages : nil, connections: connections)
     figures = FigureRequests(facts.witness, connections: connections)
     life = ConnectionLife(facts, venue.cadence, dialect.opening(configuration.endpoint ?? venue.endpoint))
     precondition(facts.bridge == nil || facts.list?.perMarket == nil, "answers to both would have the same numbers")
@@ -86,8 +86,8 @@ package final class FeedEngine {
   package var url: String { configuration.endpoint ?? venue.endpoint }
 
   /// Why the book of `instrument` is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
-  package func trouble(of instrument: InstrumentID) -> BookTrouble? {
-    books.indices.contains(instrument.index) ? books.trouble(of: instrument.index) : nil
+  package func failure(of instrument: InstrumentID) -> BookFailure? {
+    books.indices.contains(instrument.index) ? books.failure(of: instrument.index) : nil
   }
 
   // MARK: Connection

@@ -4,18 +4,18 @@ import MarketData
 ///
 /// | value | what it knows |
 /// |---|---|
-/// | `SubscriptionDesk` | where every subscription stands, and what is still to be sent |
+/// | `SubscriptionRequests` | where every subscription stands, and what is still to be sent |
 /// | `SendingLimits` | numbers, the limits of an hour and a minute, the greeting, the next other connection |
-/// | `Suspects` | which names are asked for apart from others |
+/// | `SuspectSymbols` | which names are asked for apart from others |
 struct FeedRequests {
-  var desk: SubscriptionDesk
+  var desk: SubscriptionRequests
   var sending: SendingLimits
-  var suspects: Suspects
+  var suspects: SuspectSymbols
 
   init(_ facts: DialectFacts, connections: Int) {
-    desk = SubscriptionDesk(facts, connections: connections)
+    desk = SubscriptionRequests(facts, connections: connections)
     sending = SendingLimits(facts.pacing, connections: connections)
-    suspects = Suspects(facts.badName)
+    suspects = SuspectSymbols(facts.badName)
   }
 
   /// Makes room for so many symbols.

@@ -5,7 +5,7 @@ import MarketData
 /// part of its limit allows.
 struct FigureRequests {
   /// The number of the request for the first instrument's figures: beyond those of all other requests, which
-  /// `TradeDesk.firstRequest` begins the highest of.
+  /// `TradeRequests.firstRequest` begins the highest of.
   static let first = 1 << 41
   /// After this long another request may be sent though the one before was not answered, µs.
   static let timeout = 10 * Microseconds.second

@@ -58,7 +58,7 @@ package final class Gate: Dialect, RegisteredVenue {
         limits: ["50 subscriptions in one go, five times a second"]),
       candles: GateCandles.format,
       replay: replay,
-      makeHandler: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
+      makeEngine: { FeedEngine(Gate(books), venue: Gate.venue(books), configuration: $0) })
   }
 
   let facts: DialectFacts
@@ -108,13 +108,13 @@ package final class Gate: Dialect, RegisteredVenue {
     default: return nil
     }
     return
-      #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONText.array(payload))}"#
+      #"{"time":\#(time),"id":\#(id),"channel":"\#(channel)","event":"\#(event)","payload":\#(JSONQuoting.array(payload))}"#
   }
 
   // MARK: Replies
 
   /// The answer to a subscription, or to its end.
-  static func report(_ reply: borrowing FieldObject) throws(FeedError) -> Hearing.Report {
+  static func report(_ reply: borrowing FieldObject) throws(FeedError) -> MessageOutcome.Report {
     let id = reply.id("id")
     guard let error = try reply.object("error"), reply.says("event", "unsubscribe") != true else {
       return .acknowledged(id: id ?? 0, place: nil, channel: nil)
@@ -124,7 +124,7 @@ package final class Gate: Dialect, RegisteredVenue {
     guard !message.hasPrefix("Alert sub") else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
     // Others than 2 are the server's own trouble: the same again, later.
     return .refused(
-      Hearing.Refusal(
+      MessageOutcome.Refusal(
         id: id, reason: message, effect: code == 2 ? .final : .again(after: retryAfter),
         what: "\((reply.text("channel") ?? "").prefix(40)): code \(code)"))
   }

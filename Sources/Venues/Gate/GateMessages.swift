@@ -17,7 +17,7 @@ extension Gate {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
@@ -33,7 +33,7 @@ extension Gate {
       } else if reader.equals(key, "result") {
         // What it is of stands before it as a rule; if not, it waits.
         if isUpdate, let time, kind == .stream || kind == .updates {
-          try readBook(&reader, isStream: kind == .stream, time, &instruments, &hearing, into: &batch)
+          try readBook(&reader, isStream: kind == .stream, time, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           result = try reader.rawValue("result")
@@ -52,41 +52,41 @@ extension Gate {
     try reader.end()
     guard let kind else { throw FeedError.missing("channel", in: "message") }
     if isReply {
-      hearing.isAnswer = true
-      return hearing.report(try Self.report(try FieldObject(message, "reply")))
+      outcome.isAnswer = true
+      return outcome.report(try Self.report(try FieldObject(message, "reply")))
     }
     if isRead { return }
     switch kind {
     case .pong:
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       return batch.events.append(.heartbeat)
     case .other:
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     default: break
     }
     guard let result else { throw FeedError.missing("result", in: "message") }
     var value = reader.reader(result)
     switch kind {
-    case .stream: try readBook(&value, isStream: true, time, &instruments, &hearing, into: &batch)
-    case .updates: try readBook(&value, isStream: false, time, &instruments, &hearing, into: &batch)
+    case .stream: try readBook(&value, isStream: true, time, &instruments, &outcome, into: &batch)
+    case .updates: try readBook(&value, isStream: false, time, &instruments, &outcome, into: &batch)
     case .quote:
       batch.events.append(
-        .quote(try instruments.readQuote(&value, Self.quoteFormat, now: time ?? hearing.now)))
-    case .trades: try readTrades(&value, time ?? hearing.now, &instruments, into: &batch)
-    case .ticker: try readTicker(result, reader, time ?? hearing.now, &instruments, into: &batch)
-    case .system: try readSystem(&value, &hearing)
+        .quote(try instruments.readQuote(&value, Self.quoteFormat, now: time ?? outcome.now)))
+    case .trades: try readTrades(&value, time ?? outcome.now, &instruments, into: &batch)
+    case .ticker: try readTicker(result, reader, time ?? outcome.now, &instruments, into: &batch)
+    case .system: try readSystem(&value, &outcome)
     case .pong, .other: break
     }
   }
 
   /// `{"type":"upgrade","msg":…}`: the connection will close soon. Documented for futures; taken here too, should it
   /// come.
-  private func readSystem(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
+  private func readSystem(_ reader: inout FieldReader, _ outcome: inout MessageOutcome) throws(FeedError) {
     if try FieldObject(&reader, "system").says("type", "upgrade") == true {
-      hearing.report(.leave("the venue announced an upgrade", within: Self.upgradeNotice))
+      outcome.report(.leave("the venue announced an upgrade", within: Self.upgradeNotice))
     } else {
-      hearing.ignored += 1
+      outcome.ignored += 1
     }
   }
 
@@ -103,7 +103,7 @@ extension Gate {
 
   private func readBook(
     _ reader: inout FieldReader, isStream: Bool, _ time: Timestamp?, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var isFull = false
     let format = isStream ? Self.streamFormat : Self.updateFormat
@@ -115,7 +115,7 @@ extension Gate {
     }
     guard !fields.isOther else {
       // A stream of another depth.
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     guard let place = fields.place else { throw FeedError.missing("s", in: "order book") }
@@ -124,8 +124,8 @@ extension Gate {
     let first = isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
     batch.appendBook(
-      isFull ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? time ?? hearing.now)
-    hearing.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
+      isFull ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? time ?? outcome.now)
+    outcome.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
   }
 
   // MARK: Quotes, trades, statistics

@@ -36,7 +36,7 @@ package final class Gemini: Dialect, RegisteredVenue {
       limits: ["120 REST requests a minute"]),
     candles: GeminiCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(Gemini(), venue: Gemini.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Gemini(), venue: Gemini.venue, configuration: $0) })
 
   /// The number of the ping whose answer is awaited: it looks like any other.
   private var ping: Int?
@@ -89,7 +89,7 @@ package final class Gemini: Dialect, RegisteredVenue {
       return #"{"id":\#(id),"method":"ping"}"#
     default: return nil
     }
-    return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONText.array(names))}"#
+    return #"{"id":\#(id),"method":"\#(method)","params":\#(JSONQuoting.array(names))}"#
   }
 
   func forget() {
@@ -102,7 +102,7 @@ package final class Gemini: Dialect, RegisteredVenue {
   /// `{"id":…,"status":200}`, or with `"error":{"code":…,"msg":…}`. Nil for the answer to a ping.
   func report(
     _ reply: borrowing FieldObject, _ instruments: InstrumentTable
-  ) throws(FeedError) -> Hearing.Report? {
+  ) throws(FeedError) -> MessageOutcome.Report? {
     // A number of ours; others give texts.
     let id = reply.value("id") { (id) throws(FeedError) in try id.wholeNumber("id").flatMap { Int(exactly: $0) } }
     if let ping, id == ping {
@@ -116,7 +116,7 @@ package final class Gemini: Dialect, RegisteredVenue {
     }
     guard let status else { throw FeedError.missing("status", in: "reply") }
     guard status != 200 else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
-    var refusal = Hearing.Refusal(id: id ?? 0, reason: message.isEmpty ? "status \(status)" : message)
+    var refusal = MessageOutcome.Refusal(id: id ?? 0, reason: message.isEmpty ? "status \(status)" : message)
     if status != 400 || code == -1003 {
       // Too much at once, or the venue's own trouble: the same again later.
       refusal.effect = .pause(Self.ratePause)

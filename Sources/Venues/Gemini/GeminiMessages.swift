@@ -31,7 +31,7 @@ extension Gemini {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = Fields()
     let mark = BatchMark(batch)
@@ -48,20 +48,20 @@ extension Gemini {
     }
     try reader.end()
     if fields.isReply {
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       guard let report = try report(try FieldObject(message, "reply"), instruments) else {
         return batch.events.append(.heartbeat)
       }
-      return hearing.report(report)
+      return outcome.report(report)
     }
-    if fields.isBook { return try readBook(fields, since: mark, reader, &instruments, &hearing, into: &batch) }
+    if fields.isBook { return try readBook(fields, since: mark, reader, &instruments, &outcome, into: &batch) }
     if !fields.isOther, fields.trade != nil {
-      return try readTrade(fields, reader, &instruments, now: hearing.now, into: &batch)
+      return try readTrade(fields, reader, &instruments, now: outcome.now, into: &batch)
     }
     if !fields.isOther, fields.bids != nil || fields.asks != nil {
-      return try readQuote(fields, reader, &instruments, now: hearing.now, into: &batch)
+      return try readQuote(fields, reader, &instruments, now: outcome.now, into: &batch)
     }
-    hearing.ignored += 1
+    outcome.ignored += 1
   }
 
   private func readField(
@@ -113,7 +113,7 @@ extension Gemini {
   /// `{"e":"depthUpdate","E":…,"s":…,"U":…,"u":…,"b":[["price","size"],…],"a":[…]}`
   private func readBook(
     _ fields: Fields, since mark: BatchMark, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let place = try place(fields, "depthUpdate")
     guard let first = fields.first else { throw FeedError.missing("U", in: "depthUpdate") }
@@ -124,8 +124,8 @@ extension Gemini {
     if !fields.hasAsks {
       try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.bookFormat, into: &batch)
     }
-    batch.appendBook(.delta, place, since: mark, time: fields.time ?? hearing.now)
-    hearing.number(UpdateNumbers(first: first, last: last))
+    batch.appendBook(.delta, place, since: mark, time: fields.time ?? outcome.now)
+    outcome.number(UpdateNumbers(first: first, last: last))
   }
 
   // MARK: Quotes and trades

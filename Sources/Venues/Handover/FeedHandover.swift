@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// A planned change of a feed's connection: a second handler builds its books aside, on a connection of its own,
+/// A planned change of a feed's connection: a second engine builds its books aside, on a connection of its own,
 /// while the first goes on; when it has everything, it takes the first one's place. No tick is lost, doubled or shown
 /// twice.
 ///

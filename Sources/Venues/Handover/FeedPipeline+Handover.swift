@@ -8,31 +8,31 @@ struct LaggingBooks {
   static let patience = 2 * Microseconds.second
 
   let market: Market
-  /// By the new handler's places, with the market's own.
+  /// By the new engine's places, with the market's own.
   var books: [(place: InstrumentID, target: InstrumentID)]
   let until: Timestamp
 
   func contains(_ place: InstrumentID) -> Bool { books.contains { $0.place == place } }
 }
 
-/// The change of one connection for another under a market that stays: what differs between two handlers of one feed.
+/// The change of one connection for another under a market that stays: what differs between two engines of one feed.
 extension FeedPipeline {
   /// Whether events have to be looked at before they are applied.
   var isAdapting: Bool { overlap != nil || places != nil || lagging != nil }
 
-  /// The market's place of a handler's instrument.
+  /// The market's place of an engine's instrument.
   func target(of place: InstrumentID) -> InstrumentID {
     guard let places else { return place }
     return place.index < places.count ? places[place.index] : InstrumentID(market.instruments.count)
   }
 
-  /// The handler's place of a market's instrument; nil if it does not have it. O(instruments), rare.
+  /// The engine's place of a market's instrument; nil if it does not have it. O(instruments), rare.
   func place(of target: InstrumentID) -> InstrumentID? {
     guard let places else { return target }
     return places.firstIndex(of: target).map { InstrumentID($0) }
   }
 
-  /// Brings the batch from the handler's places to the market's, and takes out of it what is not to be applied twice
+  /// Brings the batch from the engine's places to the market's, and takes out of it what is not to be applied twice
   /// or yet.
   func adapt(_ now: Timestamp) {
     var shadowChanges = MarketChanges()
@@ -88,11 +88,11 @@ extension FeedPipeline {
     market.instruments.first { $0.instrument.symbol == symbol }?.instrument
   }
 
-  /// The handler's new instrument at scales that are at least those at which `known` is shown, or what is held of the
+  /// The engine's new instrument at scales that are at least those at which `known` is shown, or what is held of the
   /// day would be forgotten. No value of it has been read yet.
   private func widened(_ instrument: Instrument, to known: Instrument) -> Instrument {
     let end = batch.events.count
-    _ = handler.widen(instrument.id, priceScale: known.priceScale, sizeScale: known.sizeScale, into: &batch)
+    _ = engine.widen(instrument.id, priceScale: known.priceScale, sizeScale: known.sizeScale, into: &batch)
     guard batch.events.count > end else { return instrument }
     batch.events.removeLast(batch.events.count - end)
     return batch.instruments.last ?? instrument
@@ -156,13 +156,13 @@ extension FeedPipeline {
           time: state.bookTime)))
   }
 
-  /// The symbols that the handler has instruments of; the market may hold others, from before a change.
+  /// The symbols that the engine has instruments of; the market may hold others, from before a change.
   package var followed: Set<String> {
     guard let places else { return Set(market.instruments.map(\.instrument.symbol)) }
     return Set(places.filter { $0.index < market.instruments.count }.map { market[$0].instrument.symbol })
   }
 
-  /// Takes the handler of `successor`, whose books were built aside, in place of the present one: in one step the
+  /// Takes the engine of `successor`, whose books were built aside, in place of the present one: in one step the
   /// market shows its books, has the trades that only it has, and goes on with it. Windows, candles and pulses go on
   /// as if nothing had happened.
   ///
@@ -180,7 +180,7 @@ extension FeedPipeline {
       guard held.trade.instrument.index < map.count,
         var trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
       else { continue }
-      if let place = place(of: trade.instrument) { trade.isLate = handler.trades.found(trade, at: place.index) }
+      if let place = place(of: trade.instrument) { trade.isLate = engine.trades.found(trade, at: place.index) }
       batch.events.append(.trade(trade))
     }
     var behind: [(place: InstrumentID, target: InstrumentID)] = []
@@ -204,11 +204,11 @@ extension FeedPipeline {
 
     carry(to: successor, map)
     let both = map.indices.compactMap { new in place(of: map[new]).map { (old: $0.index, new: new) } }
-    for (place, hole) in successor.handler.trades.takeOver(handler.trades, both) {
+    for (place, hole) in successor.engine.trades.takeOver(engine.trades, both) {
       batch.events.append(.tradesMissing(map[place], hole))
     }
-    handler = successor.handler
-    // The same only if nothing stands behind them that another instrument of the handler's could come to be taken for.
+    engine = successor.engine
+    // The same only if nothing stands behind them that another instrument of the engine's could come to be taken for.
     places = map.count == count && zip(map.indices, map).allSatisfy({ $0 == $1.index }) ? nil : map
     lagging =
       behind.isEmpty
@@ -268,7 +268,7 @@ extension FeedPipeline {
 
   private func widen(_ place: InstrumentID, price: UInt8, size: UInt8, now: Timestamp) -> Bool {
     batch.removeAll()
-    let isWide = handler.widen(place, priceScale: price, sizeScale: size, into: &batch)
+    let isWide = engine.widen(place, priceScale: price, sizeScale: size, into: &batch)
     apply(now)
     return isWide
   }
@@ -276,23 +276,23 @@ extension FeedPipeline {
   /// What has been counted so far goes on; what the successor counted while it was built aside was counted here
   /// already.
   private func carry(to successor: FeedPipeline, _ map: [InstrumentID]) {
-    carriedCounts = counts - successor.handler.counts
+    carriedCounts = counts - successor.engine.counts
     var carried = symbolCounts
-    for (place, target) in zip(successor.handler.symbolCounts.indices, map) {
+    for (place, target) in zip(successor.engine.symbolCounts.indices, map) {
       while carried.count <= target.index { carried.append(SymbolCounts()) }
-      carried[target.index] = carried[target.index] - successor.handler.symbolCounts[place]
+      carried[target.index] = carried[target.index] - successor.engine.symbolCounts[place]
     }
     carriedSymbols = carried
   }
 
-  /// What this feed has seen, handlers before the present one included.
-  package var counts: FeedCounts { carriedCounts + handler.counts }
+  /// What this feed has seen, engines before the present one included.
+  package var counts: FeedCounts { carriedCounts + engine.counts }
 
   /// The same by the market's instruments.
   package var symbolCounts: [SymbolCounts] {
-    guard !carriedSymbols.isEmpty || places != nil else { return handler.symbolCounts }
+    guard !carriedSymbols.isEmpty || places != nil else { return engine.symbolCounts }
     var sums = carriedSymbols
-    for (place, counts) in handler.symbolCounts.enumerated() {
+    for (place, counts) in engine.symbolCounts.enumerated() {
       let target = target(of: InstrumentID(place)).index
       while sums.count <= target { sums.append(SymbolCounts()) }
       sums[target] = sums[target] + counts

@@ -47,7 +47,7 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
       limits: ["1,000 subscriptions an address", "2,000 messages a minute to the venue"]),
     candles: HyperliquidCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(Hyperliquid(), venue: Hyperliquid.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Hyperliquid(), venue: Hyperliquid.venue, configuration: $0) })
 
   /// What is known of a symbol's trades, by place. It outlives the connection: what the next one repeats is known.
   struct Trades {
@@ -114,7 +114,7 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
       let type = (isSpot ? "spotMeta" : "meta") + (query.wantsVolumes ? "AndAssetCtxs" : "")
       return Self.post(id, #"{"type":"\#(type)"}"#)
     case .book(let place):
-      return Self.post(id, #"{"type":"l2Book","coin":\#(JSONText.quoted(instruments[place].venueSymbol))}"#)
+      return Self.post(id, #"{"type":"l2Book","coin":\#(JSONQuoting.quoted(instruments[place].venueSymbol))}"#)
     default: return nil
     }
   }
@@ -124,7 +124,7 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
   }
 
   private func text(_ topic: Topic, _ instruments: InstrumentTable) -> String {
-    let coin = JSONText.quoted(instruments[topic.place].venueSymbol)
+    let coin = JSONQuoting.quoted(instruments[topic.place].venueSymbol)
     let fast = topic.channel == 0 ? #","fast":true"# : ""
     return #"{"type":"\#(facts.channels[topic.channel].name)","coin":\#(coin)\#(fast)}"#
   }

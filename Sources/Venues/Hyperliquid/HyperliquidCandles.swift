@@ -11,7 +11,7 @@ enum HyperliquidCandles {
   ) { query, name in
     CandleRequest(
       "/info",
-      body: #"{"type":"candleSnapshot","req":{"coin":"# + JSONText.quoted(query.instrument.venueSymbol)
+      body: #"{"type":"candleSnapshot","req":{"coin":"# + JSONQuoting.quoted(query.instrument.venueSymbol)
         + #","interval":"\#(name)","startTime":\#(query.window.lowerBound.milliseconds),"#
         + #""endTime":\#(query.last.milliseconds)}}"#)
   }

@@ -6,11 +6,11 @@ extension Hyperliquid {
   private enum Kind: Equatable { case data(Channel), reply, error, post, pong, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     // It has greeted in plain text.
     if message.equals("Websocket connection established.") {
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       return batch.events.append(.heartbeat)
     }
     var reader = FieldReader(message)
@@ -25,7 +25,7 @@ extension Hyperliquid {
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
         if case .data? = kind, let kind {
-          try readData(&reader, kind, &instruments, &hearing, into: &batch)
+          try readData(&reader, kind, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -36,33 +36,33 @@ extension Hyperliquid {
     }
     try reader.end()
     guard let kind else { throw FeedError.missing("channel", in: "message") }
-    hearing.isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
+    outcome.isAnswer = kind == .pong || kind == .reply || kind == .error || kind == .post
     switch kind {
     case .pong: return batch.events.append(.heartbeat)
-    case .other: return hearing.ignored += 1
+    case .other: return outcome.ignored += 1
     default: break
     }
     if !isRead {
       guard let data else { throw FeedError.missing("data", in: "message") }
       var value = reader.reader(data)
-      try readData(&value, kind, &instruments, &hearing, into: &batch)
+      try readData(&value, kind, &instruments, &outcome, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if kind == .data(.trades) { dropKnownTrades(from: first, instruments, &hearing, &batch.events) }
+    if kind == .data(.trades) { dropKnownTrades(from: first, instruments, &outcome, &batch.events) }
   }
 
   private func readData(
-    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ kind: Kind, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     switch kind {
-    case .data(.book): try readBook(&reader, &instruments, now: hearing.now, into: &batch)
-    case .data(.quote): try readQuote(&reader, &instruments, now: hearing.now, into: &batch)
-    case .data(.trades): try readTrades(&reader, &instruments, now: hearing.now, into: &batch)
-    case .data(.context): try readContext(&reader, &instruments, &hearing, into: &batch)
-    case .reply: try readReply(&reader, instruments, &hearing)
-    case .error: try readError(&reader, instruments, &hearing)
-    case .post: try readPost(&reader, &instruments, &hearing, into: &batch)
+    case .data(.book): try readBook(&reader, &instruments, now: outcome.now, into: &batch)
+    case .data(.quote): try readQuote(&reader, &instruments, now: outcome.now, into: &batch)
+    case .data(.trades): try readTrades(&reader, &instruments, now: outcome.now, into: &batch)
+    case .data(.context): try readContext(&reader, &instruments, &outcome, into: &batch)
+    case .reply: try readReply(&reader, instruments, &outcome)
+    case .error: try readError(&reader, instruments, &outcome)
+    case .post: try readPost(&reader, &instruments, &outcome, into: &batch)
     case .pong, .other: break
     }
   }
@@ -193,16 +193,16 @@ extension Hyperliquid {
   /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
   /// before the connection was lost and is known already.
   private func dropKnownTrades(
-    from start: Int, _ instruments: borrowing InstrumentTable, _ hearing: inout Hearing, _ events: inout [MarketEvent]
+    from start: Int, _ instruments: borrowing InstrumentTable, _ outcome: inout MessageOutcome, _ events: inout [MarketEvent]
   ) {
     var kept = start
     var last = -1
     for index in start..<events.count {
       guard case .trade(var trade) = events[index], let id = trade.id.number else { continue }
       let place = trade.instrument.index
-      if place != last { hearing.hear(Topic(place: place, channel: Channel.trades.rawValue)) }
+      if place != last { outcome.hear(Topic(place: place, channel: Channel.trades.rawValue)) }
       last = place
-      guard classify(&trade, id, scale: instruments[place].priceScale, now: hearing.now) else { continue }
+      guard classify(&trade, id, scale: instruments[place].priceScale, now: outcome.now) else { continue }
       events[kept] = .trade(trade)
       kept += 1
     }
@@ -238,10 +238,10 @@ extension Hyperliquid {
   /// `{"coin":"BTC","ctx":{"prevDayPx":…,"dayNtlVlm":…,"markPx":…,"midPx":…,"dayBaseVlm":…,…}}`. There is no high,
   /// low or last price; the change is that of the middle of the book since the day before.
   private func readContext(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let now = hearing.now
+    let now = outcome.now
     var figures: Ticker?
     var middle: Decimal64?
     var before: Decimal64?
@@ -271,7 +271,7 @@ extension Hyperliquid {
     }
     guard var ticker = figures else { return }
     if let middle, let before { Self.setChange(&ticker, from: before, to: middle) }
-    hearing.hear(Topic(place: place, channel: Channel.context.rawValue))
+    outcome.hear(Topic(place: place, channel: Channel.context.rawValue))
     batch.events.append(.ticker(ticker))
   }
 
@@ -302,7 +302,7 @@ extension Hyperliquid {
 
   /// `{"method":"subscribe","subscription":{"type":"l2Book","coin":"BTC",…}}`
   private func readReply(
-    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
+    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
   ) throws(FeedError) {
     let reply = try FieldObject(&reader, "reply")
     guard reply.says("method", "subscribe") == true, let subscription = try reply.object("subscription"),
@@ -311,25 +311,25 @@ extension Hyperliquid {
     let channel = subscription.value("type") { (type) throws(FeedError) in
       Self.channel(try type.string("type"), type)
     }
-    hearing.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+    outcome.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
   }
 
   /// A text, with the subscription that it is about in it, or without: then it is about the oldest request that waits
   /// for its answer.
   private func readError(
-    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ hearing: inout Hearing
+    _ reader: inout FieldReader, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
   ) throws(FeedError) {
     guard reader.peek() == .string else { throw FeedError(.shape, "error that is no text") }
     let message = try reader.decodedString("data")
     if message.hasPrefix("Already unsubscribed") { return }
     if message.hasPrefix("Cannot subscribe") {
-      return hearing.report(
-        .refused(Hearing.Refusal(reason: message, effect: .finalForAll, isOfOldest: true, what: "error")))
+      return outcome.report(
+        .refused(MessageOutcome.Refusal(reason: message, effect: .finalForAll, isOfOldest: true, what: "error")))
     }
     if message.hasPrefix("Already subscribed"), let place = Self.place(namedIn: message, instruments) {
       let words = [("l2Book", Channel.book), ("bbo", .quote), ("trades", .trades), ("AssetCtx", .context)]
       let channel = words.last { message.contains($0.0) }?.1
-      return hearing.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+      return outcome.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
     }
     throw FeedError(.refused, message)
   }
@@ -337,12 +337,12 @@ extension Hyperliquid {
   private static func place(namedIn message: String, _ instruments: InstrumentTable) -> Int? {
     guard let start = message.firstIndex(of: "{") else { return nil }
     let bytes = Array(message[start...].utf8)
-    return Salvage.symbols(bytes.span.bytes, key: "\"coin\"", in: instruments.names).first
+    return MalformedMessageScan.symbols(bytes.span.bytes, key: "\"coin\"", in: instruments.names).first
   }
 
   /// `{"id":1,"response":{"type":"info","payload":{"type":"l2Book","data":{…}}}}`, told apart by what it says it is.
   private func readPost(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     guard let response = try FieldObject(&reader, "post").object("response"), var value = response.reader("payload")
@@ -355,12 +355,12 @@ extension Hyperliquid {
     guard var data = payload.reader("data") else { throw FeedError.missing("data", in: "payload") }
     let name = try type.string("type")
     if type.equals(name, "l2Book") {
-      hearing.isProbe = true
-      try readBook(&data, &instruments, now: hearing.now, into: &batch)
+      outcome.isProbe = true
+      try readBook(&data, &instruments, now: outcome.now, into: &batch)
     } else if let (part, hasContexts) = Self.part(of: name, type) {
-      hearing.report(.listed(try readList(&data, part, hasContexts: hasContexts), part: part.rawValue))
+      outcome.report(.listed(try readList(&data, part, hasContexts: hasContexts), part: part.rawValue))
     } else {
-      hearing.ignored += 1
+      outcome.ignored += 1
     }
   }
 }

@@ -28,7 +28,7 @@ package final class Kraken: Dialect, RegisteredVenue {
     // About 150 attempts in 10 minutes from one address, else it is banned for as long.
     connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
-      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenChecksum.checksum(of: book) },
+      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenBookChecksum.checksum(of: book) },
       tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: [.init("instrument", .instruments)] + channels, bookDepth: bookDepth,
@@ -37,7 +37,7 @@ package final class Kraken: Dialect, RegisteredVenue {
       limits: ["one subscription frame for all symbols; after a refusal for the rate, waits of 5 s to 1 min"]),
     candles: KrakenCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
+    makeEngine: { FeedEngine(Kraken(), venue: Kraken.venue, configuration: $0) })
 
   let facts: DialectFacts
 
@@ -74,7 +74,7 @@ package final class Kraken: Dialect, RegisteredVenue {
     case .book, .canary, .greeting: return nil
     case .list(_, let verb): (method, parameters) = (verb, #""channel":"instrument""#)
     case .topics(let topics, let verb):
-      let names = JSONText.array(topics.map { instruments[$0.place].venueSymbol })
+      let names = JSONQuoting.array(topics.map { instruments[$0.place].venueSymbol })
       let name = facts.channels[topics[0].channel].name
       let own =
         switch Channel(rawValue: topics[0].channel) {

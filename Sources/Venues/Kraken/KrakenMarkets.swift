@@ -5,7 +5,7 @@ import MarketData
 extension Kraken {
   /// `{"assets":[…],"pairs":[{"symbol":…,"price_precision":…,"qty_precision":…,…}]}`: an object, not an array.
   func readInstruments(
-    _ reader: inout FieldReader, isSnapshot: Bool, _ hearing: inout Hearing
+    _ reader: inout FieldReader, isSnapshot: Bool, _ outcome: inout MessageOutcome
   ) throws(FeedError) {
     // Changes of pairs while subscribed are changes of status or limits; a new precision shows in the values
     // themselves.
@@ -22,7 +22,7 @@ extension Kraken {
         try reader.skipValue()
       }
     }
-    hearing.report(.listed(markets))
+    outcome.report(.listed(markets))
   }
 
   /// Nil for a name that is no pair of currencies. Orders are matched while the status is `online`, `limit_only` or

@@ -6,7 +6,7 @@ extension Kraken {
   private enum Kind { case book, trade, ticker, instrument, status, heartbeat, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: Kind?
@@ -23,7 +23,7 @@ extension Kraken {
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
         if let channel, channel != .other, let isSnapshot {
-          try readData(&reader, channel, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
+          try readData(&reader, channel, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -36,8 +36,8 @@ extension Kraken {
     try reader.end()
     guard let channel else {
       guard isReply else { throw FeedError.missing("channel", in: "message") }
-      hearing.isAnswer = true
-      return try readReply(message, instruments, &hearing, into: &batch)
+      outcome.isAnswer = true
+      return try readReply(message, instruments, &outcome, into: &batch)
     }
     if channel == .heartbeat {
       batch.events.append(.heartbeat)
@@ -45,31 +45,31 @@ extension Kraken {
     }
     if isRead { return }
     if channel == .other {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     guard let data else { throw FeedError.missing("data", in: "message") }
     var entries = reader.reader(data)
-    try readData(&entries, channel, isSnapshot: isSnapshot ?? false, &instruments, &hearing, into: &batch)
+    try readData(&entries, channel, isSnapshot: isSnapshot ?? false, &instruments, &outcome, into: &batch)
   }
 
   private func readData(
     _ entries: inout FieldReader, _ channel: Kind, isSnapshot: Bool, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     if channel == .instrument {
-      return try readInstruments(&entries, isSnapshot: isSnapshot, &hearing)
+      return try readInstruments(&entries, isSnapshot: isSnapshot, &outcome)
     }
     entries.field = "data"
     try entries.arrayStart()
     while try entries.nextElement() {
       switch channel {
-      case .book: try readBook(&entries, isSnapshot: isSnapshot, &instruments, now: hearing.now, into: &batch)
+      case .book: try readBook(&entries, isSnapshot: isSnapshot, &instruments, now: outcome.now, into: &batch)
       case .trade:
-        let trade = try instruments.readTrade(&entries, Self.tradeFormat, now: hearing.now, isBacklog: isSnapshot)
+        let trade = try instruments.readTrade(&entries, Self.tradeFormat, now: outcome.now, isBacklog: isSnapshot)
         batch.events.append(.trade(trade))
-      case .ticker: try readTicker(&entries, &instruments, now: hearing.now, into: &batch)
-      case .status: try readStatus(&entries, &hearing)
+      case .ticker: try readTicker(&entries, &instruments, now: outcome.now, into: &batch)
+      case .status: try readStatus(&entries, &outcome)
       case .instrument, .heartbeat, .other: try entries.skipValue()
       }
     }
@@ -151,14 +151,14 @@ extension Kraken {
   }
 
   /// `{"system":"online","connection_id":…}`; the id is beyond `Int64` and is not read.
-  private func readStatus(_ reader: inout FieldReader, _ hearing: inout Hearing) throws(FeedError) {
+  private func readStatus(_ reader: inout FieldReader, _ outcome: inout MessageOutcome) throws(FeedError) {
     guard let state = try FieldObject(&reader, "status").text("system") else { return }
-    hearing.report(.maintenance(state == "maintenance"))
+    outcome.report(.maintenance(state == "maintenance"))
   }
 
   /// An acknowledgement, one for each symbol, a refusal, or a pong.
   private func readReply(
-    _ message: RawSpan, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    _ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let reply = try FieldObject(message, "reply")
@@ -166,13 +166,13 @@ extension Kraken {
     guard let error = reply.text("error") else {
       // An end or a ping was carried out, or a subscription.
       guard method == "subscribe", let result = try reply.object("result") else { return }
-      return subscribed(result, id: id, instruments, &hearing, into: &batch)
+      return subscribed(result, id: id, instruments, &outcome, into: &batch)
     }
     let words = error.lowercased()
     let symbol = reply.text("symbol")
-    hearing.report(
+    outcome.report(
       .refused(
-        Hearing.Refusal(
+        MessageOutcome.Refusal(
           // The refused end of a subscription is no refusal of the one that follows it: no request has its number.
           id: method == "unsubscribe" ? id ?? 0 : id, place: symbol.flatMap { instruments.place(named: $0) },
           channel: nil,
@@ -183,13 +183,13 @@ extension Kraken {
 
   /// `{"channel":"book","depth":10,"snapshot":true,"symbol":"ETH/BTC"}`: what was subscribed.
   private func subscribed(
-    _ result: borrowing FieldObject, id: Int?, _ instruments: InstrumentTable, _ hearing: inout Hearing,
+    _ result: borrowing FieldObject, id: Int?, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) {
     guard let channel = facts.channels.firstIndex(where: { $0.name == result.text("channel") }),
       let place = result.text("symbol").flatMap(instruments.place(named:))
     else { return }
-    hearing.report(.acknowledged(id: id, place: place, channel: channel))
+    outcome.report(.acknowledged(id: id, place: place, channel: channel))
     if channel == Channel.book.rawValue, let depth = result.integer("depth"),
       (1...Int64(Market.defaultDepthLimit)).contains(depth)
     {

@@ -43,7 +43,7 @@ package final class KuCoin: Dialect, RegisteredVenue {
       limits: ["8 requests a second", "200 topics a connection"]),
     candles: KuCoinCandles.format, assetNames: assetNames,
     replay: replay,
-    makeHandler: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
+    makeEngine: { FeedEngine(KuCoin(), venue: KuCoin.venue, configuration: $0) })
 
   let facts: DialectFacts
 
@@ -107,22 +107,22 @@ package final class KuCoin: Dialect, RegisteredVenue {
   ) -> String {
     let depth = depth.map { #","depth":"\#($0)""# } ?? ""
     return
-      #"{"id":"\#(id)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(JSONText.quoted(symbol))\#(depth)}"#
+      #"{"id":"\#(id)","action":"\#(action)","channel":"\#(channel)","tradeType":"SPOT","symbol":\#(JSONQuoting.quoted(symbol))\#(depth)}"#
   }
 
   // MARK: Replies
 
   /// `{"sessionId":…,"message":"welcome","pingInterval":18000}`
-  static func welcome(pingInterval milliseconds: Int64?) -> Hearing.Report {
+  static func welcome(pingInterval milliseconds: Int64?) -> MessageOutcome.Report {
     guard let milliseconds, (1...3_600_000).contains(milliseconds) else { return .welcome(pingAfter: nil) }
     // Some room before it runs out, and never more than one a second.
     return .welcome(pingAfter: max(shortestPing, milliseconds * Microseconds.millisecond * 5 / 6))
   }
 
   /// The answer to a request.
-  static func report(_ id: Int?, isDone: Bool, _ message: String?) -> Hearing.Report? {
+  static func report(_ id: Int?, isDone: Bool, _ message: String?) -> MessageOutcome.Report? {
     guard !isDone else { return id.map { .acknowledged(id: $0, place: nil, channel: nil) } }
-    var refusal = Hearing.Refusal(id: id, reason: message ?? "no reason given")
+    var refusal = MessageOutcome.Refusal(id: id, reason: message ?? "no reason given")
     // One too many is no word about the symbol: the same again, later.
     let isTooMuch = ["exceed", "too many", "limit"].contains { refusal.reason.lowercased().contains($0) }
     if id != nil, isTooMuch { refusal.effect = .again(after: retryAfter) }

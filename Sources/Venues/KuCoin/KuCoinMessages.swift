@@ -7,7 +7,7 @@ extension KuCoin {
   private enum Topic { case book, trades, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var topic: Topic?
@@ -26,7 +26,7 @@ extension KuCoin {
         switch topic {
         case .book where isIncrement == true:
           update = try instruments.readUpdate(&reader, Self.updateFormat, Self.bookFormat, into: &batch)
-        case .trades: trade = try instruments.readTrade(&reader, Self.tradeFormat, now: hearing.now)
+        case .trades: trade = try instruments.readTrade(&reader, Self.tradeFormat, now: outcome.now)
         default: data = try reader.rawValue("d")
         }
       } else if reader.equals(key, "t"), reader.peek() == .string {
@@ -38,11 +38,11 @@ extension KuCoin {
       }
     }
     try reader.end()
-    guard let topic else { return try readAnswer(try FieldObject(message, "answer"), &hearing, into: &batch) }
+    guard let topic else { return try readAnswer(try FieldObject(message, "answer"), &outcome, into: &batch) }
     guard topic != .other, isIncrement ?? true || topic == .trades else {
       // Another depth is the canary's, if anybody's.
-      hearing.mayBeCanary = topic == .book
-      hearing.ignored += 1
+      outcome.mayBeCanary = topic == .book
+      outcome.ignored += 1
       return
     }
     if let data {
@@ -50,30 +50,30 @@ extension KuCoin {
       if topic == .book {
         update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
       } else {
-        trade = try instruments.readTrade(&value, Self.tradeFormat, now: hearing.now)
+        trade = try instruments.readTrade(&value, Self.tradeFormat, now: outcome.now)
       }
     }
     if let trade { return batch.events.append(.trade(trade)) }
     guard let update else { throw FeedError.missing("d", in: "message") }
-    try append(update, isSnapshot: isSnapshot, &hearing, into: &batch)
+    try append(update, isSnapshot: isSnapshot, &outcome, into: &batch)
   }
 
   private func readAnswer(
-    _ answer: borrowing FieldObject, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ answer: borrowing FieldObject, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let type = answer.text("type")
     let text = answer.text("message") ?? answer.text("reason") ?? answer.text("data")
-    hearing.isAnswer = true
+    outcome.isAnswer = true
     if let isDone = type == "error" ? false : answer.flag("result") ?? answer.says("result", "true") {
-      if let report = Self.report(answer.id("id"), isDone: isDone, text) { hearing.report(report) }
+      if let report = Self.report(answer.id("id"), isDone: isDone, text) { outcome.report(report) }
     } else if type == "welcome" || text == "welcome" {
-      hearing.report(Self.welcome(pingInterval: answer.integer("pingInterval")))
+      outcome.report(Self.welcome(pingInterval: answer.integer("pingInterval")))
     } else if type == "pong" {
       batch.events.append(.heartbeat)
     } else if type != nil {
       // A frame of the classic socket's kind, none of which is subscribed.
-      hearing.isAnswer = false
-      hearing.ignored += 1
+      outcome.isAnswer = false
+      outcome.ignored += 1
     } else {
       throw FeedError.missing("T", in: "message")
     }
@@ -87,15 +87,15 @@ extension KuCoin {
   private static let updateFormat = UpdateFormat(symbol: "s", first: "O", last: "C", time: "M", clock: .nanoseconds)
 
   private func append(
-    _ fields: UpdateFields, isSnapshot: Bool, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ fields: UpdateFields, isSnapshot: Bool, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard let place = fields.place else { throw FeedError.missing("s", in: "obu") }
     guard let last = fields.last, last >= 0 else { throw FeedError.missing("C", in: "obu") }
     guard let first = fields.first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
-    hearing.number(UpdateNumbers(first: first, last: last))
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
+    outcome.number(UpdateNumbers(first: first, last: last))
   }
 
   // MARK: Trades

@@ -83,7 +83,7 @@ extension FieldReader {
 }
 
 /// What is kept of a venue's list of markets once the configured ones have been found in it: some 200 bytes a market,
-/// a thousand markets or more, for as long as the handler lives.
+/// a thousand markets or more, for as long as the engine lives.
 package enum ListingDetail: Sendable, Hashable {
   /// Nothing: what a feed needs.
   case none

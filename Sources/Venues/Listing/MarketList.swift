@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What a handler has to know of its venue's list beyond the symbols that were named: the selections among them, the
+/// What an engine has to know of its venue's list beyond the symbols that were named: the selections among them, the
 /// 24 h volumes that ranks and listings want, and the list itself where it is asked for.
 struct MarketList {
   /// Volumes are this old at most when a connection is prepared.

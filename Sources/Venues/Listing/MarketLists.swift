@@ -8,7 +8,7 @@ import MarketData
 /// | `MarketList` | what is configured, the selections, the 24 h volumes, the list where it is shown |
 /// | `ListRequest`, `ListPages` | the list by REST, in parts that follow each other |
 /// | `StreamedParts` | the list in the stream |
-/// | `MarketDesk` | the details of single markets, where the list has names only |
+/// | `InstrumentLists` | the details of single markets, where the list has names only |
 /// | `RefusedSymbols` | which configured symbols cannot be carried |
 struct MarketLists {
   var market: MarketList
@@ -16,7 +16,7 @@ struct MarketLists {
   var pages = ListPages()
   var streamed: StreamedParts
   /// Nil where the list says it all.
-  var details: MarketDesk?
+  var details: InstrumentLists?
   var refused = RefusedSymbols()
   /// Whether the volumes are there that a list in the stream is asked for behind.
   var hasAllVolumes = false
@@ -25,7 +25,7 @@ struct MarketLists {
     market = MarketList(configuration, limit: limit)
     request = ListRequest(banPause: facts.list?.banPause)
     streamed = StreamedParts(facts.streamedList)
-    details = (facts.list?.perMarket).map { MarketDesk($0, connections: configuration.connections) }
+    details = (facts.list?.perMarket).map { InstrumentLists($0, connections: configuration.connections) }
   }
 
   /// What is asked for of the list.

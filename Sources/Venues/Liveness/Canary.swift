@@ -30,7 +30,7 @@ struct Canary {
   /// Whether a message about no followed symbol is of the canary, of this connection or of a recorded one. O(bytes);
   /// only such messages come here.
   func isMeant(by message: RawSpan, _ instruments: InstrumentTable) -> Bool {
-    !markets.isEmpty && isUnfollowed(instruments) && marks.contains { Salvage.contains(message, $0) }
+    !markets.isEmpty && isUnfollowed(instruments) && marks.contains { MalformedMessageScan.contains(message, $0) }
   }
 
   private func isUnfollowed(_ instruments: InstrumentTable) -> Bool {

@@ -1,7 +1,7 @@
 import MarketData
 
 /// The watches over the channels that promise to speak (`VenueProfile.Channel.every`), by the code of their topics
-/// (`SubscriptionDesk`). Nothing is kept where no channel promises anything. A value; time is a parameter.
+/// (`SubscriptionRequests`). Nothing is kept where no channel promises anything. A value; time is a parameter.
 struct ChannelWatches {
   /// By channel, the longest time between two of its messages, µs; nil where none is promised.
   private let promised: [Int64?]

@@ -46,7 +46,7 @@ package final class OKX: Dialect, RegisteredVenue {
       limits: ["480 subscriptions an hour and connection", "64 KB a request"]),
     candles: OKXCandles.format,
     replay: replay,
-    makeHandler: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
+    makeEngine: { FeedEngine(OKX(), venue: OKX.venue, configuration: $0) })
 
   let facts: DialectFacts
 
@@ -94,7 +94,7 @@ package final class OKX: Dialect, RegisteredVenue {
   /// notice. What a refusal does not name is not acknowledged, and so sent again.
   func report(
     _ reply: borrowing FieldObject, _ instruments: InstrumentTable
-  ) throws(FeedError) -> Hearing.Report? {
+  ) throws(FeedError) -> MessageOutcome.Report? {
     let (code, message) = (reply.text("code") ?? "", reply.text("msg") ?? "")
     switch try reply.name("event") {
     case "subscribe":
@@ -102,7 +102,7 @@ package final class OKX: Dialect, RegisteredVenue {
       else { return nil }
       return .acknowledged(id: reply.id("id"), place: topic.place, channel: topic.channel)
     case "error":
-      var refusal = Hearing.Refusal(reason: "code \(code): \(message)")
+      var refusal = MessageOutcome.Refusal(reason: "code \(code): \(message)")
       // Requests too frequent, by the address and by the connection.
       if code == "50011" || code == "60014" { refusal.effect = .pause(Self.ratePause) }
       if code == "60018", let topic = Self.topic(namedIn: message, instruments) {

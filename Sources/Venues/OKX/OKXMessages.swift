@@ -4,11 +4,11 @@ import MarketData
 /// Reading OKX's messages: `{"arg":{"channel":…,"instId":…},"action":…,"data":[…]}`, or `{"event":…}`.
 extension OKX {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     // The answer to `ping` is the bare word.
     if message.equals("pong") {
-      hearing.isAnswer = true
+      outcome.isAnswer = true
       return batch.events.append(.heartbeat)
     }
     var reader = FieldReader(message)
@@ -35,7 +35,7 @@ extension OKX {
         // What it is of stands before it as a rule; if not, it waits.
         if let channel, channel != .other, let symbol, channel != .book || isSnapshot != nil {
           let place = try instruments.place(reader.text(symbol))
-          try readData(&reader, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &hearing, into: &batch)
+          try readData(&reader, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -49,41 +49,41 @@ extension OKX {
     }
     try reader.end()
     if isReply {
-      hearing.isAnswer = true
-      if let report = try report(try FieldObject(message, "reply"), instruments) { hearing.report(report) }
+      outcome.isAnswer = true
+      if let report = try report(try FieldObject(message, "reply"), instruments) { outcome.report(report) }
       return
     }
     if isRead { return }
     guard let channel else { throw FeedError.missing("channel", in: "message") }
     guard channel != .other else {
-      hearing.ignored += 1
+      outcome.ignored += 1
       return
     }
     guard let symbol else { throw FeedError.missing("instId", in: "message") }
     guard let data else { throw FeedError.missing("data", in: "message") }
     let place = try instruments.place(reader.text(symbol))
     var entries = reader.reader(data)
-    try readData(&entries, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &hearing, into: &batch)
+    try readData(&entries, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
   }
 
   private func readData(
     _ entries: inout FieldReader, _ channel: Channel, _ place: Int, isSnapshot: Bool,
-    _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
     switch channel {
-    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &hearing, into: &batch)
+    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
     case .quote:
       while try entries.nextElement() {
         let quote = try instruments.readQuote(
-          &entries, place, Self.updateFormat, Self.bookFormat, now: hearing.now, &batch)
+          &entries, place, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
         batch.events.append(.quote(quote))
       }
-    case .trades: try readTrades(&entries, place, &instruments, &hearing, into: &batch)
+    case .trades: try readTrades(&entries, place, &instruments, &outcome, into: &batch)
     case .ticker:
       while try entries.nextElement() {
-        try readTicker(&entries, place, &instruments, now: hearing.now, into: &batch)
+        try readTicker(&entries, place, &instruments, now: outcome.now, into: &batch)
       }
     case .other: break
     }
@@ -109,7 +109,7 @@ extension OKX {
   /// reading of the documentation, a new snapshot does by every reading.
   private func readBook(
     _ entries: inout FieldReader, _ place: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
-    _ hearing: inout Hearing, into batch: inout EventBatch
+    _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
     let fields = try instruments.readUpdate(&entries, of: place, Self.updateFormat, Self.bookFormat, into: &batch)
@@ -118,10 +118,10 @@ extension OKX {
     guard let previous = fields.previous ?? (isSnapshot ? -1 : nil) else {
       throw FeedError.missing("prevSeqId", in: "books update")
     }
-    guard isSnapshot || number >= previous else { return hearing.report(.lost(place: place, .venueReset)) }
+    guard isSnapshot || number >= previous else { return outcome.report(.lost(place: place, .venueReset)) }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? hearing.now)
-    hearing.number(UpdateNumbers(first: number, last: number, previous: previous))
+      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
+    outcome.number(UpdateNumbers(first: number, last: number, previous: previous))
   }
 
   // MARK: Trades and statistics
@@ -134,7 +134,7 @@ extension OKX {
   ///
   /// The first message after a subscription may be the last trade before it, hours old and not marked.
   private func readTrades(
-    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ hearing: inout Hearing,
+    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     while try entries.nextElement() {
@@ -151,8 +151,8 @@ extension OKX {
           try entries.skipValue()
         }
       }
-      batch.events.append(.trade(try instruments.trade(fields, entries, Self.tradeFormat, now: hearing.now)))
-      hearing.fill(fills)
+      batch.events.append(.trade(try instruments.trade(fields, entries, Self.tradeFormat, now: outcome.now)))
+      outcome.fill(fills)
     }
   }
 

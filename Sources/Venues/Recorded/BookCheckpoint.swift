@@ -107,7 +107,7 @@ extension FeedPipeline {
   package var checkpoints: [BookCheckpoint] {
     market.instruments.compactMap { state in
       let index = state.instrument.id.index
-      guard state.isKept, handler.books.indices.contains(index), let link = handler.books.lines[index].book.link else {
+      guard state.isKept, engine.books.indices.contains(index), let link = engine.books.lines[index].book.link else {
         return nil
       }
       return BookCheckpoint(
@@ -122,12 +122,12 @@ extension FeedPipeline {
   /// - Returns: false if a state does not fit this venue or its instruments; then this pipeline is of no more use.
   package func restore(_ checkpoints: [BookCheckpoint], lost: [LostBook], now: Timestamp) -> Bool {
     batch.removeAll()
-    handler.skip(now: now)
+    engine.skip(now: now)
     for book in lost {
-      guard handler.restore(book, into: &batch) else { return false }
+      guard engine.restore(book, into: &batch) else { return false }
     }
     for checkpoint in checkpoints {
-      guard handler.restore(checkpoint, now: now, into: &batch) else { return false }
+      guard engine.restore(checkpoint, now: now, into: &batch) else { return false }
     }
     apply(now)
     return true

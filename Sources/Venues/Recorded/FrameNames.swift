@@ -41,7 +41,7 @@ package struct FrameNames {
 
   private mutating func note(_ frame: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ separator: UInt8?) {
     var from = 0
-    while names.count < Self.limit, let found = Salvage.find(key, in: frame, from: from) {
+    while names.count < Self.limit, let found = MalformedMessageScan.find(key, in: frame, from: from) {
       from = found + key.count
       var index = from
       while index < frame.count, frame[index] == 0x20 || frame[index] == UInt8(ascii: ":") { index += 1 }

@@ -68,7 +68,7 @@ struct UpdateFormat {
   var last: StaticString?
   /// The number before its own.
   var previous: StaticString?
-  /// Nil where the handler reads the time itself.
+  /// Nil where the engine reads the time itself.
   var time: StaticString?
   var clock = VenueClock.epoch
 }
@@ -346,7 +346,7 @@ extension InstrumentTable {
   private func place(_ text: RawSpan, _ format: UpdateFormat) throws(FeedError) -> Int? {
     guard format.prefix.utf8CodeUnitCount + format.suffix.utf8CodeUnitCount > 0 else { return try place(text) }
     let place = text.withUnsafeBytes { bytes in
-      Salvage.inner(bytes, prefix: format.prefix, suffix: format.suffix).map { names.find($0) }
+      MalformedMessageScan.inner(bytes, prefix: format.prefix, suffix: format.suffix).map { names.find($0) }
     }
     if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
     return place

@@ -10,7 +10,7 @@ struct QuoteFormat {
   var bidSize: StaticString
   var ask: StaticString
   var askSize: StaticString
-  /// Nil where the handler reads the time itself, or there is none.
+  /// Nil where the engine reads the time itself, or there is none.
   var time: StaticString?
   var clock = VenueClock.epoch
 }

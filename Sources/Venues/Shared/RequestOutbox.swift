@@ -7,7 +7,7 @@ import MarketData
 /// calls `take` a few times a second and whenever something was added.
 ///
 /// Bounded: at most `limit` requests wait, and as many answers are awaited. What would be one too many to wait is
-/// left out, which the handlers' own bounds (a few requests for each symbol) never come to; of those that await an
+/// left out, which the engines' own bounds (a few requests for each symbol) never come to; of those that await an
 /// answer the oldest is forgotten.
 struct RequestOutbox<Request> {
   /// Requests in one go.

@@ -15,7 +15,7 @@ struct TradeFormat {
   /// the other way round. Empty where it is no word.
   var buy: StaticString = ""
   var sell: StaticString = ""
-  /// Nil where the handler reads the time itself.
+  /// Nil where the engine reads the time itself.
   var time: StaticString?
   var clock = VenueClock.epoch
 }

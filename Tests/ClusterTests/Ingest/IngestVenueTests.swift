@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A venue at an ingest")
 struct IngestVenueTests {
-  private let feed = FeedReport(feed: .live, age: 0, isReady: true)
+  private let feed = IngestFeedReport(feed: .live, age: 0, isReady: true)
   private let simulated = SimulatedVenue(keys: 4)
 
   private func active() -> (IngestVenue, SimulatedPublisher) {

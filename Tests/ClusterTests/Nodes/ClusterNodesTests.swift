@@ -34,7 +34,7 @@ private final class RunningNode: @unchecked Sendable {
           let made = try ClusterIngest(
             venue: "kraken", node: name, subjects: subjects,
             streams: SimulatedPublisher(keys: keys, repeatsTrades: false), now: node.now)
-          made.feed = { FeedReport(feed: .live, age: 1_000, isReady: true) }
+          made.feed = { IngestFeedReport(feed: .live, age: 1_000, isReady: true) }
           ingest = made
           node.add(made)
         } else {

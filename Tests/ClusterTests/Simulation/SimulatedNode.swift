@@ -96,7 +96,7 @@ final class SimulatedNode {
 
   private func stepIngest(_ world: SimulatedCluster) {
     let age = world.faults.sabotage == .freshAges ? 0 : world.time - lastRead
-    let feed = FeedReport(
+    let feed = IngestFeedReport(
       feed: age < 1_500_000 ? .live : .down, age: UInt64(age),
       isReady: age < 500_000 && feedBusyUntil <= world.time + 50_000)
     let actions = ingest?.step(

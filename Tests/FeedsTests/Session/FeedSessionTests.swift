@@ -126,7 +126,7 @@ struct FeedSessionTests {
           pipeline: FeedPipeline(venue: venue.parts[0], configuration: configuration), slot: 0, loop: loop,
           parts: FeedParts(tls: nil, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }), now: now)
         session.start(now)
-        session.pipeline.handler.actions = [
+        session.pipeline.engine.actions = [
           .reconnect(reason: "over"), .send("late"), .get(request: 7, path: "/late", bodyLimit: 1_024),
           .renew(reason: "late", within: Microseconds.second), .maintenance(true),
           .symbolFailed(symbol: "BTC-USDT", reason: "not listed"),

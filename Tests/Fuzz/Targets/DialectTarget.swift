@@ -21,8 +21,8 @@ extension FuzzTarget {
     guard port.serves(head.path), let session = port.stream(head) else { return }
     var room = 50
     var held: Set<StreamKey> = []
-    func run(_ act: (inout DialectDesk) -> Void) throws(FuzzFailure) -> Bool {
-      var desk = DialectDesk(
+    func run(_ act: (inout DialectContext) -> Void) throws(FuzzFailure) -> Bool {
+      var desk = DialectContext(
         now: Timestamp(microseconds: 1_790_000_000_000_000), grant: .everything, directory: directory, feeds: [],
         room: room, holds: { [held] in held.contains($0) }, all: { [held] in Array(held) })
       act(&desk)

@@ -156,7 +156,7 @@ private final class ClientModel {
       try checkPrintable(line)
     }
     for line in table.news { try checkPrintable(line) }
-    if let trouble = table.trouble { try checkPrintable(trouble) }
+    if let failure = table.failure { try checkPrintable(failure) }
   }
 
   private func checkPrintable(_ line: String) throws(FuzzFailure) {

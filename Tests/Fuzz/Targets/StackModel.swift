@@ -20,7 +20,7 @@ final class StackModel {
   private var deliveries: [Delivery] = []
   private var fanOutActions: [HubAction] = []
   private var shared: [SharedBytes] = []
-  /// Requests of the handler that are not answered.
+  /// Requests of the engine that are not answered.
   private var gets: [Int] = []
   private var known = 0
 
@@ -41,9 +41,9 @@ final class StackModel {
     pipeline.prepare(now: now)
     try settle()
   }
-  /// Opens the connection if it is not, as soon as the handler may be told of it.
+  /// Opens the connection if it is not, as soon as the engine may be told of it.
   func connectIfPrepared() throws(FuzzFailure) {
-    guard !isConnected, pipeline.handler.isPrepared else { return }
+    guard !isConnected, pipeline.engine.isPrepared else { return }
     isConnected = true
     pipeline.connected(now: now)
     try settle()
@@ -70,7 +70,7 @@ final class StackModel {
     }
     try settle()
   }
-  /// Answers the oldest request of the handler, if there is one.
+  /// Answers the oldest request of the engine, if there is one.
   func answer(_ status: Int, _ body: [UInt8]) throws(FuzzFailure) {
     guard !gets.isEmpty else { return }
     let before = (rejected: pipeline.counts.rejected, noted: pipeline.errors.total)
@@ -113,7 +113,7 @@ final class StackModel {
   /// Begins one, as the venue's notice or the connection's age does.
   func beginHandover() {
     guard isConnected, handover == nil else { return }
-    let next = FeedHandover(of: pipeline, configuration: pipeline.handler.configuration)
+    let next = FeedHandover(of: pipeline, configuration: pipeline.engine.configuration)
     handover = next
     next.successor.prepare(now: now)
     settleSuccessor()
@@ -126,7 +126,7 @@ final class StackModel {
     settleSuccessor()
   }
 
-  /// Answers the oldest request of the next connection's handler.
+  /// Answers the oldest request of the next connection's engine.
   func answerNext(_ body: [UInt8]) {
     guard !nextGets.isEmpty, let next = handover?.successor else { return }
     next.response(to: nextGets.removeFirst(), status: 200, body: body.span.bytes, now: now)
@@ -174,7 +174,7 @@ final class StackModel {
       case .reconnect, .renew: return endHandover()
       }
     }
-    guard !isNextConnected, change.successor.handler.isPrepared else { return }
+    guard !isNextConnected, change.successor.engine.isPrepared else { return }
     isNextConnected = true
     change.successor.connected(now: now)
     settleSuccessor()
@@ -217,7 +217,7 @@ final class StackModel {
         hub.directory.entries[state.instrument.symbol] = DirectoryEntry(
           loop: 0, market: 0, instrument: state.instrument, bookState: state.bookState)
       }
-      hub.directory.venues = [pipeline.handler.venue.name]
+      hub.directory.venues = [pipeline.engine.venue.name]
     }
     publisher.publish(pipeline.changes, market: 0, now: now, into: &deliveries)
     pipeline.clear()

@@ -46,7 +46,7 @@ final class ClientFollower: Sendable {
 
   var events: [Event] { state.mutex.withLock { $0.events } }
   /// What should not have happened.
-  var trouble: [Event] { events.filter { $0.isTrouble } }
+  var failure: [Event] { events.filter { $0.isTrouble } }
   var isOver: Bool { state.mutex.withLock { $0.over == 2 } }
 
   /// Waits until `look` finds something in the events from the `from`th on.

@@ -64,7 +64,7 @@ struct ClientTests {
     try await follower.first("the status") { $0.info?.channel == .status }
     let place = try await follower.first("a heartbeat") { $0.isHeartbeat }
     try await follower.first("another one", from: place + 1) { $0.isHeartbeat }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
 
@@ -91,7 +91,7 @@ struct ClientTests {
       return ends == 3 ? true : nil
     }
     try await follower.first("a quote", from: follower.events.count) { $0.info != nil }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
 
@@ -114,7 +114,7 @@ struct ClientTests {
       if follower.events.contains(where: { $0.book.map { served.contains(Self.text($0)) } ?? false }) { break }
       try await patience.wait(for: "a book of /v1/books; \(served.count) were served")
     }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
 
@@ -148,7 +148,7 @@ struct ClientTests {
     for channel in [Channel.quote, .book] {
       try await follower.first("a value of \(channel)", from: place) { $0.info?.channel == channel }
     }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
 
@@ -167,7 +167,7 @@ struct ClientTests {
     client.resume()
     let place = try await follower.first("a value", from: quiet) { $0.info != nil }
     try await follower.first("updates again", from: place + 1) { $0.info != nil }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
 
@@ -224,7 +224,7 @@ struct ClientTests {
     let trusting = ClientFollower(
       try Self.client(harness, tls: files.certificate, isSecure: true), StreamRequest.status.untyped)
     try await trusting.first("the status") { $0.info?.channel == .status }
-    #expect(trusting.trouble.isEmpty, "\(trusting.trouble)")
+    #expect(trusting.failure.isEmpty, "\(trusting.failure)")
 
     let wary = ClientFollower(try Self.client(harness, isSecure: true), StreamRequest.status.untyped)
     let reason = try await wary.wait("the refusal") { events in

@@ -107,7 +107,7 @@ struct CompressionTests {
     let follower = ClientFollower(
       GatewayClient(url: url, transport: .epoll), StreamRequest.book("coinbase:BTC-USD", every: .zero).untyped)
     try await follower.wait("updates") { $0.filter { $0.book != nil }.count > 20 ? true : nil }
-    #expect(follower.trouble.isEmpty, "\(follower.trouble)")
+    #expect(follower.failure.isEmpty, "\(follower.failure)")
     let plain = ClientFollower(
       GatewayClient(url: url, transport: .epoll(offersCompression: false)), StreamRequest.status.untyped)
     try await plain.first("the status") { $0.info != nil }

@@ -108,7 +108,7 @@ struct OperationsTests {
   func live() async throws {
     let harness = try harness(["kraken"])
     let address = harness.gateway.internalAddress
-    let viewers = (0..<StateDesk.viewerLimit).map { _ in Viewer(address, loop: harness.clientLoop) }
+    let viewers = (0..<StatePages.viewerLimit).map { _ in Viewer(address, loop: harness.clientLoop) }
     var patience = Patience()
     while viewers.contains(where: { $0.documents.count < 3 }) { try await patience.wait(for: "documents") }
     #expect(viewers[0].head.hasPrefix("HTTP/1.1 200"))

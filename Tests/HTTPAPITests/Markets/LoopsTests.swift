@@ -16,7 +16,7 @@ struct LoopsTests {
     let instrument: Instrument
     private let market = Market(configuration: .init(quotesFromBook: false, bookDepthLimit: nil, checksum: nil))
     private let time = Timestamp(microseconds: 1_790_000_000_000_000)
-    private(set) var wanted: [MarketPlace] = []
+    private(set) var wanted: [MarketRoute] = []
 
     init(loop: Int, loops: Int, venue: String) {
       publisher = StreamPublisher(loop: loop, loops: loops, epoch: "k1")
@@ -41,8 +41,8 @@ struct LoopsTests {
     }
 
     func now() -> Timestamp { time + 1 }
-    func storedSymbol(of place: MarketPlace) -> String? { nil }
-    func wantAllHistory(of place: MarketPlace) { wanted.append(place) }
+    func storedSymbol(of place: MarketRoute) -> String? { nil }
+    func wantAllHistory(of place: MarketRoute) { wanted.append(place) }
   }
 
   /// Loops whose answers come when the test says so, in the order that it says.
@@ -130,7 +130,7 @@ struct LoopsTests {
     var outcomes: [MarketAnswer.Outcome] = []
     var costs: [Int] = []
     func ask(known: [String] = []) {
-      let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+      let place = MarketRoute(market: 0, instrument: InstrumentID(0))
       let item = MarketAnswer.Item(
         symbol: "kraken:BTC-USD",
         content: .market(loop: 0, place, DataState(venue: "kraken", state: .live, source: .live)))
@@ -170,7 +170,7 @@ struct LoopsTests {
   @Test("a line of all times makes the market's loop request its whole history")
   func history() throws {
     let loops = try ScriptedLoops(venues: ["kraken"])
-    let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+    let place = MarketRoute(market: 0, instrument: InstrumentID(0))
     for (range, count) in [(ChartRange.day, 0), (.all, 1)] {
       let item = MarketAnswer.Item(
         symbol: "kraken:BTC-USD",

@@ -8,7 +8,7 @@ import Testing
 struct MarketAnswerTests {
   private static func content(_ loop: Int) -> MarketAnswer.Item.Content {
     .market(
-      loop: loop, MarketPlace(market: 0, instrument: InstrumentID(0)),
+      loop: loop, MarketRoute(market: 0, instrument: InstrumentID(0)),
       DataState(venue: "kraken", state: .live, source: .live))
   }
 

@@ -43,12 +43,12 @@ struct KnownPartsTests {
     }
 
     func stamp(_ view: MarketView) -> PartStamp {
-      publisher.stamp(of: view, at: MarketPlace(market: 0, instrument: InstrumentID(0)), now: now)!
+      publisher.stamp(of: view, at: MarketRoute(market: 0, instrument: InstrumentID(0)), now: now)!
     }
   }
 
   private static func key(_ view: MarketView, market: Int = 0) -> KnownParts.Key {
-    KnownParts.Key(loop: 0, place: MarketPlace(market: market, instrument: InstrumentID(0)), view: view)
+    KnownParts.Key(loop: 0, place: MarketRoute(market: market, instrument: InstrumentID(0)), view: view)
   }
 
   @Test("a part is known until its market changes or its time is over; its text, while the content is the same")

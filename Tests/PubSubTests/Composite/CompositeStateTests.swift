@@ -431,7 +431,7 @@ import Testing
     }
     let parts = world.hubs[0].members(ofComposite: symbol).compactMap { entry -> QuotePart? in
       var part = world.publishers[entry.loop].quotePart(
-        at: MarketPlace(market: 0, instrument: InstrumentID(0)), depth: 0, hasFigures: true, now: world.now)
+        at: MarketRoute(market: 0, instrument: InstrumentID(0)), depth: 0, hasFigures: true, now: world.now)
       if part != nil { world.hubs[0].judge(&part!) }
       return part
     }

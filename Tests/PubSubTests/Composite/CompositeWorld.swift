@@ -60,7 +60,7 @@ final class CompositeWorld {
   }
 
   private func part(_ entry: DirectoryEntry, _ wants: CompositeWants) -> QuotePart? {
-    let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
+    let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
     let publisher = world.publishers[entry.loop]
     var part = publisher.quotePart(
       at: place, depth: wants.hasBook ? CompositeMarket.depthLimit : 0, hasFigures: true, now: world.now)
@@ -78,7 +78,7 @@ final class CompositeWorld {
   /// The candles of the members, as a request for a page reads them.
   func pages(_ symbol: String, _ interval: CandleInterval, _ count: Int) -> [CompositeCandles.Part] {
     world.hubs[0].members(ofComposite: symbol).compactMap { entry in
-      let place = MarketPlace(market: entry.market, instrument: entry.instrument.id)
+      let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
       let found = world.publishers[entry.loop].candles(
         interval, from: .distantPast, to: .distantFuture, limit: count, at: place, now: world.now)
       guard let found, !found.candles.isEmpty else { return nil }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("One price and one change of 24 h in all places")
 struct OneChangeTests {
-  private static let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
   private static let symbol = "kraken:BTC-USD"
 
   /// What a place shows. Numbers are compared as numbers: a venue's text may have more zeros.

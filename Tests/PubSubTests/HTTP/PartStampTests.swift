@@ -6,7 +6,7 @@ import Testing
 
 @Suite("How long what was made of a market stands")
 struct PartStampTests {
-  private static let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
   private static let views: [MarketView] = [
     .snapshot(points: 96), .snapshot(points: 1_440), .ticker, .trades(limit: 3), .sparkline(points: 24),
     .sparkline(.hour, points: 360), .sparkline(.week, points: 96), .sparkline(.all, points: 50), .book(depth: 1),
@@ -144,6 +144,6 @@ struct PartStampTests {
     #expect(stamps[3].isCurrent(at: world.now) == false, "a quote came with the book")
     #expect(!stamps[8].isCurrent(at: world.now))
     #expect(
-      world.publishers[0].stamp(of: .ticker, at: MarketPlace(market: 3, instrument: .init(0)), now: world.now) == nil)
+      world.publishers[0].stamp(of: .ticker, at: MarketRoute(market: 3, instrument: .init(0)), now: world.now) == nil)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What HTTP shows of a market")
 struct PublisherHTTPTests {
-  private static let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
 
   private static func text(_ view: MarketView, _ world: World) -> String? {
     world.publishers[0].text(of: view, at: place, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }

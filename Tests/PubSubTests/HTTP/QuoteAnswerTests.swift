@@ -5,7 +5,7 @@ import Testing
 @testable import PubSub
 
 @Suite("Quotes of several venues over HTTP") struct QuoteAnswerTests {
-  private static let place = MarketPlace(market: 0, instrument: InstrumentID(0))
+  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
 
   /// The parts of the first market of each loop, as a hub judges them.
   private func parts(_ world: World, loops: Int, depth: Int = 0) -> [QuotePart] {

@@ -6,7 +6,7 @@ import Venues
 
 /// A pipeline's connection to a simulated venue, with latency, without sockets or clocks. Its owner moves time.
 final class WiredLine {
-  /// Where messages go; another pipeline, once another one has taken this one's handler.
+  /// Where messages go; another pipeline, once another one has taken this one's engine.
   var pipeline: FeedPipeline
   /// After every call of the pipeline.
   var settled: () -> Void = {}
@@ -50,7 +50,7 @@ final class WiredLine {
       pipeline.prepare(now: now)
       settle()
     }
-    if session == nil, pipeline.handler.isPrepared { connect() }
+    if session == nil, pipeline.engine.isPrepared { connect() }
     collect()
     while let index = inbound.firstIndex(where: { $0.due <= now }), !isClosed {
       inbound.remove(at: index).body()
@@ -73,7 +73,7 @@ final class WiredLine {
   }
 
   private func connect() {
-    let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+    let (path, query) = VenueTrial.target(of: pipeline.engine.url)
     do throws(SimulatedRefusal) {
       session = try simulated.open(path: path, query: query)
     } catch {

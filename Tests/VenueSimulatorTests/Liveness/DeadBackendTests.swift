@@ -125,6 +125,6 @@ struct DeadBackendTests {
     let shown = connection.pipeline.market.instruments.map(\.instrument.symbol)
     #expect(shown == ["\(setup.venue.name):\(setup.symbols.last!)"])
     // What comes of the canary is no message that could not be read.
-    #expect(connection.pipeline.handler.counts.rejected == 0, "\(connection.pipeline.errors.counts)")
+    #expect(connection.pipeline.engine.counts.rejected == 0, "\(connection.pipeline.errors.counts)")
   }
 }

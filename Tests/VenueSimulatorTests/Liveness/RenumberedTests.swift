@@ -43,7 +43,7 @@ struct RenumberedTests {
           return trade
         }
         var changes = MarketChanges()
-        pipeline.market.bridge(after: kept, isCounted: pipeline.handler.countsTrades, of: id, into: &changes)
+        pipeline.market.bridge(after: kept, isCounted: pipeline.engine.countsTrades, of: id, into: &changes)
         take(changes, pipeline.market)
       }
     }
@@ -111,7 +111,7 @@ struct RenumberedTests {
       let keys = Self.keys(first.published) + Self.keys(second.published)
       #expect(Set(keys).count == keys.count, "\(setup.testDescription) \(origin): twice")
       let isLower = Self.isLower(origin)
-      let isSaid = isLower && second.connection.pipeline.handler.countsTrades
+      let isSaid = isLower && second.connection.pipeline.engine.countsTrades
       #expect(second.marks.contains(.renumbered) == isSaid, "\(setup.testDescription) \(origin): \(second.marks)")
       #expect(second.marks.count <= setup.symbols.count, "\(setup.testDescription) \(origin): said more than once")
     }
@@ -132,7 +132,7 @@ struct RenumberedTests {
       let keys = Self.keys(run.published)
       #expect(Set(keys).count == keys.count, "\(setup.testDescription) \(origin): twice")
       let isLower = Self.isLower(origin)
-      let isSaid = isLower && run.connection.pipeline.handler.countsTrades
+      let isSaid = isLower && run.connection.pipeline.engine.countsTrades
       #expect(run.marks.contains(.renumbered) == isSaid, "\(setup.testDescription) \(origin)")
       #expect(run.connection.pipeline.market.renumberingCount <= setup.symbols.count)
     }

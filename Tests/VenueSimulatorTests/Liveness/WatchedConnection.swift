@@ -83,8 +83,8 @@ final class WatchedConnection {
   }
 
   private func connectIfPrepared() {
-    guard pipeline.handler.isPrepared else { return }
-    let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+    guard pipeline.engine.isPrepared else { return }
+    let (path, query) = VenueTrial.target(of: pipeline.engine.url)
     session = try? simulated.open(path: path, query: query)
     guard session != nil else { return }
     isPreparing = false
@@ -102,7 +102,7 @@ final class WatchedConnection {
       case .text(let bytes):
         watch.heard(now: now)
         pipeline.receive(RawSpan(_unsafeBytes: bytes.unsafeBytes), now: now)
-        if pipeline.handler.marketHeard == now { watch.heardMarket(now: now) }
+        if pipeline.engine.marketHeard == now { watch.heardMarket(now: now) }
         settle()
       case .ping(let payload):
         watch.heard(now: now)
@@ -119,7 +119,7 @@ final class WatchedConnection {
     settle()
     guard session != nil else { return }
     let before = health
-    health = watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket)
+    health = watch.check(now: now, expectsMarket: pipeline.engine.expectsMarket)
     switch health {
     case .fine: break
     case .stale(let reason): if before == .fine { events.append(Event(kind: .stale, reason: reason, at: now)) }

@@ -74,7 +74,7 @@ struct CrowdTests {
     #expect(booksLive() == 2 * crowd.count)
 
     let sent = lines.map { $0.messagesSent.filter { isRequest($0.text) }.map(\.at) }
-    let pacing = lines[0].pipeline.handler.facts.pacing
+    let pacing = lines[0].pipeline.engine.facts.pacing
     for times in sent {
       let most = Self.heaviest(times.map { ($0, 1) }, within: pacing.every)
       #expect(most <= pacing.atOnce, "\(crowd.venue.label): \(most) requests in \(pacing.every / 1_000) ms")

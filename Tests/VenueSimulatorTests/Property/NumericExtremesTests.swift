@@ -138,8 +138,8 @@ private final class ExtremesTrial {
   private func step() throws {
     now = now + 50 * Microseconds.millisecond
     simulated.advance(to: now)
-    if session == nil, pipeline.handler.isPrepared {
-      let (path, query) = VenueTrial.target(of: pipeline.handler.url)
+    if session == nil, pipeline.engine.isPrepared {
+      let (path, query) = VenueTrial.target(of: pipeline.engine.url)
       do throws(SimulatedRefusal) {
         session = try simulated.open(path: path, query: query)
       } catch {
@@ -200,7 +200,7 @@ private final class ExtremesTrial {
     let kind = Self.kind(body)
     // A request has one answer, which is as the venue sends it or one of these. Lists are read without it, too.
     let all = variations(of: body, kind)
-    if let reader = pipeline.handler.listReader(for: request) {
+    if let reader = pipeline.engine.listReader(for: request) {
       for variant in all {
         count(kind)
         _ = reader.read(variant)

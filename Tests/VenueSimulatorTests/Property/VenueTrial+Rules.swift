@@ -31,7 +31,7 @@ extension VenueTrial {
       } else if !isHeard(index), !struck.contains(index) || !isRefusedInSilence {
         // Where a name that is refused is acknowledged all the same, nothing tells it from a quiet market.
         report("\(name(index)) calls itself live, and the venue has not heard of its subscription")
-      } else if !pipeline.handler.books.isLive(id.index) {
+      } else if !pipeline.engine.books.isLive(id.index) {
         report("\(name(index)) calls itself live, and its feed has given it up without a reset")
       }
     }
@@ -66,7 +66,7 @@ extension VenueTrial {
     loss = Bool.random(using: &random) ? .once : .always
     guard let asked, !isGrouped else { return }
     let channels = asked.count / wanted.count
-    let isEach = if case .topic = pipeline.handler.facts.pacing.grouping { true } else { false }
+    let isEach = if case .topic = pipeline.engine.facts.pacing.grouping { true } else { false }
     lossFrom = Int.random(in: 1...(isEach ? asked.count : channels), using: &random)
   }
 
@@ -91,7 +91,7 @@ extension VenueTrial {
 
   /// Whether one request has all channels of its symbols.
   private var isGrouped: Bool {
-    if case .symbols = pipeline.handler.facts.pacing.grouping { true } else { false }
+    if case .symbols = pipeline.engine.facts.pacing.grouping { true } else { false }
   }
 
   /// One that was sent so often has been told of; but where a symbol was refused meanwhile, it may be asked for anew.
@@ -146,7 +146,7 @@ extension VenueTrial {
 
   /// No span of the venue's pacing has more requests than that allows.
   func checkPace(_ text: String) {
-    let pacing = pipeline.handler.facts.pacing
+    let pacing = pipeline.engine.facts.pacing
     guard pacing.every > 0, namesMarket(text) else { return }
     connection.requests.removeAll { now - $0 >= pacing.every }
     connection.requests.append(now)

@@ -15,7 +15,7 @@ extension VenueTrial {
       settle()
     case .preparing(let since):
       tick()
-      if pipeline.handler.isPrepared {
+      if pipeline.engine.isPrepared {
         phase = .connecting(at: now + 2 * streamLatency + simulated.handshakeDelay)
       } else if now - since > 30 * Microseconds.second {
         lost("no instruments")
@@ -26,7 +26,7 @@ extension VenueTrial {
     case .open:
       tick()
       guard case .open = phase else { return }
-      if case .dead(let reason) = watch.check(now: now, expectsMarket: pipeline.handler.expectsMarket) {
+      if case .dead(let reason) = watch.check(now: now, expectsMarket: pipeline.engine.expectsMarket) {
         return lost(reason)
       }
       if watch.isProbeDue(now: now) {
@@ -52,7 +52,7 @@ extension VenueTrial {
   }
 
   private func connect() {
-    let (path, query) = Self.target(of: pipeline.handler.url)
+    let (path, query) = Self.target(of: pipeline.engine.url)
     do throws(SimulatedRefusal) {
       session = try simulated.open(path: path, query: query)
     } catch {

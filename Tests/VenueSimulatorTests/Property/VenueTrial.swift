@@ -5,7 +5,7 @@ import Venues
 
 @testable import VenueSimulator
 
-/// One seeded life of a feed: a venue's handler with its market against that venue's simulation, with faults, latency
+/// One seeded life of a feed: a venue's engine with its market against that venue's simulation, with faults, latency
 /// and a session's duties, without sockets or clocks. Everything, the faults included, follows from the seed.
 ///
 /// At every moment in which a book calls itself live it is compared with the truth, which is: the venue's true book at
@@ -330,7 +330,7 @@ final class VenueTrial {
       if let truth { delivered(truth, isLate: isLate) }
       isLate = false
       pipeline.receive(RawSpan(_unsafeBytes: payload.unsafeBytes), now: now)
-      if pipeline.handler.marketHeard == now { watch.heardMarket(now: now) }
+      if pipeline.engine.marketHeard == now { watch.heardMarket(now: now) }
       settle()
       if let truth { check(truth.instrument) }
     case .output(.ping(let payload)):

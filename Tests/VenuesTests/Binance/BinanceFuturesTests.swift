@@ -9,8 +9,8 @@ struct BinanceFuturesTests {
   static let list =
     #"{"timezone":"UTC","rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":2400}],"symbols":[{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL","deliveryDate":4133404800000,"status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":2,"quantityPrecision":3,"filters":[{"filterType":"PRICE_FILTER","tickSize":"0.10"},{"filterType":"LOT_SIZE","stepSize":"0.001"}]},{"symbol":"BTCUSDT_261225","pair":"BTCUSDT","contractType":"CURRENT_QUARTER","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":1,"quantityPrecision":3,"filters":[]}]}"#
 
-  private func connected(_ list: String = BinanceFuturesTests.list) -> HandlerHarness {
-    let feed = HandlerHarness(Binance.usdm, ["BTC-USDT-PERP", "BTC-USDT-20261225"])
+  private func connected(_ list: String = BinanceFuturesTests.list) -> EngineHarness {
+    let feed = EngineHarness(Binance.usdm, ["BTC-USDT-PERP", "BTC-USDT-20261225"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/fapi/v1/exchangeInfo"], "futures cannot be asked for by name")
     feed.respond(feed.gets[0].request, 200, list)
@@ -29,7 +29,7 @@ struct BinanceFuturesTests {
   @Test("contracts by the gateway's names, on the route that has their books, with the digits that are printed")
   func subscribes() {
     let feed = connected()
-    #expect(feed.handler.url == "wss://fstream.binance.com/public/stream")
+    #expect(feed.engine.url == "wss://fstream.binance.com/public/stream")
     #expect(
       feed.sent == [
         #"{"method":"SUBSCRIBE","params":["btcusdt@depth@100ms","btcusdt@trade","btcusdt@bookTicker","btcusdt_261225@depth@100ms","btcusdt_261225@trade","btcusdt_261225@bookTicker"],"id":2}"#
@@ -71,7 +71,7 @@ struct BinanceFuturesTests {
     feed.receive(depth(last + 77, last + 90, last))
     feed.receive(depth(last + 77, last + 90, last))
     #expect(feed.state(0) == .live, "the last one again is nothing")
-    let counts = feed.handler.symbolCounts[0]
+    let counts = feed.engine.symbolCounts[0]
     #expect(counts.bridged == 1 && counts.gaps == 0 && counts.sequenceOK == 1)
     feed.receive(depth(last + 100, last + 110, last + 95))
     #expect(feed.resets == [.gap] && feed.state(0) == .syncing(.gap))

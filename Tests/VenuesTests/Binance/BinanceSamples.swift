@@ -11,10 +11,10 @@ extension Binance: VenueSamples {
     VenueReplayTests.Sample("binance", "usdm", ["BTCUSDT", "BTCUSDT_261225"], ["BTC-USDT-PERP", "BTC-USDT-20261225"]),
   ]
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(venue, ["BNB-BTC", "ETH-BTC"])
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
+    let feed = EngineHarness(venue, ["BNB-BTC", "ETH-BTC"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, BinanceHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, BinanceDialectTests.list)
     feed.connect()
     return (
       feed,
@@ -34,7 +34,7 @@ extension OddInputTests {
   private static let binance = Speaker(
     venue: Binance.spot, symbols: ["BNB-BTC"],
     begin: { feed in
-      feed.respond(BinanceHandlerTests.list)
+      feed.respond(BinanceDialectTests.list)
       feed.connect()
       feed.receive(spotDepth(151, 155, [#"["0.00240000","1.00000000"]"#], [#"["0.00260000","1.00000000"]"#]))
       feed.respond(#"{"lastUpdateId":155,"bids":[["0.00240000","1.00000000"]],"asks":[["0.00260000","1.00000000"]]}"#)

@@ -14,11 +14,11 @@ struct BitfinexRecordingTests {
     let list = try #require(recording.records.first { $0.url.hasSuffix("pub:list:pair:exchange") }).text
     let symbols = recording.symbols.compactMap { BitfinexPair(pair: String($0.dropFirst()))?.symbol.text }
     #expect(symbols.contains("TESTBTC-TESTUSD") && symbols.count == 7)
-    let feed = HandlerHarness(Bitfinex.venue, symbols)
+    let feed = EngineHarness(Bitfinex.venue, symbols)
     #expect(recording.play(to: feed) { path, _ in path == Bitfinex.listPath ? list : nil } == 0)
     for (symbol, want) in try recording.expected() {
       let state = try #require(feed.market.instruments.first { $0.instrument.venueSymbol == symbol })
-      let counts = feed.handler.symbolCounts[state.instrument.id.index]
+      let counts = feed.engine.symbolCounts[state.instrument.id.index]
       #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(symbol)")
       #expect(counts.sequenceOK == want.sequence_ok && counts.gaps == 0, "\(symbol)")
       #expect(counts.trades == want.trades && counts.backlogTrades == want.backlog_trades ?? 0, "\(symbol)")
@@ -31,7 +31,7 @@ struct BitfinexRecordingTests {
     "frames of other libraries' tests are understood, or passed over",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(Bitfinex.venue, ["ETH-USDT"])
+    let feed = EngineHarness(Bitfinex.venue, ["ETH-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[["ETHUST"],[["UST","USDt"]]]"#)
     feed.connect()
@@ -44,7 +44,7 @@ struct BitfinexRecordingTests {
       if !feed.trades.isEmpty { seen.insert("trades") }
     }
     #expect(seen == ["ticker", "trades"])
-    feed.receive(BitfinexHandlerTests.subscribed("trades", 18788, "tETHUST"))
+    feed.receive(BitfinexDialectTests.subscribed("trades", 18788, "tETHUST"))
     var trades = 0
     for record in try Recording("bitfinex-mixed-20260821-frames-gct").records {
       feed.receive(record.text)

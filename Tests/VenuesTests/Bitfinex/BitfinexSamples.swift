@@ -10,15 +10,15 @@ extension Bitfinex: VenueSamples {
     VenueReplayTests.Sample("bitfinex", "spot", ["tBTCUST", "ETH:USD"], ["BTC-USDT", "ETH-USD"])
   ]
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      BitfinexHandlerTests.live(),
+      BitfinexDialectTests.live(),
       [
         #"[10,[[86704,1,0.03460649],[86701,2,0.07296393],[86719,1,-0.0348]],3,1775779200144]"#,
         #"[10,[86719,2,-0.03483509],4,1775779200145]"#, #"[20,[1797.1,0,1],5,1775779200145]"#,
         #"[10,"cs",1330055495,6,1775779200145]"#,
         #"[11,"te",[382489563,1775779200709,0.00705845,10087.98969503],7,1775779200784]"#,
-        BitfinexHandlerTests.subscribed("book", 10),
+        BitfinexDialectTests.subscribed("book", 10),
         #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#,
       ]
     )
@@ -31,11 +31,11 @@ extension OddInputTests {
   private static let bitfinex = Speaker(
     venue: Bitfinex.venue, symbols: ["BTC-USD"],
     begin: { feed in
-      feed.respond(BitfinexHandlerTests.list)
+      feed.respond(BitfinexDialectTests.list)
       feed.connect()
       feed.receive(#"{"event":"conf","status":"OK","flags":229376}"#)
-      feed.receive(BitfinexHandlerTests.subscribed("book", 10))
-      feed.receive(BitfinexHandlerTests.subscribed("trades", 11))
+      feed.receive(BitfinexDialectTests.subscribed("book", 10))
+      feed.receive(BitfinexDialectTests.subscribed("trades", 11))
       feed.receive("[10,[[86704,1,0.5],[86719,1,-0.5]],1,1775779200144]")
     },
     bid: "86704", ask: "86719", exponent: "8.6704e4", absent: "70000",

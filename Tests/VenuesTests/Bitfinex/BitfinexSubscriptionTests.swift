@@ -10,13 +10,13 @@ struct BitfinexSubscriptionTests {
 
   @Test("the list, with what currencies are called elsewhere; what is not there is told what to write")
   func instruments() {
-    let feed = HandlerHarness(
+    let feed = EngineHarness(
       Bitfinex.venue, ["BTC-USD", "BTC-USDT", "AVAX-USD", "IOTA-USD", "BTC-UST", "BTC-UDS", "BTC-USD-PERP", "x"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/v2/conf/pub:list:pair:exchange,pub:map:currency:sym"])
-    #expect(!feed.handler.isPrepared)
-    feed.respond(feed.gets[0].request, 200, BitfinexHandlerTests.list)
-    #expect(feed.handler.isPrepared)
+    #expect(!feed.engine.isPrepared)
+    feed.respond(feed.gets[0].request, 200, BitfinexDialectTests.list)
+    #expect(feed.engine.isPrepared)
     let instruments = feed.market.instruments.map(\.instrument)
     #expect(instruments.map(\.venueSymbol) == ["tBTCUSD", "tBTCUST", "tAVAX:USD", "tIOTUSD"])
     #expect(instruments[1].symbol == "bitfinex:BTC-USDT" && instruments[3].base == "IOTA")
@@ -29,7 +29,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("a list without the names of currencies does, by the names that most depends on")
   func listAlone() {
-    let feed = HandlerHarness(Bitfinex.venue, ["BTC-USDT", "IOT-USD"])
+    let feed = EngineHarness(Bitfinex.venue, ["BTC-USDT", "IOT-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[["BTCUST","IOTUSD"]]"#)
     #expect(feed.market.instruments.map(\.instrument.venueSymbol) == ["tBTCUST", "tIOTUSD"])
@@ -37,7 +37,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("the subscriptions, word for word, behind the flags")
   func subscriptions() {
-    let feed = BitfinexHandlerTests.connected(["BTC-USD", "AVAX-USD"])
+    let feed = BitfinexDialectTests.connected(["BTC-USD", "AVAX-USD"])
     #expect(
       feed.sent == [
         #"{"event":"conf","flags":229376}"#,
@@ -55,7 +55,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("a subscription that the venue ends is made again, and its book rebuilt")
   func endedByVenue() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":10}"#)
     #expect(feed.state(0) == .syncing(.venueReset) && feed.sent.count == 1)
     feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":11}"#)
@@ -66,7 +66,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("refusals: one symbol of several; a duplicate is none; the limit of channels waits a minute")
   func refusals() {
-    let feed = BitfinexHandlerTests.connected()
+    let feed = BitfinexDialectTests.connected()
     let refusal =
       #"{"channel":"book","symbol":"tETHUSD","prec":"P0","len":"100","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#
     feed.receive(refusal)
@@ -79,8 +79,8 @@ struct BitfinexSubscriptionTests {
     feed.receive(
       #"{"channel":"ticker","symbol":"tBTCUSD","event":"error","msg":"subscribe: limit","code":10305,"pair":"BTCUSD"}"#)
     #expect(feed.error?.detail == "ticker of tBTCUSD: subscribe: limit (code 10305)")
-    feed.receive(BitfinexHandlerTests.subscribed("book", 10))
-    feed.receive(BitfinexHandlerTests.subscribed("trades", 11))
+    feed.receive(BitfinexDialectTests.subscribed("book", 10))
+    feed.receive(BitfinexDialectTests.subscribed("trades", 11))
     feed.receive("[10,[[100,1,5],[101,1,-5]],1]")
     feed.wait(59)
     #expect(feed.sent.allSatisfy { $0.contains("ping") }, "\(feed.sent)")
@@ -90,21 +90,21 @@ struct BitfinexSubscriptionTests {
     #expect(feed.error?.kind == .refused)
     feed.disconnect()
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, BitfinexHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, BitfinexDialectTests.list)
     feed.connect()
     #expect(feed.sent.contains { $0.contains("tETHUSD") }, "another connection asks for it again")
   }
 
   @Test("a symbol that was refused is asked for again with the list, and the others go on as they are")
   func asksAgain() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     feed.receive(#"{"event":"unsubscribed","status":"OK","chanId":20}"#)
     feed.receive(
       #"{"channel":"book","symbol":"tETHUSD","event":"error","msg":"symbol: invalid","code":10300,"pair":"ETHUSD"}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USD"])
     feed.retry(["ETH-USD"])
     #expect(feed.gets.map(\.path) == [Bitfinex.listPath])
-    feed.respond(feed.gets[0].request, 200, BitfinexHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, BitfinexDialectTests.list)
     feed.wait(0.25)
     #expect(
       feed.sent == [
@@ -115,7 +115,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("a restart is announced: a new connection")
   func restart() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
     #expect(feed.renewals.count == 1)
     feed.receive(#"{"event":"info","code":20051,"msg":"Stopping. Please try to reconnect"}"#)
@@ -124,7 +124,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("maintenance: no book is vouched for and nothing asked for until it is over; then all is subscribed anew")
   func maintenance() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     feed.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
     #expect(feed.maintenance == [true] && feed.resets == [.venueReset, .venueReset])
     feed.wait(100)
@@ -133,7 +133,7 @@ struct BitfinexSubscriptionTests {
     #expect(feed.maintenance == [false])
     #expect(
       feed.sent.count { $0.contains("unsubscribe") } == 6 && feed.sent.count { $0.contains(#""subscribe""#) } == 6)
-    let begun = BitfinexHandlerTests.connected()
+    let begun = BitfinexDialectTests.connected()
     begun.receive(#"{"event":"info","version":2,"platform":{"status":0}}"#)
     #expect(begun.maintenance == [true])
     begun.wait(301)
@@ -142,12 +142,12 @@ struct BitfinexSubscriptionTests {
 
   @Test("flags that were not answered before the maintenance are asked for again behind it, before all else")
   func flagsAfterMaintenance() {
-    let feed = BitfinexHandlerTests.connected()
+    let feed = BitfinexDialectTests.connected()
     #expect(feed.sent.first?.contains(#""conf""#) == true)
     feed.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
     feed.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
     #expect(feed.sent.first?.contains(#""conf""#) == true, "without them no message is counted")
-    let answered = BitfinexHandlerTests.live()
+    let answered = BitfinexDialectTests.live()
     answered.receive(#"{"event":"info","code":20060,"msg":"Entering in Maintenance mode"}"#)
     answered.receive(#"{"event":"info","code":20061,"msg":"Maintenance ended"}"#)
     #expect(answered.sent.allSatisfy { !$0.contains(#""conf""#) })
@@ -157,7 +157,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("a quiet channel has heartbeats; one that has none while others go on is dead and made again")
   func deadChannel() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     var count = 2
     var sent: [String] = []
     for _ in 0..<5 {
@@ -181,7 +181,7 @@ struct BitfinexSubscriptionTests {
 
   @Test("a silence of the whole connection is not that of a channel; it is pinged")
   func keepAlive() {
-    let feed = BitfinexHandlerTests.live()
+    let feed = BitfinexDialectTests.live()
     feed.wait(100)
     #expect(feed.sent.count >= 4 && feed.sent.allSatisfy { $0.hasPrefix(#"{"event":"ping","cid":"#) })
     #expect(feed.state(0) == .live)

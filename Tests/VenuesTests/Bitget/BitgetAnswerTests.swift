@@ -5,7 +5,7 @@ import Testing
 @testable import Venues
 
 /// Its answers, refusals and limits.
-extension BitgetHandlerTests {
+extension BitgetDialectTests {
   @Test("a ping every 20 s whatever else is said; the bare pong is an answer and no sign of the market")
   func keepAlive() {
     let feed = Self.live()
@@ -15,9 +15,9 @@ extension BitgetHandlerTests {
     feed.wait(40)
     #expect(feed.sent.filter { $0 == "ping" }.count == 2)
     feed.receive("pong")
-    #expect(feed.isHeartbeat && feed.error == nil && feed.handler.marketHeard < feed.now)
+    #expect(feed.isHeartbeat && feed.error == nil && feed.engine.marketHeard < feed.now)
     feed.receive(Self.book("update", 120, 110))
-    #expect(feed.handler.marketHeard == feed.now)
+    #expect(feed.engine.marketHeard == feed.now)
   }
 
   @Test("ten symbols of the longest names are a request of less than 4,096 bytes")
@@ -27,7 +27,7 @@ extension BitgetHandlerTests {
       #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePlace":"1","volumePlace":"1","#
         + #""symbolType":"perpetual","symbolStatus":"normal"}"#
     }
-    let feed = HandlerHarness(Bitget.usdt, names.map { $0 + "-USDT-PERP" })
+    let feed = EngineHarness(Bitget.usdt, names.map { $0 + "-USDT-PERP" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"code":"00000","data":[\#(entries.joined(separator: ","))]}"#)
     feed.connect()
@@ -96,7 +96,7 @@ extension BitgetHandlerTests {
       #"{"symbol":"\#($0)USDT","baseCoin":"\#($0)","quoteCoin":"USDT","pricePrecision":"1","#
         + #""quantityPrecision":"1","status":"online"}"#
     }
-    let feed = HandlerHarness(Bitget.spot, names.map { $0 + "-USDT" })
+    let feed = EngineHarness(Bitget.spot, names.map { $0 + "-USDT" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"code":"00000","data":[\#(entries.joined(separator: ","))]}"#)
     feed.connect()
@@ -132,7 +132,7 @@ extension BitgetHandlerTests {
     feed.receive(Self.message("books", "update", "", symbol: "ETHUSDT"))
     #expect(feed.error != nil)
     feed.receive(Self.message("books15", "snapshot", ""))
-    #expect(feed.error == nil && feed.handler.counts.ignored == 1)
+    #expect(feed.error == nil && feed.engine.counts.ignored == 1)
     feed.receive(#"{"action":"update","arg":{"instType":"SPOT","channel":"books"},"data":[]}"#)
     #expect(feed.error?.detail.contains("instId") == true)
     feed.receive(Self.book("update", 1, 0, symbol: "XRPUSDT"))

@@ -7,7 +7,7 @@ import Testing
 struct BitgetFramesTests {
   @Test("a perpetual's book: numbers of 64 bits, a side without changes, times of the book and of the push")
   func perpetual() throws {
-    let feed = try HandlerHarness.connected("bitget", ["MAVUSDT"], market: "usdt")
+    let feed = try EngineHarness.connected("bitget", ["MAVUSDT"], market: "usdt")
     feed.receive(
       #"{"action":"snapshot","arg":{"instType":"USDT-FUTURES","channel":"books","instId":"MAVUSDT"},"data":[{"asks":[["0.01039","4499.23"],["0.0104","116536.86"]],"bids":[["0.01038","4311.15"],["0.01037","175152.28"]],"ts":"1789456510736","seq":1483653649371725838,"pseq":0}],"ts":1789456511968}"#
     )
@@ -27,7 +27,7 @@ struct BitgetFramesTests {
 
   @Test("a pair's update, quote, trades and candles")
   func pair() throws {
-    let feed = try HandlerHarness.connected("bitget", ["BTCUSDT"], market: "spot")
+    let feed = try EngineHarness.connected("bitget", ["BTCUSDT"], market: "spot")
     feed.receive(
       #"{"action":"snapshot","arg":{"instType":"SPOT","channel":"books","instId":"BTCUSDT"},"data":[{"asks":[["83744.78","0.1"]],"bids":[["83715.69","0.074435"]],"ts":"1790358811300","seq":850169286126,"pseq":0}],"ts":1790358811301}"#
     )
@@ -46,12 +46,12 @@ struct BitgetFramesTests {
     feed.receive(
       #"{"action":"snapshot","arg":{"instType":"SPOT","channel":"candle1m","instId":"BTCUSDT"},"data":[["1790358720000","83738.85","83738.85","83715.68","83715.7","0.100386","8404.36639961","8404.36639961"]]}"#
     )
-    #expect(feed.error == nil && feed.events.isEmpty && feed.handler.counts.ignored == 1)
+    #expect(feed.error == nil && feed.events.isEmpty && feed.engine.counts.ignored == 1)
   }
 
   @Test("frames of 2024, which number nothing, are refused where their checksum is missing")
   func old() throws {
-    let feed = try HandlerHarness.connected("bitget", ["AXSUSDT"], market: "usdt")
+    let feed = try EngineHarness.connected("bitget", ["AXSUSDT"], market: "usdt")
     feed.receive(
       #"{"action":"update","arg":{"instType":"USDT-FUTURES","channel":"books","instId":"AXSUSDT"},"data":[{"asks":[["5.085","144.6"]],"bids":[["5.081","536.2"]],"checksum":-1258619028,"ts":"1730332859988"}],"ts":1730332859991}"#
     )

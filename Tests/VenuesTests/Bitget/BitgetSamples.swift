@@ -12,9 +12,9 @@ extension Bitget: VenueSamples {
   ]
   static var marketSign: MarketSignTests.Sample? {
     .init(
-      name: "bitget", live: { BitgetHandlerTests.live() },
-      answers: ["pong", BitgetHandlerTests.answer("subscribe", "trade", "BTCUSDT")],
-      market: BitgetHandlerTests.book("update", 132, 100))
+      name: "bitget", live: { BitgetDialectTests.live() },
+      answers: ["pong", BitgetDialectTests.answer("subscribe", "trade", "BTCUSDT")],
+      market: BitgetDialectTests.book("update", 132, 100))
   }
 
   static func acknowledgements(of request: RequestText) -> [String] {
@@ -23,8 +23,8 @@ extension Bitget: VenueSamples {
     return arguments.map { #"{"event":"\#(event)","arg":{\#($0)}}"# }
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
-    typealias Texts = BitgetHandlerTests
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
+    typealias Texts = BitgetDialectTests
     return (
       venue.part == "spot" ? Texts.live() : Texts.connected(["BTC-USDT-PERP"]),
       [
@@ -42,7 +42,7 @@ extension OddInputTests {
   fileprivate static let bitgetSpeakers = [bitget(Bitget.spot), bitget(Bitget.usdt)]
 
   private static func bitget(_ part: Venue) -> Speaker {
-    typealias Texts = BitgetHandlerTests
+    typealias Texts = BitgetDialectTests
     let isSpot = part.part == "spot"
     @Sendable func own(_ text: String) -> String { isSpot ? text : text.replacing("SPOT", with: "USDT-FUTURES") }
     return Speaker(

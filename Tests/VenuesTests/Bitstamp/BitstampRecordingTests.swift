@@ -17,7 +17,7 @@ struct BitstampRecordingTests {
     let markets = try Bitstamp.readList(Array(list.utf8).span.bytes).markets
     let symbols = recording.symbols.compactMap { name in markets.first { $0.venueSymbol == name }?.symbol.text }
     #expect(symbols.count == 10)
-    let feed = HandlerHarness(Bitstamp.venue, symbols)
+    let feed = EngineHarness(Bitstamp.venue, symbols)
     let refused = recording.play(to: feed) { path, index in
       guard let symbol = path.firstRange(of: "/order_book/")?.upperBound else { return list }
       let wanted = path[symbol...].prefix { $0 != "/" }
@@ -26,7 +26,7 @@ struct BitstampRecordingTests {
     #expect(refused == 0)
     for (symbol, want) in try recording.expected() where !Self.isUnproven(name, symbol) {
       let state = try #require(feed.market.instruments.first { $0.instrument.venueSymbol == symbol })
-      let counts = feed.handler.symbolCounts[state.instrument.id.index]
+      let counts = feed.engine.symbolCounts[state.instrument.id.index]
       #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(symbol)")
       #expect(counts.bridged == want.bridged ?? 0 && counts.dropped == want.dropped ?? 0, "\(symbol)")
       #expect(counts.gaps == 0 && counts.trades == want.trades, "\(symbol)")

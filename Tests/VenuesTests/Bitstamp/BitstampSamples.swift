@@ -10,13 +10,13 @@ extension Bitstamp: VenueSamples {
     VenueReplayTests.Sample("bitstamp", "spot", ["btcusd", "ETH/EUR"], ["BTC-USD", "ETH-EUR"])
   ]
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      BitstampHandlerTests.live(),
+      BitstampDialectTests.live(),
       [
-        BitstampHandlerTests.update(
+        BitstampDialectTests.update(
           500_000, bids: #"["59999.00","1.00000000"],["60000.00","0.00000000"]"#, asks: #"["60009.00","0.5"]"#),
-        BitstampHandlerTests.trade(600_000),
+        BitstampDialectTests.trade(600_000),
         #"{"event":"bts:subscription_succeeded","channel":"diff_order_book_usdteur","data":{}}"#,
         #"{"event":"bts:error","channel":"","data":{"code":null,"message":"Invalid channel provided."}}"#,
       ]
@@ -30,7 +30,7 @@ extension OddInputTests {
   private static let bitstamp = Speaker(
     venue: Bitstamp.venue, symbols: ["BTC-USD"],
     begin: { feed in
-      feed.respond(BitstampHandlerTests.list)
+      feed.respond(BitstampDialectTests.list)
       feed.connect()
       feed.receive(#"{"event":"bts:subscription_succeeded","channel":"diff_order_book_btcusd","data":{}}"#)
       feed.receive(bitstampUpdate([], [], "1790000001000000"))

@@ -10,12 +10,12 @@ struct BitstampSubscriptionTests {
 
   @Test("the list of markets; perpetuals and what is not there are refused")
   func instruments() {
-    let feed = HandlerHarness(
+    let feed = EngineHarness(
       Bitstamp.venue, ["BTC-USD", "USDT-EUR", "BTC-UDS", "BTC-USD-PERP", "BTC-USD-20261225", "x"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v2/markets/"])
-    feed.respond(feed.gets[0].request, 200, BitstampHandlerTests.list)
-    #expect(feed.handler.isPrepared)
+    feed.respond(feed.gets[0].request, 200, BitstampDialectTests.list)
+    #expect(feed.engine.isPrepared)
     let instruments = feed.market.instruments.map(\.instrument)
     #expect(instruments.map(\.venueSymbol) == ["btcusd", "usdteur"])
     #expect(instruments[0].priceScale == 2 && instruments[0].sizeScale == 8)
@@ -27,7 +27,7 @@ struct BitstampSubscriptionTests {
 
   @Test("a list that is not where it was is asked for by its other address, in its other form")
   func olderList() {
-    let feed = HandlerHarness(Bitstamp.venue, ["XRP-BTC"])
+    let feed = EngineHarness(Bitstamp.venue, ["XRP-BTC"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 503, "")
     feed.wait(1.5)
@@ -39,12 +39,12 @@ struct BitstampSubscriptionTests {
       feed.gets[0].request, 200,
       #"[{"base_decimals": 8, "minimum_order": "0.001 BTC", "name": "XRP/BTC", "counter_decimals": 8, "trading": "Enabled", "url_symbol": "xrpbtc", "description": "XRP / Bitcoin"}]"#
     )
-    #expect(feed.handler.isPrepared && feed.market.instruments[0].instrument.venueSymbol == "xrpbtc")
+    #expect(feed.engine.isPrepared && feed.market.instruments[0].instrument.venueSymbol == "xrpbtc")
   }
 
   @Test("the whole list with volumes, and a selection from it")
   func listing() {
-    let feed = HandlerHarness(Bitstamp.venue, ["*-EUR"], listing: .volumes)
+    let feed = EngineHarness(Bitstamp.venue, ["*-EUR"], listing: .volumes)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v2/ticker/"])
     feed.respond(
@@ -53,8 +53,8 @@ struct BitstampSubscriptionTests {
     )
     feed.respond(
       feed.gets[0].request, 200,
-      BitstampHandlerTests.list.replacing(#""trading":"Enabled""#, with: #""trading":"Disabled""#))
-    let listing = feed.handler.listing
+      BitstampDialectTests.list.replacing(#""trading":"Enabled""#, with: #""trading":"Disabled""#))
+    let listing = feed.engine.listing
     #expect(listing.map(\.symbol.text) == ["BTC-USD", "USDT-EUR"] && listing.map(\.state) == [.halted, .trading])
     #expect(listing.map(\.quoteVolume) == [Decimal64(mantissa: 147_500, scale: 0), Decimal64(mantissa: 11, scale: 0)])
     #expect(listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
@@ -63,12 +63,12 @@ struct BitstampSubscriptionTests {
 
   @Test("a list without decimals: the values teach the scales")
   func noDecimals() {
-    let feed = HandlerHarness(Bitstamp.venue, ["BTC-USD"])
+    let feed = EngineHarness(Bitstamp.venue, ["BTC-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[{"name":"BTC/USD","market_symbol":"btcusd"}]"#)
     feed.connect()
-    feed.receive(BitstampHandlerTests.update(0, bids: #"["60000.50","0.00000001"]"#))
-    feed.receive(BitstampHandlerTests.trade(1))
+    feed.receive(BitstampDialectTests.update(0, bids: #"["60000.50","0.00000001"]"#))
+    feed.receive(BitstampDialectTests.trade(1))
     let instrument = feed.market.instruments[0].instrument
     #expect(instrument.priceScale == 2 && instrument.sizeScale == 8 && instrument.priceIncrement == nil)
   }
@@ -77,7 +77,7 @@ struct BitstampSubscriptionTests {
 
   @Test("the subscriptions, word for word: one channel each, ten at a time, within 512 bytes")
   func subscriptions() {
-    let feed = BitstampHandlerTests.connected()
+    let feed = BitstampDialectTests.connected()
     #expect(
       feed.sent == [
         #"{"event":"bts:subscribe","data":{"channel":"diff_order_book_btcusd"}}"#,
@@ -87,7 +87,7 @@ struct BitstampSubscriptionTests {
       ])
     #expect(feed.sent.allSatisfy { $0.utf8.count < 512 })
     #expect(Bitstamp.venue.symbolLimit * 2 < 1_024)
-    let many = HandlerHarness(Bitstamp.venue, (0..<30).map { "C\($0)-USD" })
+    let many = EngineHarness(Bitstamp.venue, (0..<30).map { "C\($0)-USD" })
     many.prepare()
     let entries = (0..<30).map { #"{"name":"C\#($0)/USD","market_symbol":"c\#($0)usd"}"# }
     many.respond(many.gets[0].request, 200, "[\(entries.joined(separator: ","))]")
@@ -99,7 +99,7 @@ struct BitstampSubscriptionTests {
 
   @Test("refusals: of a channel, of nobody knows which, and of a live one")
   func refusals() {
-    let feed = BitstampHandlerTests.live()
+    let feed = BitstampDialectTests.live()
     feed.receive(
       #"{"event":"bts:error","channel":"diff_order_book_usdteur","data":{"code":4009,"message":"Invalid channel provided."}}"#
     )
@@ -110,26 +110,26 @@ struct BitstampSubscriptionTests {
     #expect(feed.error?.kind == .refused && feed.state(0) == .live)
     feed.disconnect()
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, BitstampHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, BitstampDialectTests.list)
     feed.connect()
     #expect(feed.sent.contains { $0.contains("usdteur") }, "another connection asks for it again")
   }
 
   @Test("a symbol that was refused is asked for again with the list, and the others go on as they are")
   func asksAgain() {
-    let feed = BitstampHandlerTests.live()
+    let feed = BitstampDialectTests.live()
     feed.receive(#"{"event":"bts:error","channel":"diff_order_book_usdteur","data":{"message":"no"}}"#)
     feed.retry(["USDT-EUR"])
     #expect(feed.gets.map(\.path) == ["/api/v2/markets/"])
-    feed.respond(feed.gets[0].request, 200, BitstampHandlerTests.list)
-    feed.receive(BitstampHandlerTests.update(1, bids: #"["0.88","1"]"#, "usdteur"))
+    feed.respond(feed.gets[0].request, 200, BitstampDialectTests.list)
+    feed.receive(BitstampDialectTests.update(1, bids: #"["0.88","1"]"#, "usdteur"))
     feed.wait(3)
     #expect(feed.gets.contains { $0.path.contains("usdteur") } && feed.state(0) == .live)
   }
 
   @Test("a market that is gone from the list at the next connection is not subscribed: it would be silent for ever")
   func delisted() {
-    let feed = BitstampHandlerTests.live()
+    let feed = BitstampDialectTests.live()
     feed.disconnect()
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"[{"name":"BTC/USD","market_symbol":"btcusd"}]"#)
@@ -140,7 +140,7 @@ struct BitstampSubscriptionTests {
 
   @Test("a planned reconnect is announced once")
   func reconnect() {
-    let feed = BitstampHandlerTests.live()
+    let feed = BitstampDialectTests.live()
     feed.receive(#"{"event":"bts:request_reconnect","channel":"","data":null}"#)
     #expect(feed.renewals.count == 1)
     feed.receive(#"{"event":"bts:request_reconnect","channel":"","data":""}"#)
@@ -149,7 +149,7 @@ struct BitstampSubscriptionTests {
 
   @Test("a quiet connection is asked for a heartbeat")
   func keepAlive() {
-    let feed = BitstampHandlerTests.live()
+    let feed = BitstampDialectTests.live()
     feed.receive(#"{"event":"bts:heartbeat","channel":"","data":{"status":"success"}}"#)
     #expect(feed.isHeartbeat)
     feed.wait(9.5)

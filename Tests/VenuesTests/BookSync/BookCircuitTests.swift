@@ -22,7 +22,7 @@ struct BookCircuitTests {
       now = next
     }
     #expect(waits == [0, 1, 2, 4, 8])
-    #expect(circuit.trouble == nil)
+    #expect(circuit.failure == nil)
     circuit.isLive(now: now)
     now = now + BookCircuit.settled
     #expect(circuit.lost(now: now) == now)
@@ -38,15 +38,15 @@ struct BookCircuitTests {
       circuit.isLive(now: now)
       now = now + BookCircuit.settled
       #expect(circuit.lost(now: now) == now)
-      #expect(circuit.trouble == nil)
+      #expect(circuit.failure == nil)
     }
     var rests: [Int64] = []
     for failures in 10..<16 {
       circuit.isLive(now: now)
-      #expect(circuit.trouble == nil)
+      #expect(circuit.failure == nil)
       now = now + BookCircuit.settled
       let next = circuit.lost(now: now)
-      #expect(circuit.trouble == BookTrouble(failures: failures, nextAttempt: next))
+      #expect(circuit.failure == BookFailure(failures: failures, nextAttempt: next))
       rests.append((next - now) / Microseconds.minute)
       now = next
     }
@@ -58,12 +58,12 @@ struct BookCircuitTests {
     var circuit = BookCircuit()
     var now = start
     for _ in 0..<10 { now = circuit.failed(now: now) }
-    #expect(circuit.trouble != nil)
+    #expect(circuit.failure != nil)
     circuit.isLive(now: now)
-    #expect(circuit.trouble == nil)
+    #expect(circuit.failure == nil)
     now = now + BookCircuit.proven
     #expect(circuit.lost(now: now) == now)
-    #expect(circuit.trouble == nil)
+    #expect(circuit.failure == nil)
   }
 
   @Test("snapshots that bring no book count, too; failures that are long ago do not")
@@ -72,14 +72,14 @@ struct BookCircuitTests {
     for minute in 0..<60 {
       // One in ten minutes and a second is never ten in ten minutes.
       _ = circuit.failed(now: after(Int64(minute) * 601))
-      #expect(circuit.trouble == nil)
+      #expect(circuit.failure == nil)
     }
     var quick = BookCircuit()
     var now = start
     for _ in 0..<9 { now = quick.failed(now: now) }
-    #expect(quick.trouble == nil)
+    #expect(quick.failure == nil)
     _ = quick.failed(now: now)
-    #expect(quick.trouble?.failures == 10)
+    #expect(quick.failure?.failures == 10)
   }
 
   @Test("the end of the connection is no failure of the book, and an open circuit stays open")
@@ -91,10 +91,10 @@ struct BookCircuitTests {
       circuit.disconnected()
       now = now + Microseconds.second
     }
-    #expect(circuit.trouble == nil)
+    #expect(circuit.failure == nil)
     for _ in 0..<10 { now = circuit.failed(now: now) }
     circuit.disconnected()
-    #expect(circuit.trouble != nil)
+    #expect(circuit.failure != nil)
     circuit.isLive(now: now)
     let next = circuit.lost(now: now + Microseconds.second)
     #expect(next - now == 4 * Microseconds.minute + Microseconds.second)

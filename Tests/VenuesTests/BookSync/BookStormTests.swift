@@ -8,8 +8,8 @@ import Testing
 @Suite("Books that keep failing")
 struct BookStormTests {
   /// Binance spot with A and B, both live.
-  private func binance() -> HandlerHarness {
-    let feed = HandlerHarness(Binance.spot, ["A-USD", "B-USD"])
+  private func binance() -> EngineHarness {
+    let feed = EngineHarness(Binance.spot, ["A-USD", "B-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, MarketListTests.list(["AUSD", "BUSD"]))
     feed.connect()
@@ -45,8 +45,8 @@ struct BookStormTests {
         if get.path.contains("AUSD") { requests.append(second) }
         feed.respond(get.request, 200, snapshot(get.path.contains("AUSD") ? number : second + 1))
       }
-      if feed.handler.trouble(of: InstrumentID(0)) != nil { failures += 1 }
-      #expect(feed.handler.trouble(of: InstrumentID(1)) == nil)
+      if feed.engine.failure(of: InstrumentID(0)) != nil { failures += 1 }
+      #expect(feed.engine.failure(of: InstrumentID(1)) == nil)
     }
     #expect(requests.count >= 10 && requests.count <= 14, "\(requests)")
     #expect(failures > 200)
@@ -59,7 +59,7 @@ struct BookStormTests {
       feed.wait(1)
       for get in gets + feed.gets { feed.respond(get.request, 200, snapshot(number + 1)) }
     }
-    #expect(feed.state(0) == .live && feed.handler.trouble(of: InstrumentID(0)) == nil)
+    #expect(feed.state(0) == .live && feed.engine.failure(of: InstrumentID(0)) == nil)
   }
 
   @Test(
@@ -85,7 +85,7 @@ struct BookStormTests {
     let waits = zip(requests.dropFirst(), requests).map { $0 - $1 }
     #expect(waits.starts(with: [1, 2, 4, 8, 16]), "\(waits)")
     #expect(requests.count <= 13, "\(requests)")
-    #expect(feed.handler.trouble(of: InstrumentID(0))?.failures ?? 0 >= 10)
+    #expect(feed.engine.failure(of: InstrumentID(0))?.failures ?? 0 >= 10)
     // 900 updates were kept all the while: one snapshot that joins them is enough, whenever it comes.
     var isAnswered = false
     for _ in 0..<1_000 where !isAnswered {
@@ -107,15 +107,15 @@ struct BookStormTests {
       let gets = feed.gets
       feed.wait(1)
       for get in gets + feed.gets { feed.respond(get.request, 503, "") }
-      #expect(feed.handler.trouble(of: InstrumentID(0)) == nil)
+      #expect(feed.engine.failure(of: InstrumentID(0)) == nil)
     }
   }
 
   @Test("snapshots in the stream: a book that is wrong at once each time is left alone; the other one goes on")
   func streamed() {
-    let feed = BybitHandlerTests.live()
+    let feed = BybitDialectTests.live()
     feed.receive(
-      BybitHandlerTests.book(
+      BybitDialectTests.book(
         "snapshot", 1, bids: #"["2000.1","1"]"#, asks: #"["2000.2","1"]"#, topic: "orderbook.200.ETHUSDT"))
     var subscriptions: [Int] = []
     var number = 100
@@ -123,21 +123,21 @@ struct BookStormTests {
     for second in 0..<900 {
       if feed.state(0) == .live {
         number += 5
-        feed.receive(BybitHandlerTests.book("delta", number))
+        feed.receive(BybitDialectTests.book("delta", number))
         #expect(feed.resets == [.gap])
       }
       let sent = feed.sent
       other += 1
-      feed.receive(BybitHandlerTests.book("delta", other, topic: "orderbook.200.ETHUSDT"))
+      feed.receive(BybitDialectTests.book("delta", other, topic: "orderbook.200.ETHUSDT"))
       #expect(feed.books.count == 1)
       feed.wait(1)
       if (sent + feed.sent).contains(where: { $0.contains(#""subscribe","args":["orderbook.200.BTCUSDT"]"#) }) {
         subscriptions.append(second)
-        feed.receive(BybitHandlerTests.book("snapshot", number, bids: #"["80688.1","1"]"#, asks: #"["80691.5","1"]"#))
+        feed.receive(BybitDialectTests.book("snapshot", number, bids: #"["80688.1","1"]"#, asks: #"["80691.5","1"]"#))
       }
     }
     #expect(subscriptions.count <= 13, "\(subscriptions)")
-    #expect(feed.handler.trouble(of: InstrumentID(0)) != nil && feed.handler.trouble(of: InstrumentID(1)) == nil)
+    #expect(feed.engine.failure(of: InstrumentID(0)) != nil && feed.engine.failure(of: InstrumentID(1)) == nil)
     #expect(feed.state(1) == .live)
   }
 }

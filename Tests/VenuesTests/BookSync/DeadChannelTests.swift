@@ -12,7 +12,7 @@ struct DeadChannelTests {
 
   @Test("Bybit: a quote that is not sent again is subscribed again, ever more rarely; the other's goes on")
   func bybit() {
-    let feed = BybitHandlerTests.live()
+    let feed = BybitDialectTests.live()
     feed.receive(quote("BTCUSDT"))
     var sent: [(second: Int, text: String)] = []
     for second in 1...120 {
@@ -28,7 +28,7 @@ struct DeadChannelTests {
 
   @Test("Bybit: two quiet markets whose quotes are sent again every 3 s are never dead, for hours")
   func quietBybit() {
-    let feed = BybitHandlerTests.live()
+    let feed = BybitDialectTests.live()
     for _ in 0..<3_600 {
       feed.receive(quote("BTCUSDT"))
       feed.receive(quote("ETHUSDT"))
@@ -40,11 +40,11 @@ struct DeadChannelTests {
 
   @Test("OKX: a book that does not even say that nothing changed is rebuilt; one that does is not, for hours")
   func okx() {
-    let feed = OKXHandlerTests.live()
+    let feed = OKXDialectTests.live()
     // What goes on elsewhere: a pong would prove the socket only.
     let quote = #"{"arg":{"channel":"tickers","instId":"BTC-USDT"},"data":[]}"#
     for _ in 0..<300 {
-      feed.receive(OKXHandlerTests.book("update", 100, 100))
+      feed.receive(OKXDialectTests.book("update", 100, 100))
       for _ in 0..<3 {
         feed.wait(20)
         #expect(feed.resets.isEmpty)
@@ -69,9 +69,9 @@ struct DeadChannelTests {
 
   @Test("Coinbase: a product without its heartbeat has lost its channels: its book is rebuilt, the other's is not")
   func coinbase() {
-    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
+    let feed = EngineHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, CoinbaseHandlerTests.products)
+    feed.respond(feed.gets[0].request, 200, CoinbaseDialectTests.products)
     feed.connect()
     for product in ["BTC-USD", "ETH-USD"] {
       feed.receive(

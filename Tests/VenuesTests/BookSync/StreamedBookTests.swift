@@ -35,14 +35,14 @@ struct StreamedBookTests {
     var waits: [Int64] = []
     for attempt in 1...7 {
       book.subscribed(now: now)
-      #expect((book.trouble != nil) == (attempt >= StreamedBook.silentLimit))
+      #expect((book.failure != nil) == (attempt >= StreamedBook.silentLimit))
       let asked = now
       while !book.isDue(now: now) { now = now + Microseconds.second }
       waits.append((now - asked) / Microseconds.second)
     }
     #expect(waits == [10, 20, 40, 60, 60, 60, 60])
     book.snapshotArrived(now: now)
-    #expect(book.trouble == nil && book.isLive)
+    #expect(book.failure == nil && book.isLive)
   }
 
   @Test("a book that is lost every half minute is left alone after ten times, and comes back by itself")
@@ -64,13 +64,13 @@ struct StreamedBookTests {
         let answer = book.resync(now: now)
         #expect(answer)
       }
-      if book.trouble == nil { live() }
+      if book.failure == nil { live() }
     }
-    #expect(book.trouble?.failures == 10 && subscriptions == 9)
+    #expect(book.failure?.failures == 10 && subscriptions == 9)
     let lost = now
     live()
     #expect(now - lost == BookCircuit.firstRest)
-    #expect(book.isLive && book.trouble == nil)
+    #expect(book.isLive && book.failure == nil)
   }
 
   @Test("a subscription that waits for its turn is not due again; a snapshot that comes meanwhile is good")
@@ -89,8 +89,8 @@ struct StreamedBookTests {
     var silent = StreamedBook()
     for _ in 0..<StreamedBook.silentLimit { silent.subscribed(now: start) }
     silent.queued(now: start)
-    #expect(silent.trouble?.failures == StreamedBook.silentLimit)
+    #expect(silent.failure?.failures == StreamedBook.silentLimit)
     silent.disconnected()
-    #expect(silent.state == .unsubscribed && silent.trouble == nil)
+    #expect(silent.state == .unsubscribed && silent.failure == nil)
   }
 }

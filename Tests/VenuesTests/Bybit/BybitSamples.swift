@@ -13,12 +13,12 @@ extension Bybit: VenueSamples {
   ]
   static var marketSign: MarketSignTests.Sample? {
     .init(
-      name: "bybit", live: { BybitHandlerTests.live() },
+      name: "bybit", live: { BybitDialectTests.live() },
       answers: [
         #"{"success":true,"ret_msg":"pong","conn_id":"a","op":"ping"}"#,
         #"{"success":true,"ret_msg":"","conn_id":"a","req_id":"9","op":"subscribe"}"#,
       ],
-      market: BybitHandlerTests.book("delta", 101, bids: #"["80688.1","0"]"#))
+      market: BybitDialectTests.book("delta", 101, bids: #"["80688.1","0"]"#))
   }
 
   static func acknowledgements(of request: RequestText) -> [String] {
@@ -27,13 +27,13 @@ extension Bybit: VenueSamples {
     ]
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      BybitHandlerTests.live(),
+      BybitDialectTests.live(),
       [
-        BybitHandlerTests.book("snapshot", 100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
-        BybitHandlerTests.book("delta", 101, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
-        BybitHandlerTests.book("snapshot", 9, bids: #"["80688.1","0.5"]"#, topic: "orderbook.1.BTCUSDT"),
+        BybitDialectTests.book("snapshot", 100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
+        BybitDialectTests.book("delta", 101, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+        BybitDialectTests.book("snapshot", 9, bids: #"["80688.1","0.5"]"#, topic: "orderbook.1.BTCUSDT"),
         #"{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","i":"20f43950","BT":false}]}"#,
         #"{"topic":"tickers.BTCUSDT","ts":1673853746003,"type":"snapshot","data":{"symbol":"BTCUSDT","lastPrice":"21109.7","price24hPcnt":"0.0196"}}"#,
       ]
@@ -49,14 +49,14 @@ extension OddInputTests {
     return Speaker(
       venue: venue, symbols: [isSpot ? "BTC-USDT" : "BTC-USDT-PERP"],
       begin: { feed in
-        for page in isSpot ? [BybitHandlerTests.spotList] : BybitHandlerTests.linearPages { feed.respond(page) }
+        for page in isSpot ? [BybitDialectTests.spotList] : BybitDialectTests.linearPages { feed.respond(page) }
         feed.connect()
-        feed.receive(BybitHandlerTests.book("snapshot", 100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
+        feed.receive(BybitDialectTests.book("snapshot", 100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
       },
       bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000", level: pair,
       update: { bids, asks, time in
         [
-          BybitHandlerTests.book("delta", 101, bids: list(bids), asks: list(asks))
+          BybitDialectTests.book("delta", 101, bids: list(bids), asks: list(asks))
             .replacing(#""ts":1790134712130"#, with: #""ts":\#(time)"#)
         ]
       },
@@ -65,7 +65,7 @@ extension OddInputTests {
         #"{"topic":"publicTrade.BTCUSDT","type":"snapshot","ts":1672304486868,"data":[{"T":1672304486865,"s":"BTCUSDT","S":"Buy","v":"0.001","p":"16578.50","i":"\#(id)","BT":false}]}"#
       },
       unknownType: #"{"topic":"neverheardof.BTCUSDT","type":"snapshot","ts":1,"data":[]}"#,
-      late: [BybitHandlerTests.book("delta", 101), BybitHandlerTests.book("delta", 99)],
+      late: [BybitDialectTests.book("delta", 101), BybitDialectTests.book("delta", 99)],
       outcomes: [:])
   }
 }

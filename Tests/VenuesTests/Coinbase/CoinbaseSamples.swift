@@ -10,10 +10,10 @@ extension Coinbase: VenueSamples {
     VenueReplayTests.Sample("coinbase", "spot", ["BTC-USD"], ["BTC-USD"])
   ]
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(venue, ["BTC-USD", "ETH-USD"])
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
+    let feed = EngineHarness(venue, ["BTC-USD", "ETH-USD"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, CoinbaseHandlerTests.products)
+    feed.respond(feed.gets[0].request, 200, CoinbaseDialectTests.products)
     feed.connect()
     return (
       feed,
@@ -33,7 +33,7 @@ extension OddInputTests {
   private static let coinbase = Speaker(
     venue: Coinbase.venue, symbols: ["BTC-USD"],
     begin: { feed in
-      feed.respond(CoinbaseHandlerTests.products)
+      feed.respond(CoinbaseDialectTests.products)
       feed.connect()
       feed.receive(
         #"{"type":"snapshot","product_id":"BTC-USD","time":"2026-08-25T03:35:57Z","asks":[["80691.53","0.2"]],"bids":[["80688.08","0.5"]]}"#

@@ -7,7 +7,7 @@ import Testing
 struct CoinbaseAdvancedFramesTests {
   @Test("no frame has a client_id, all share one sequence, and times have four to six digits")
   func frames() throws {
-    let feed = try HandlerHarness.connected("coinbase-advanced", ["BTC-USD", "ETH-USD"])
+    let feed = try EngineHarness.connected("coinbase-advanced", ["BTC-USD", "ETH-USD"])
     func book(_ number: Int, _ product: String, _ type: String, _ time: String, _ updates: String) -> String {
       #"{"channel":"l2_data","timestamp":"2026-08-01T02:53:53.646219Z","sequence_num":\#(number),"events":[{"type":"\#(type)","product_id":"\#(product)","updates":[{"side":"bid","event_time":"\#(time)",\#(updates)}]}]}"#
     }
@@ -27,6 +27,6 @@ struct CoinbaseAdvancedFramesTests {
     }
     #expect(trades == ["11", "12"], "in the order of execution, though the newest comes first")
     #expect(feed.state(0) == .live && feed.state(1) == .live && feed.shownBids.isEmpty)
-    #expect(feed.handler.symbolCounts.allSatisfy { $0.gaps == 0 })
+    #expect(feed.engine.symbolCounts.allSatisfy { $0.gaps == 0 })
   }
 }

@@ -13,7 +13,7 @@ struct CoinbaseAdvancedRecordingTests {
     arguments: ["coinbase-mixed-20260702-frames-nautilus", "coinbase-mixed-20260806-frames-jkorf"])
   func frames(_ name: String) throws {
     let recording = try Recording(name)
-    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USDT"])
+    let feed = EngineHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USDT"])
     feed.prepare()
     feed.respond(
       feed.gets[0].request, 200,
@@ -26,7 +26,7 @@ struct CoinbaseAdvancedRecordingTests {
     var isAlive = false
     for record in recording.texts {
       // Each is from a connection of its own, whatever its number.
-      (feed.handler.dialect as? CoinbaseAdvanced)?.sequence = nil
+      (feed.engine.dialect as? CoinbaseAdvanced)?.sequence = nil
       feed.receive(record.text)
       #expect(feed.error == nil, "\(record.name): \(feed.error?.detail ?? "")")
       snapshots += feed.books.count { $0.kind == .snapshot }

@@ -11,13 +11,13 @@ extension CoinbaseAdvanced: VenueSamples {
   ]
   static var marketSign: MarketSignTests.Sample? {
     .init(
-      name: "coinbase-advanced", live: { CoinbaseAdvancedHandlerTests.live() },
-      answers: [CoinbaseAdvancedHandlerTests.subscriptions(8)],
+      name: "coinbase-advanced", live: { CoinbaseAdvancedDialectTests.live() },
+      answers: [CoinbaseAdvancedDialectTests.subscriptions(8)],
       market: #"{"channel":"heartbeats","sequence_num":9,"events":[{"heartbeat_counter":3}]}"#)
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
-    typealias Texts = CoinbaseAdvancedHandlerTests
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
+    typealias Texts = CoinbaseAdvancedDialectTests
     return (
       Texts.live(),
       [
@@ -37,30 +37,30 @@ extension OddInputTests {
   private static let coinbaseAdvanced = Speaker(
     venue: CoinbaseAdvanced.venue, symbols: ["BTC-USD"],
     begin: { feed in
-      feed.respond(CoinbaseAdvancedHandlerTests.products)
+      feed.respond(CoinbaseAdvancedDialectTests.products)
       feed.connect()
       for number in 0..<4 {
-        feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+        feed.receive(CoinbaseAdvancedDialectTests.subscriptions(number))
         feed.wait(0.25)
       }
       feed.receive(
-        CoinbaseAdvancedHandlerTests.book(
+        CoinbaseAdvancedDialectTests.book(
           "snapshot", 4,
           [
-            CoinbaseAdvancedHandlerTests.level("bid", "68900.00", "1.5"),
-            CoinbaseAdvancedHandlerTests.level("offer", "68901.00", "0.5"),
+            CoinbaseAdvancedDialectTests.level("bid", "68900.00", "1.5"),
+            CoinbaseAdvancedDialectTests.level("offer", "68901.00", "0.5"),
           ]))
     },
     bid: "68900.00", ask: "68901.00", exponent: "6.89e4", absent: "50000.00",
-    level: { isAsk, price, size in CoinbaseAdvancedHandlerTests.level(isAsk ? "offer" : "bid", price, size) },
-    update: { bids, asks, time in [CoinbaseAdvancedHandlerTests.book("update", 5, bids + asks, time: time)] },
+    level: { isAsk, price, size in CoinbaseAdvancedDialectTests.level(isAsk ? "offer" : "bid", price, size) },
+    update: { bids, asks, time in [CoinbaseAdvancedDialectTests.book("update", 5, bids + asks, time: time)] },
     time: "2026-04-07T14:30:02Z", yearOne: "0001-01-01T00:00:00.000000Z",
     trade: { id in
-      CoinbaseAdvancedHandlerTests.trades("update", 5, [CoinbaseAdvancedHandlerTests.trade(id, "BUY")])
+      CoinbaseAdvancedDialectTests.trades("update", 5, [CoinbaseAdvancedDialectTests.trade(id, "BUY")])
     },
     unknownType: #"{"channel":"never_heard_of","timestamp":"2026-04-07T14:30:05Z","sequence_num":5,"events":[]}"#,
     late: [
-      CoinbaseAdvancedHandlerTests.book("update", 5, []), CoinbaseAdvancedHandlerTests.book("update", 3, []),
+      CoinbaseAdvancedDialectTests.book("update", 5, []), CoinbaseAdvancedDialectTests.book("update", 3, []),
     ],
     outcomes: [:])
 }

@@ -8,12 +8,12 @@ import Testing
 struct CoinbaseAdvancedSubscriptionTests {
   @Test("products first; then one request at a time, each when the one before was acknowledged")
   func subscribes() {
-    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USD", "BTC-UDS", "BTC-USD-PERP"])
+    let feed = EngineHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USD", "BTC-UDS", "BTC-USD-PERP"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/brokerage/market/products?product_type=SPOT"])
-    #expect(!feed.handler.isPrepared)
-    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
-    #expect(feed.handler.isPrepared)
+    #expect(!feed.engine.isPrepared)
+    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedDialectTests.products)
+    #expect(feed.engine.isPrepared)
     #expect(feed.failures["BTC-UDS"]?.contains("did you mean BTC-USD") == true)
     #expect(feed.failures["BTC-USD-PERP"]?.contains("follows only spot markets") == true)
     let instruments = feed.market.instruments.map(\.instrument)
@@ -23,9 +23,9 @@ struct CoinbaseAdvancedSubscriptionTests {
     #expect(feed.sent == [#"{"type":"subscribe","channel":"heartbeats"}"#])
     feed.wait(1)
     #expect(feed.sent.isEmpty, "the first is still under way")
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"level2"}"#])
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(1))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(1))
     #expect(feed.sent.isEmpty, "five a second")
     feed.wait(0.25)
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","ETH-USD"],"channel":"market_trades"}"#])
@@ -50,15 +50,15 @@ struct CoinbaseAdvancedSubscriptionTests {
   func batches() {
     let names = (0..<30).map { "C\($0)-USD" }
     let list = names.map { #"{"product_id":"\#($0)","product_type":"SPOT"}"# }.joined(separator: ",")
-    let feed = HandlerHarness(CoinbaseAdvanced.venue, names)
-    #expect(feed.handler.venue.symbolLimit == 30)
+    let feed = EngineHarness(CoinbaseAdvanced.venue, names)
+    #expect(feed.engine.venue.symbolLimit == 30)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"products":[\#(list)]}"#)
     feed.connect()
     var sent = feed.sent
     for number in 0..<8 {
       feed.now = feed.now + 200_000
-      feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+      feed.receive(CoinbaseAdvancedDialectTests.subscriptions(number))
       sent += feed.sent
     }
     #expect(sent.count == 6)
@@ -69,24 +69,24 @@ struct CoinbaseAdvancedSubscriptionTests {
 
   @Test("a book in USDC is the one in USD and is subscribed under that name; of two names one is carried")
   func aliases() {
-    let one = CoinbaseAdvancedHandlerTests.listed(["BTC-USDC"])
+    let one = CoinbaseAdvancedDialectTests.listed(["BTC-USDC"])
     #expect(one.market.instruments[0].instrument.symbol == "coinbase-advanced:BTC-USDC")
     one.connect()
-    one.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    one.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     one.wait(0.25)
     #expect(one.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"level2"}"#])
     one.receive(
-      CoinbaseAdvancedHandlerTests.book("snapshot", 1, [CoinbaseAdvancedHandlerTests.level("bid", "1.00", "1")]))
+      CoinbaseAdvancedDialectTests.book("snapshot", 1, [CoinbaseAdvancedDialectTests.level("bid", "1.00", "1")]))
     #expect(one.state(0) == .live)
 
-    let both = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "BTC-USDC"])
+    let both = CoinbaseAdvancedDialectTests.listed(["BTC-USD", "BTC-USDC"])
     #expect(both.failures["BTC-USDC"]?.contains("same book as BTC-USD") == true)
     #expect(both.market.instruments.count == 1)
     // The next list says the same, and nothing is said twice.
     both.connect()
     both.disconnect()
     both.prepare()
-    both.respond(both.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
+    both.respond(both.gets[0].request, 200, CoinbaseAdvancedDialectTests.products)
     #expect(both.actions.isEmpty && both.market.instruments.count == 1)
   }
 
@@ -100,39 +100,39 @@ struct CoinbaseAdvancedSubscriptionTests {
       product("ETH", "USD", "900000000"), product("SOL", "USD", "1", #","cancel_only":true"#),
       product("XRP", "USD", "2"),
     ].joined(separator: ",")
-    let handler = CoinbaseAdvanced.venue.makeHandler(
+    let engine = CoinbaseAdvanced.venue.makeEngine(
       FeedConfiguration(symbols: ["*-USD:top2"], listing: .volumes))
     var batch = EventBatch()
     let now = Timestamp(microseconds: 1_700_000_000_000_000)
-    handler.prepare(now: now, into: &batch)
-    handler.response(
+    engine.prepare(now: now, into: &batch)
+    engine.response(
       to: 1, status: 200, body: Array(#"{"products":[\#(list)]}"#.utf8).span.bytes, now: now, into: &batch)
     #expect(batch.instruments.map(\.symbol) == ["coinbase-advanced:ETH-USD", "coinbase-advanced:BTC-USD"])
-    #expect(handler.listing.map(\.symbol.text) == ["BTC-USD", "ETH-USD", "SOL-USD", "XRP-USD"])
-    #expect(handler.listing.map(\.state) == [.trading, .trading, .halted, .trading])
-    #expect(handler.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
+    #expect(engine.listing.map(\.symbol.text) == ["BTC-USD", "ETH-USD", "SOL-USD", "XRP-USD"])
+    #expect(engine.listing.map(\.state) == [.trading, .trading, .halted, .trading])
+    #expect(engine.listing[0].quoteVolume == Decimal64(mantissa: 75_850_677_141, scale: 2))
   }
 
   @Test("a refusal that names a product costs that one; the rest of its request goes again")
   func refusedByName() {
-    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    let feed = CoinbaseAdvancedDialectTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
     feed.connect()
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     feed.wait(0.25)
     feed.receive(#"{"type":"error","message":"ETH-USD is not a valid product (ETH-USDC is)"}"#)
     #expect(feed.failures == ["ETH-USD": "ETH-USD is not a valid product (ETH-USDC is)"])
     feed.wait(0.25)
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"level2"}"#])
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(1))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(1))
     feed.wait(0.25)
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD","SOL-USD"],"channel":"market_trades"}"#])
   }
 
   @Test("a refusal that names nothing is taken apart until the product that spoils it is alone")
   func refusedByHalves() {
-    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
+    let feed = CoinbaseAdvancedDialectTests.listed(["BTC-USD", "ETH-USD", "SOL-USD"])
     feed.connect()
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     feed.wait(0.25)
     var sent: [String] = []
     var failures: [String: String] = [:]
@@ -142,7 +142,7 @@ struct CoinbaseAdvancedSubscriptionTests {
       if isBad {
         feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
       } else {
-        feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+        feed.receive(CoinbaseAdvancedDialectTests.subscriptions(number))
         number += 1
       }
       failures.merge(feed.failures) { $1 }
@@ -160,15 +160,15 @@ struct CoinbaseAdvancedSubscriptionTests {
     // When it is asked for again, it is so alone: a refusal may have been the venue's own trouble.
     for product in ["BTC-USD", "SOL-USD"] {
       feed.receive(
-        CoinbaseAdvancedHandlerTests.book(
-          "snapshot", number, [CoinbaseAdvancedHandlerTests.level("bid", "1.00", "1")], product: product))
+        CoinbaseAdvancedDialectTests.book(
+          "snapshot", number, [CoinbaseAdvancedDialectTests.level("bid", "1.00", "1")], product: product))
       number += 1
     }
     feed.wait(60)
     #expect(feed.sent.isEmpty)
     feed.retry(["ETH-USD"])
     #expect(feed.gets.count == 1)
-    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedHandlerTests.products)
+    feed.respond(feed.gets[0].request, 200, CoinbaseAdvancedDialectTests.products)
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["ETH-USD"],"channel":"level2"}"#])
     feed.receive(#"{"type":"error","message":"invalid product_ids"}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USD"])
@@ -178,9 +178,9 @@ struct CoinbaseAdvancedSubscriptionTests {
 
   @Test("too many requests are a pause, too many books another connection beside it; other errors cost nothing")
   func limits() {
-    let feed = CoinbaseAdvancedHandlerTests.listed(["BTC-USD"])
+    let feed = CoinbaseAdvancedDialectTests.listed(["BTC-USD"])
     feed.connect()
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     feed.wait(0.25)
     feed.receive(#"{"type":"error","message":"rate limit exceeded"}"#)
     #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
@@ -190,7 +190,7 @@ struct CoinbaseAdvancedSubscriptionTests {
     #expect(feed.sent == [#"{"type":"subscribe","product_ids":["BTC-USD"],"channel":"level2"}"#])
     feed.receive(#"{"type":"error","message":"too many L2 streams requested in a single session"}"#)
     #expect(feed.renewals == ["too many L2 streams requested in a single session"])
-    let quiet = CoinbaseAdvancedHandlerTests.live()
+    let quiet = CoinbaseAdvancedDialectTests.live()
     quiet.wait(4)
     quiet.receive(#"{"type":"error","message":"internal error","reason":"try later"}"#)
     #expect(quiet.error?.detail == "error: internal error: try later" && quiet.state(0) == .live && quiet.sent.isEmpty)

@@ -7,7 +7,7 @@ import Testing
 struct DeribitFramesTests {
   @Test("a snapshot prints sizes plainly, the changes of the same book with exponents")
   func exponents() throws {
-    let feed = try HandlerHarness.connected("deribit", ["BTC_USDC-PERPETUAL"], market: "mixed")
+    let feed = try EngineHarness.connected("deribit", ["BTC_USDC-PERPETUAL"], market: "mixed")
     func book(_ type: String, _ numbers: String, _ bids: String, _ asks: String) {
       feed.receive(
         #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"book.BTC_USDC-PERPETUAL.100ms","data":{"type":"\#(type)","timestamp":1785552833078,\#(numbers),"instrument_name":"BTC_USDC-PERPETUAL","bids":[\#(bids)],"asks":[\#(asks)]}}}"#
@@ -19,7 +19,7 @@ struct DeribitFramesTests {
     book(
       "change", #""prev_change_id":5,"change_id":9"#, #"["change",76914.0,1.0002e6],["new",76913.5,3.0e6]"#,
       #"["change",76914.5,1.0e3],["delete",76915.0,0.0],["new",76915.5,2.5e-3]"#)
-    #expect(feed.state(0) == .live && feed.handler.symbolCounts[0].sequenceOK == 1)
+    #expect(feed.state(0) == .live && feed.engine.symbolCounts[0].sequenceOK == 1)
     #expect(feed.shownBids == ["76914 1000200", "76913.5 3000000"])
     #expect(feed.shownAsks == ["76914.5 1000", "76915.5 0.0025"])
     feed.receive(

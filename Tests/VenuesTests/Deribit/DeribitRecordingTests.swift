@@ -11,11 +11,11 @@ import Testing
 @Suite("Deribit's messages as they were recorded")
 struct DeribitRecordingTests {
   /// A feed that has `names` for linear perpetuals C0-USDC-PERP, C1-USDC-PERP ….
-  private static func feed(_ names: [String]) -> HandlerHarness {
+  private static func feed(_ names: [String]) -> EngineHarness {
     let entries = names.enumerated().map {
       #"{"instrument_name":"\#($1)","kind":"future","instrument_type":"linear","base_currency":"C\#($0)","quote_currency":"USDC","settlement_period":"perpetual"}"#
     }
-    let feed = HandlerHarness(Deribit.venue, names.indices.map { "C\($0)-USDC-PERP" })
+    let feed = EngineHarness(Deribit.venue, names.indices.map { "C\($0)-USDC-PERP" })
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entries.joined(separator: ","))]}"#)
     return feed
@@ -39,7 +39,7 @@ struct DeribitRecordingTests {
     }
     for (place, name) in names.enumerated() {
       let want = try #require(expected[name])
-      let counts = feed.handler.symbolCounts[place]
+      let counts = feed.engine.symbolCounts[place]
       #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(name)")
       #expect(counts.sequenceOK == want.sequence_ok && counts.gaps == want.gaps, "\(name)")
       #expect(counts.trades == want.trades, "\(name)")
@@ -71,7 +71,7 @@ struct DeribitRecordingTests {
       understood += feed.books.count + feed.trades.count + feed.quotes.count + feed.tickers.count
     }
     #expect(understood >= 2)
-    if name.hasSuffix("nautilus") { #expect(feed.handler.symbolCounts[0].trades == 2 && feed.state(0) == .live) }
+    if name.hasSuffix("nautilus") { #expect(feed.engine.symbolCounts[0].trades == 2 && feed.state(0) == .live) }
   }
 
   @Test(

@@ -12,7 +12,7 @@ extension Deribit: VenueSamples {
   ]
   static var marketSign: MarketSignTests.Sample? {
     .init(
-      name: "deribit", live: { DeribitHandlerTests.live() }, answers: [#"{"jsonrpc":"2.0","id":99,"result":"ok"}"#],
+      name: "deribit", live: { DeribitDialectTests.live() }, answers: [#"{"jsonrpc":"2.0","id":99,"result":"ok"}"#],
       market: #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"heartbeat"}}"#)
   }
 
@@ -23,11 +23,11 @@ extension Deribit: VenueSamples {
     return [#"{"jsonrpc":"2.0","id":\#(request.number(#""id":"#)),"result":[\#(request.list(#""channels":"#))]}"#]
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      DeribitHandlerTests.live(),
+      DeribitDialectTests.live(),
       [
-        DeribitHandlerTests.snapshot(100), DeribitHandlerTests.change(132, 100, asks: #"["delete",86776.0,0.0]"#),
+        DeribitDialectTests.snapshot(100), DeribitDialectTests.change(132, 100, asks: #"["delete",86776.0,0.0]"#),
         #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"quote.BTC_USDC-PERPETUAL","data":{"timestamp":1700000000500,"instrument_name":"BTC_USDC-PERPETUAL","best_ask_price":86776.0,"best_bid_price":86775.8,"best_ask_amount":0.0009,"best_bid_amount":0.216}}}"#,
         #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"trades.BTC_USDC-PERPETUAL.100ms","data":[{"timestamp":1700000000500,"price":86775.8,"amount":1.0e-4,"direction":"sell","instrument_name":"BTC_USDC-PERPETUAL","trade_seq":4,"trade_id":"403691825"}]}}"#,
         #"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#,
@@ -43,7 +43,7 @@ extension OddInputTests {
   private static let deribit = Speaker(
     venue: Deribit.venue, symbols: ["BTC-USDC-PERP"],
     begin: { feed in
-      feed.respond(DeribitHandlerTests.list)
+      feed.respond(DeribitDialectTests.list)
       feed.connect()
       feed.receive(
         #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"book.BTC_USDC-PERPETUAL.100ms","data":{"timestamp":1790133840448,"type":"snapshot","change_id":100,"instrument_name":"BTC_USDC-PERPETUAL","bids":[["new",86775.8,0.216]],"asks":[["new",86776.0,9.0e-4]]}}}"#
@@ -56,7 +56,7 @@ extension OddInputTests {
     },
     update: { bids, asks, time in
       [
-        DeribitHandlerTests.change(101, 100, bids: list(bids), asks: list(asks))
+        DeribitDialectTests.change(101, 100, bids: list(bids), asks: list(asks))
           .replacing("1790133842703", with: time)
       ]
     },
@@ -66,7 +66,7 @@ extension OddInputTests {
     },
     unknownType:
       #"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"never_heard_of.btc_usd","data":{}}}"#,
-    late: [DeribitHandlerTests.change(132, 100), DeribitHandlerTests.change(120, 110)],
+    late: [DeribitDialectTests.change(132, 100), DeribitDialectTests.change(120, 110)],
     outcomes: [:])
 }
 

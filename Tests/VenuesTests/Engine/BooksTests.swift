@@ -109,7 +109,7 @@ struct BooksTests {
       books.snapshotFailed(0, .init(code: 200), now: now)
       #expect(isRenewing && !books.isRenewing(0), "in turn \(round)")
     }
-    #expect(books.isLive(0) && books.trouble(of: 0) == nil)
+    #expect(books.isLive(0) && books.failure(of: 0) == nil)
   }
 
   @Test("elsewhere a book wants no care, and a snapshot has the clock's time")

@@ -148,7 +148,7 @@ struct FeedEngineAnswersTests {
     func take(_ kind: BookEvent.Kind, _ last: Int64, _ previous: Int64) -> BookKeeper.Verdict {
       let event = BookEvent(instrument: InstrumentID(0), kind: kind, bidRange: 0..<0, askRange: 0..<0, time: now)
       let numbers = UpdateNumbers(first: last, last: last, previous: previous)
-      return keeper.take(event, Hearing.Numbers(numbers: numbers), batch, now: now)
+      return keeper.take(event, MessageOutcome.Numbers(numbers: numbers), batch, now: now)
     }
     #expect(take(.snapshot, 100, -1) == .whole)
     #expect(take(.delta, 100, -1) == .nothing)
@@ -168,7 +168,7 @@ struct FeedEngineAnswersTests {
     let now = Timestamp(microseconds: 1)
     func take(_ first: Int64, _ last: Int64) -> BookKeeper.Verdict {
       let event = BookEvent(instrument: InstrumentID(0), kind: .delta, bidRange: 0..<0, askRange: 0..<0, time: now)
-      return keeper.take(event, Hearing.Numbers(numbers: UpdateNumbers(first: first, last: last)), batch, now: now)
+      return keeper.take(event, MessageOutcome.Numbers(numbers: UpdateNumbers(first: first, last: last)), batch, now: now)
     }
     #expect(take(5, 5) == .nothing, "nothing was subscribed")
     keeper.subscribed(now: now)

@@ -59,7 +59,7 @@ final class ScriptedDialect: Dialect {
       restEndpoint: "https://scripted.example", cadence: .promised("heartbeat", every: Microseconds.second),
       messageLimit: 1_024, symbolLimit: 10,
       market: Market.Configuration(quotesFromBook: false, bookDepthLimit: nil, checksum: nil),
-      makeHandler: {
+      makeEngine: {
         FeedEngine(ScriptedDialect(books, grouping), venue: venue(books, grouping), configuration: $0)
       })
   }
@@ -90,13 +90,13 @@ final class ScriptedDialect: Dialect {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ hearing: inout Hearing, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     var words = text.split(separator: " ").map(String.init)
     if words[0] == "hole" {
       words.removeFirst()
-      hearing.lostBefore = .gap
+      outcome.lostBefore = .gap
     }
     func place() throws(FeedError) -> InstrumentID {
       guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
@@ -104,54 +104,54 @@ final class ScriptedDialect: Dialect {
     }
     switch words[0] {
     case "ack":
-      hearing.report(.acknowledged(id: words.count > 1 ? Int(words[1]) : nil, place: nil, channel: nil))
+      outcome.report(.acknowledged(id: words.count > 1 ? Int(words[1]) : nil, place: nil, channel: nil))
     case "blame":
       let places = words.dropFirst().compactMap { instruments.place(named: $0) }
-      hearing.report(.refused(Hearing.Refusal(blames: places.map { .init(place: $0) }, reason: text)))
+      outcome.report(.refused(MessageOutcome.Refusal(blames: places.map { .init(place: $0) }, reason: text)))
     case "took":
       let topics = words.dropFirst(2).compactMap { word in
         let parts = word.split(separator: ".")
         return instruments.place(named: String(parts[0])).map { Topic(place: $0, channel: Int(parts[1]) ?? 0) }
       }
-      hearing.report(.taken(id: Int(words[1]) ?? 0, topics, rest: "not taken"))
+      outcome.report(.taken(id: Int(words[1]) ?? 0, topics, rest: "not taken"))
     case "beat":
       let place = try place().index
-      hearing.hear(Topic(place: place, channel: 1))
-      hearing.report(.newestTrade(place: place, id: Int64(words[2]) ?? 0))
+      outcome.hear(Topic(place: place, channel: 1))
+      outcome.report(.newestTrade(place: place, id: Int64(words[2]) ?? 0))
     case "refuse":
-      let effect: Hearing.Refusal.Effect =
+      let effect: MessageOutcome.Refusal.Effect =
         switch words[2] {
         case "again": .again(after: 5 * Microseconds.second)
         case "pause": .pause(nil)
         case "already": .already
         default: .final
         }
-      var refusal = Hearing.Refusal(id: Int(words[1]), reason: words[2], effect: effect)
+      var refusal = MessageOutcome.Refusal(id: Int(words[1]), reason: words[2], effect: effect)
       if words.count > 3 {
         let parts = words[3].split(separator: ".")
         refusal.blames =
           instruments.place(named: String(parts[0])).map { [.init(place: $0, channel: Int(parts[1]))] } ?? []
       }
-      hearing.report(.refused(refusal))
+      outcome.report(.refused(refusal))
     case "whole", "next":
       guard words.count == 3, let number = Int64(words[2]) else { throw FeedError(.shape, text) }
       let start = batch.bids.count
       batch.bids.append(PriceLevel(price: 1, size: 1))
       let event = BookEvent(
         instrument: try place(), kind: words[0] == "whole" ? .snapshot : .delta, bidRange: start..<(start + 1),
-        askRange: 0..<0, time: hearing.now)
+        askRange: 0..<0, time: outcome.now)
       batch.events.append(.book(event))
-      hearing.number(UpdateNumbers(first: number, last: number))
+      outcome.number(UpdateNumbers(first: number, last: number))
     case "ended":
-      hearing.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
-    case "greeted": hearing.report(.greeted)
-    case "maintenance": hearing.report(.maintenance(words[1] == "on"))
+      outcome.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
+    case "greeted": outcome.report(.greeted)
+    case "maintenance": outcome.report(.maintenance(words[1] == "on"))
     case "trade":
       batch.events.append(
         .trade(
           Trade(
             instrument: try place(), id: TradeID(1), price: 1, size: 1, side: .buy,
-            time: hearing.now, isBacklog: false)))
+            time: outcome.now, isBacklog: false)))
     default: throw FeedError(.shape, text)
     }
   }

@@ -251,7 +251,7 @@ final class PipelineHarness {
   }
 
   func connect() {
-    #expect(pipeline.handler.isPrepared)
+    #expect(pipeline.engine.isPrepared)
     pipeline.connected(now: now)
     settle()
   }

@@ -9,9 +9,9 @@ struct GateRecordingTests {
     "every spot frame is understood",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(Gate.venue, ["ETH-USDT"])
+    let feed = EngineHarness(Gate.venue, ["ETH-USDT"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, GateDialectTests.list)
     feed.connect()
     var understood = 0
     for record in try Recording("gate-mixed-20260821-frames-jkorf").texts where record.text.contains("spot.") {
@@ -20,6 +20,6 @@ struct GateRecordingTests {
       understood += 1
     }
     #expect(understood >= 10)
-    #expect(feed.handler.symbolCounts[0].trades == 1 && feed.handler.symbolCounts[0].deltas == 1)
+    #expect(feed.engine.symbolCounts[0].trades == 1 && feed.engine.symbolCounts[0].deltas == 1)
   }
 }

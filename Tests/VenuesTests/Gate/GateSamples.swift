@@ -14,13 +14,13 @@ extension Gate: VenueSamples {
     return [#"{"id":\#(request.number(#""id":"#)),"channel":"a","event":"subscribe","result":{"status":"success"}}"#]
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      GateHandlerTests.live(),
+      GateDialectTests.live(),
       [
-        GateHandlerTests.full(100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
-        GateHandlerTests.change(101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
-        GateHandlerTests.update(90, 95, bids: #"["80688.1","0.5"]"#),
+        GateDialectTests.full(100, bids: #"["80688.1","0.591532"]"#, asks: #"["80691.5","0.2"]"#),
+        GateDialectTests.change(101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+        GateDialectTests.update(90, 95, bids: #"["80688.1","0.5"]"#),
         #"{"time":1,"time_ms":1606292218231,"channel":"spot.trades","event":"update","result":{"id":309143071,"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":"BTC_USDT","amount":"16.4700000000","price":"0.4705000000"}}"#,
         #"{"time_ms":1606293275723,"channel":"spot.book_ticker","event":"update","result":{"t":1606293275123,"u":4,"s":"BTC_USDT","b":"19177.7","B":"0.0003","a":"19179.3","A":"0.09"}}"#,
         #"{"id":5,"channel":"spot.obu","event":"subscribe","error":{"code":3,"message":"Server side error happened"},"result":{"status":"fail"}}"#,
@@ -35,14 +35,14 @@ extension OddInputTests {
   private static let gate = Speaker(
     venue: Gate.venue, symbols: ["BTC-USDT"],
     begin: { feed in
-      feed.respond(GateHandlerTests.list)
+      feed.respond(GateDialectTests.list)
       feed.connect()
-      feed.receive(GateHandlerTests.full(100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
+      feed.receive(GateDialectTests.full(100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
     },
     bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000", level: pair,
     update: { bids, asks, time in
       [
-        GateHandlerTests.change(101, 101, bids: list(bids), asks: list(asks))
+        GateDialectTests.change(101, 101, bids: list(bids), asks: list(asks))
           .replacing("1747054612695", with: time)
       ]
     },
@@ -51,7 +51,7 @@ extension OddInputTests {
       #"{"time_ms":1606292218231,"channel":"spot.trades","event":"update","result":{"id":\#(id),"create_time_ms":"1606292218213.4578","side":"sell","currency_pair":"BTC_USDT","amount":"16.47","price":"0.4705"}}"#
     },
     unknownType: #"{"time_ms":1606292600376,"channel":"spot.never_heard_of","event":"update","result":{}}"#,
-    late: [GateHandlerTests.change(101, 110), GateHandlerTests.change(102, 105)],
+    late: [GateDialectTests.change(101, 110), GateDialectTests.change(102, 105)],
     outcomes: [:])
 }
 

@@ -12,13 +12,13 @@ struct GeminiLastTradeTests {
       #"{"u":\#(number),"E":1783981140076872200,"s":"\#(symbol)","b":"80688.1","B":"1","a":"80691.5","A":"1"\#(trade)}"#
   }
 
-  private static func shown(_ feed: HandlerHarness) -> [InstrumentID] {
+  private static func shown(_ feed: EngineHarness) -> [InstrumentID] {
     feed.events.compactMap { if case .tradeShown(let id) = $0 { id } else { nil } }
   }
 
   @Test("another price or size shows a trade; the first of a connection, the same again and none show nothing")
   func changes() {
-    let feed = GeminiHandlerTests.live()
+    let feed = GeminiDialectTests.live()
     var number = 100
     func trades(_ last: String?, symbol: String = "btcusd") -> [InstrumentID] {
       number += 1
@@ -46,7 +46,7 @@ struct GeminiLastTradeTests {
 
   @Test("a quote that cannot be read shows nothing, and the next one does")
   func unreadable() {
-    let feed = GeminiHandlerTests.live()
+    let feed = GeminiDialectTests.live()
     feed.receive(Self.quote(1, last: "80690.0"))
     feed.receive(#"{"u":2,"s":"btcusd","b":"x","B":"1","a":"80691.5","A":"1","c":"80690.5","C":"0.5"}"#)
     #expect(feed.error != nil && Self.shown(feed).isEmpty)

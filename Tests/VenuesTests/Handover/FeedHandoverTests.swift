@@ -24,7 +24,7 @@ struct FeedHandoverTests {
   }
 
   private func change(_ active: FeedPipeline, _ list: String) throws {
-    let next = FeedHandover(of: active, configuration: active.handler.configuration)
+    let next = FeedHandover(of: active, configuration: active.engine.configuration)
     next.successor.prepare(now: now)
     try answer(next.successor, list)
     next.successor.connected(now: now)
@@ -55,7 +55,7 @@ struct FeedHandoverTests {
     try change(active, list([("B", "0.01")]))
     #expect(active.market.instruments.count == 2)
     // The venue has it again, at other steps, and one more, in one list.
-    active.handler.retry(["A-USD", "C-USD"], now: now, into: &active.batch)
+    active.engine.retry(["A-USD", "C-USD"], now: now, into: &active.batch)
     try answer(active, list([("A", tick), ("C", "1")]))
     #expect(active.market.instruments.map(\.instrument.base) == ["A", "B", "C"])
     #expect(shown.instrument.priceScale == scale)

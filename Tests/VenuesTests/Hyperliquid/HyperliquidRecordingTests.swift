@@ -14,10 +14,10 @@ struct HyperliquidRecordingTests {
   func session() throws {
     let recording = try Recording("hyperliquid-perp-20250126-btc")
     let want = try #require(try recording.expected()["BTC"])
-    let feed = HandlerHarness(Hyperliquid.venue, ["BTC-USDC-PERP"])
+    let feed = EngineHarness(Hyperliquid.venue, ["BTC-USDC-PERP"])
     feed.now = try #require(recording.texts.first).time
     feed.connect()
-    feed.receive(HyperliquidHandlerTests.meta)
+    feed.receive(HyperliquidDialectTests.meta)
     var last: Int64?
     for record in recording.texts {
       feed.now = record.time
@@ -25,7 +25,7 @@ struct HyperliquidRecordingTests {
       #expect(feed.error == nil && feed.resets.isEmpty, "\(feed.error?.detail ?? "")")
       last = feed.trades.last?.price ?? last
     }
-    let counts = feed.handler.symbolCounts[0]
+    let counts = feed.engine.symbolCounts[0]
     #expect(counts.snapshots == want.snapshots && counts.dropped == 0 && counts.gaps == 0)
     // The expectation does not tell what the first message repeats from what is new.
     #expect(counts.trades + counts.backlogTrades == want.trades && counts.backlogTrades > 20)
@@ -41,7 +41,7 @@ struct HyperliquidRecordingTests {
     arguments: ["hyperliquid-mixed-20260702-frames-nautilus", "hyperliquid-mixed-20260821-frames-jkorf"])
   func frames(_ name: String) throws {
     let recording = try Recording(name)
-    let feed = HandlerHarness(Hyperliquid.venue, ["HYPE-USDC-PERP"])
+    let feed = EngineHarness(Hyperliquid.venue, ["HYPE-USDC-PERP"])
     feed.connect()
     feed.receive(
       #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[{"name":"HYPE","szDecimals":2}]}}}}}"#
@@ -54,9 +54,9 @@ struct HyperliquidRecordingTests {
     }
     if name.hasSuffix("jkorf") {
       #expect(understood == 3 && feed.state(0) == .live)
-      #expect(feed.handler.counts.ignored == 4, "candles and middle prices")
+      #expect(feed.engine.counts.ignored == 4, "candles and middle prices")
     } else {
-      #expect(feed.handler.counts.ignored == 2)
+      #expect(feed.engine.counts.ignored == 2)
     }
   }
 
@@ -64,16 +64,16 @@ struct HyperliquidRecordingTests {
     "recorded lists of markets",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func lists() throws {
-    let handler = Hyperliquid()
+    let engine = Hyperliquid()
     for record in try Recording("hyperliquid-mixed-20260702-frames-nautilus").records {
       let bytes = Array(record.text.utf8)
       var reader = FieldReader(bytes.span.bytes)
       if record.name == "http_meta_perp_sample.json" {
-        let list = try handler.readPerpetuals(&reader)
+        let list = try engine.readPerpetuals(&reader)
         #expect(list.map(\.market.symbol.text) == ["BTC-USDC-PERP", "ETH-USDC-PERP", "ATOM-USDC-PERP"])
         #expect(list.map(\.market.priceScale) == [1, 2, 4] && list.allSatisfy { $0.market.state == .trading })
       } else if record.name == "http_spot_meta_non_usdc_collateral.json" {
-        #expect(try handler.readSpots(&reader).isEmpty)
+        #expect(try engine.readSpots(&reader).isEmpty)
       }
     }
   }

@@ -10,16 +10,16 @@ extension Hyperliquid: VenueSamples {
     VenueReplayTests.Sample("hyperliquid", "mixed", ["BTC", "ETH-USDC-PERP"], ["BTC-USDC-PERP", "ETH-USDC-PERP"])
   ]
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      HyperliquidHandlerTests.live(),
+      HyperliquidDialectTests.live(),
       [
-        HyperliquidHandlerTests.book(),
-        HyperliquidHandlerTests.book(540, asks: #"{"px":"84145.0","sz":"1.0","n":1}"#),
-        #"{"channel":"trades","data":[\#(HyperliquidHandlerTests.trade(1, 1_790_232_236_600))]}"#,
+        HyperliquidDialectTests.book(),
+        HyperliquidDialectTests.book(540, asks: #"{"px":"84145.0","sz":"1.0","n":1}"#),
+        #"{"channel":"trades","data":[\#(HyperliquidDialectTests.trade(1, 1_790_232_236_600))]}"#,
         #"{"channel":"bbo","data":{"coin":"BTC","time":1790232237145,"bbo":[{"px":"84143.0","sz":"10.25923","n":36},null]}}"#,
         #"{"channel":"error","data":"Already subscribed: {\"type\":\"l2Book\",\"coin\":\"BTC\"}"}"#,
-        HyperliquidHandlerTests.meta, HyperliquidHandlerTests.acknowledgement("l2Book", "BTC"),
+        HyperliquidDialectTests.meta, HyperliquidDialectTests.acknowledgement("l2Book", "BTC"),
       ]
     )
   }
@@ -32,7 +32,7 @@ extension OddInputTests {
     venue: Hyperliquid.venue, symbols: ["BTC-USDC-PERP"],
     begin: { feed in
       feed.connect()
-      feed.receive(HyperliquidHandlerTests.meta)
+      feed.receive(HyperliquidDialectTests.meta)
       feed.receive(hyperliquidBook([#"{"px":"84143.0","sz":"1.0","n":1}"#]))
     },
     bid: "84143.0", ask: "84144.0", exponent: "8.4143e4", absent: "70000.0",

@@ -7,7 +7,7 @@ import Testing
 struct KrakenFramesTests {
   @Test("a price comes up to five times in an update, in any order; the last counts, and the checksum holds")
   func repeatedPrices() throws {
-    let feed = try HandlerHarness.connected("kraken", ["BTC/USD"])
+    let feed = try EngineHarness.connected("kraken", ["BTC/USD"])
     feed.receive(
       #"{"method":"subscribe","result":{"channel":"book","depth":10,"snapshot":true,"symbol":"BTC/USD"},"success":true,"time_in":"2026-08-01T02:53:53.184174Z","time_out":"2026-08-01T02:53:53.184216Z"}"#
     )

@@ -61,7 +61,7 @@ struct KrakenRecordingTests {
         book.update(bids: bids[...], asks: asks[...])
       }
       if let checksum {
-        #expect(KrakenChecksum.checksum(of: book) == checksum, "\(pair)")
+        #expect(KrakenBookChecksum.checksum(of: book) == checksum, "\(pair)")
         good += 1
       }
       books[pair] = book
@@ -76,7 +76,7 @@ struct KrakenRecordingTests {
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
     arguments: ["kraken-mixed-20260702-frames-nautilus", "kraken-mixed-20260723-frames-jkorf"])
   func frames(_ name: String) throws {
-    let feed = HandlerHarness(Kraken.venue, ["BTC-USD", "ETH-USDT"])
+    let feed = EngineHarness(Kraken.venue, ["BTC-USD", "ETH-USDT"])
     feed.connect()
     feed.receive(
       #"{"channel":"instrument","type":"snapshot","data":{"pairs":[{"symbol":"BTC/USD","qty_precision":8,"price_precision":1},{"symbol":"ETH/USDT","qty_precision":8,"price_precision":4}]}}"#

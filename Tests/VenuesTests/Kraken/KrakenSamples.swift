@@ -19,15 +19,15 @@ extension Kraken: VenueSamples {
     }
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(venue, ["BTC-USD", "ETH-USD"])
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
+    let feed = EngineHarness(venue, ["BTC-USD", "ETH-USD"])
     feed.connect()
-    feed.receive(KrakenHandlerTests.pairs)
-    feed.receive(KrakenHandlerTests.ethSnapshot)
+    feed.receive(KrakenDialectTests.pairs)
+    feed.receive(KrakenDialectTests.ethSnapshot)
     return (
       feed,
       [
-        KrakenHandlerTests.pairs, KrakenHandlerTests.ethSnapshot, KrakenHandlerTests.ethUpdate,
+        KrakenDialectTests.pairs, KrakenDialectTests.ethSnapshot, KrakenDialectTests.ethUpdate,
         #"{"channel":"trade","type":"update","data":[{"symbol":"ETH/USD","side":"buy","price":1797.20,"qty":0.00027625,"trade_id":8,"timestamp":"2023-10-06T17:35:55.440295Z"}]}"#,
         #"{"error":"Currency pair not supported","method":"subscribe","success":false,"symbol":"BTC/USD"}"#,
       ]
@@ -42,7 +42,7 @@ extension OddInputTests {
     venue: Kraken.venue, symbols: ["ETH-USD"],
     begin: { feed in
       feed.connect()
-      feed.receive(KrakenHandlerTests.pairs)
+      feed.receive(KrakenDialectTests.pairs)
       feed.receive(
         #"{"channel":"book","type":"snapshot","data":[{"symbol":"ETH/USD","bids":[{"price":1797.24,"qty":0.43393711}],"asks":[{"price":1797.25,"qty":1.40355852}],"checksum":1257516027}]}"#
       )

@@ -11,7 +11,7 @@ struct KuCoinFramesTests {
 
   @Test("a price is set and removed in one change; O and C are its range, times are in nanoseconds")
   func setAndRemoved() throws {
-    let feed = try HandlerHarness.connected("kucoin", ["BTC-USDT"])
+    let feed = try EngineHarness.connected("kucoin", ["BTC-USDT"])
     feed.receive(
       #"{"sessionId":"a","data":"welcome","pingInterval":18000,"pingTimeout":10000}"#)
     feed.receive(Self.book("snapshot", 1, 100, #"["67135.0","2"]"#, #"["67136.0","3"]"#))
@@ -21,6 +21,6 @@ struct KuCoinFramesTests {
     #expect(feed.books.first?.time == Timestamp(microseconds: 1_785_552_833_070_123))
     #expect(feed.shownBids == ["67135 2"] && feed.shownAsks == ["67135.9 4", "67136 3"])
     feed.receive(Self.book("delta", 141, 141, "", ""))
-    #expect(feed.state(0) == .live && feed.handler.symbolCounts[0].sequenceOK == 2)
+    #expect(feed.state(0) == .live && feed.engine.symbolCounts[0].sequenceOK == 2)
   }
 }

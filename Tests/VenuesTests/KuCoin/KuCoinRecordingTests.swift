@@ -9,9 +9,9 @@ struct KuCoinRecordingTests {
     "every spot frame of the unified API is understood, and none of the classic one is taken",
     .enabled(if: recordingsFolder != nil, "no recordings on this machine: set TIDEGATE_RECORDINGS"))
   func frames() throws {
-    let feed = HandlerHarness(KuCoin.venue, ["ETH-USDT", "BTC-USDT"])
+    let feed = EngineHarness(KuCoin.venue, ["ETH-USDT", "BTC-USDT"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, KuCoinHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, KuCoinDialectTests.list)
     feed.connect()
     var understood = 0
     for record in try Recording("kucoin-mixed-20260807-frames-jkorf").texts {
@@ -21,8 +21,8 @@ struct KuCoinRecordingTests {
       understood += 1
     }
     #expect(understood >= 10)
-    #expect(feed.handler.symbolCounts[0].trades == 1 && feed.handler.symbolCounts[0].snapshots == 1)
-    #expect(feed.handler.counts.ignored == understood - 2)
-    #expect(feed.handler.symbolCounts[1] == SymbolCounts())
+    #expect(feed.engine.symbolCounts[0].trades == 1 && feed.engine.symbolCounts[0].snapshots == 1)
+    #expect(feed.engine.counts.ignored == understood - 2)
+    #expect(feed.engine.symbolCounts[1] == SymbolCounts())
   }
 }

@@ -14,14 +14,14 @@ extension KuCoin: VenueSamples {
     return [#"{"id":"\#(request.number(#""id":""#))","result":true}"#]
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      KuCoinHandlerTests.live(),
+      KuCoinDialectTests.live(),
       [
-        KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.59"]"#, asks: #"["80691.5","0.2"]"#),
-        KuCoinHandlerTests.book("delta", 101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
+        KuCoinDialectTests.book("snapshot", 100, 100, bids: #"["80688.1","0.59"]"#, asks: #"["80691.5","0.2"]"#),
+        KuCoinDialectTests.book("delta", 101, 103, bids: #"["80688.1","0"]"#, asks: #"["80691.6","1"]"#),
         #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":20631804219899904,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"20631804219899904"}}"#,
-        KuCoinHandlerTests.welcome, #"{"id":"3","result":false,"reason":"exceed max topic count limitation"}"#,
+        KuCoinDialectTests.welcome, #"{"id":"3","result":false,"reason":"exceed max topic count limitation"}"#,
         #"{"type":"pong","id":"6","ts":1790113111261396000}"#,
       ]
     )
@@ -34,17 +34,17 @@ extension OddInputTests {
   private static let kuCoin = Speaker(
     venue: KuCoin.venue, symbols: ["BTC-USDT"],
     begin: { feed in
-      feed.respond(KuCoinHandlerTests.list)
+      feed.respond(KuCoinDialectTests.list)
       feed.connect()
-      feed.receive(KuCoinHandlerTests.welcome)
+      feed.receive(KuCoinDialectTests.welcome)
       feed.wait(1)
       feed.receive(
-        KuCoinHandlerTests.book("snapshot", 100, 100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
+        KuCoinDialectTests.book("snapshot", 100, 100, bids: #"["80688.1","0.5"]"#, asks: #"["80691.5","0.2"]"#))
     },
     bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000", level: pair,
     update: { bids, asks, time in
       [
-        KuCoinHandlerTests.book("delta", 101, 101, bids: list(bids), asks: list(asks))
+        KuCoinDialectTests.book("delta", 101, 101, bids: list(bids), asks: list(asks))
           .replacing("1768217874986000000", with: time)
       ]
     },
@@ -53,7 +53,7 @@ extension OddInputTests {
       #"{"T":"trade.SPOT","P":1768802538491160904,"d":{"E":1,"M":1768802538480000000,"S":"sell","p":"92525.6","q":"0.00008036","s":"BTC-USDT","ti":"\#(id)"}}"#
     },
     unknownType: #"{"T":"neverHeardOf.SPOT","P":1,"d":{"s":"BTC-USDT"}}"#,
-    late: [KuCoinHandlerTests.book("delta", 101, 140), KuCoinHandlerTests.book("delta", 110, 120)],
+    late: [KuCoinDialectTests.book("delta", 101, 140), KuCoinDialectTests.book("delta", 110, 120)],
     outcomes: [:])
 }
 

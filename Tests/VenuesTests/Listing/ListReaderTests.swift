@@ -32,24 +32,24 @@ struct ListReaderTests {
     let (inPlace, first) = try Self.asking(wanted)
     inPlace.response(to: first, status: 200, body: body.span.bytes, now: Self.now)
     let (ahead, second) = try Self.asking(wanted)
-    let reader = try #require(ahead.handler.listReader(for: second))
-    #expect(ahead.handler.listReader(for: second + 1) == nil)
+    let reader = try #require(ahead.engine.listReader(for: second))
+    #expect(ahead.engine.listReader(for: second + 1) == nil)
     // What is given to the pipeline beside it is not read again.
     ahead.response(
       to: second, status: 200, body: Array("nonsense".utf8).span.bytes, now: Self.now, readAhead: reader.read(body))
     #expect(ahead.market.instruments.map(\.instrument) == inPlace.market.instruments.map(\.instrument))
     #expect(ahead.market.instruments.map(\.instrument.symbol) == ["okx:C1-USDT", "okx:C39-USDT"])
-    #expect(ahead.handler.isPrepared && inPlace.handler.isPrepared)
-    #expect(ahead.handler.listReader(for: second) == nil, "it has been answered")
+    #expect(ahead.engine.isPrepared && inPlace.engine.isPrepared)
+    #expect(ahead.engine.listReader(for: second) == nil, "it has been answered")
   }
 
   @Test("a list that cannot be read is asked for again, and told of with its beginning")
   func unreadable() throws {
     let (pipeline, request) = try Self.asking(["C1-USDT"])
     let body = Array(#"{"code":"0","data":[{"instType":7}]}"#.utf8)
-    let reader = try #require(pipeline.handler.listReader(for: request))
+    let reader = try #require(pipeline.engine.listReader(for: request))
     pipeline.response(to: request, status: 200, body: body.span.bytes, now: Self.now, readAhead: reader.read(body))
-    #expect(!pipeline.handler.isPrepared && pipeline.handler.counts.rejected == 1)
+    #expect(!pipeline.engine.isPrepared && pipeline.engine.counts.rejected == 1)
     #expect(pipeline.errors.entries.count == 1)
     pipeline.tick(now: Self.now + 31 * Microseconds.second)
     let asks = pipeline.takeActions().contains { if case .get = $0 { true } else { false } }

@@ -21,53 +21,53 @@ struct MarketListTests {
       + "]"
   }
 
-  private func symbols(_ feed: HandlerHarness) -> [String] { feed.market.instruments.map(\.instrument.base) }
+  private func symbols(_ feed: EngineHarness) -> [String] { feed.market.instruments.map(\.instrument.base) }
 
   @Test("nothing is kept and nothing more is asked for unless it is wanted")
   func unwanted() {
-    let feed = HandlerHarness(Binance.spot, ["A-USD"])
+    let feed = EngineHarness(Binance.spot, ["A-USD"])
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo?symbols=%5B%22AUSD%22%5D"])
     feed.respond(feed.gets[0].request, 200, Self.markets)
-    #expect(feed.handler.isPrepared && feed.handler.listing.isEmpty)
+    #expect(feed.engine.isPrepared && feed.engine.listing.isEmpty)
   }
 
   @Test("a listing is the whole list, with volumes where they are asked for")
   func listing() {
-    let feed = HandlerHarness(Binance.spot, [], listing: .volumes)
+    let feed = EngineHarness(Binance.spot, [], listing: .volumes)
     feed.prepare()
     #expect(feed.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
     feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "12.50"), ("XUSD", "1")]))
-    #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo"] && !feed.handler.isPrepared)
+    #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo"] && !feed.engine.isPrepared)
     feed.respond(feed.gets[0].request, 200, Self.markets)
-    #expect(feed.handler.isPrepared)
-    #expect(feed.handler.listing.map(\.symbol.text) == ["A-USD", "B-USD", "C-USD", "D-USD"])
-    #expect(feed.handler.listing.map(\.state) == [.trading, .trading, .trading, .halted])
-    #expect(feed.handler.listing[0].quoteVolume == Decimal64(mantissa: 125, scale: 1))
-    #expect(feed.handler.listing[1].quoteVolume == nil)
-    #expect(feed.handler.listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
+    #expect(feed.engine.isPrepared)
+    #expect(feed.engine.listing.map(\.symbol.text) == ["A-USD", "B-USD", "C-USD", "D-USD"])
+    #expect(feed.engine.listing.map(\.state) == [.trading, .trading, .trading, .halted])
+    #expect(feed.engine.listing[0].quoteVolume == Decimal64(mantissa: 125, scale: 1))
+    #expect(feed.engine.listing[1].quoteVolume == nil)
+    #expect(feed.engine.listing[0].priceIncrement == Decimal64(mantissa: 1, scale: 2))
     #expect(feed.market.instruments.isEmpty)
   }
 
   @Test("a selection is resolved once volumes and list are there, behind the symbols that were named")
   func selection() {
-    let feed = HandlerHarness(Binance.spot, ["C-USD", "*-USD:top2"])
+    let feed = EngineHarness(Binance.spot, ["C-USD", "*-USD:top2"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.volumes([("AUSD", "1"), ("BUSD", "3"), ("CUSD", "2"), ("DUSD", "9")]))
     feed.respond(feed.gets[0].request, 200, Self.markets)
     // Of the two largest that are traded, C is there by name.
     #expect(symbols(feed) == ["C", "B"])
-    #expect(feed.failures.isEmpty && feed.handler.listing.isEmpty)
+    #expect(feed.failures.isEmpty && feed.engine.listing.isEmpty)
   }
 
   @Test("it is resolved again for the next connection; what is carried stays, also when volumes cannot be had")
   func again() {
-    let feed = HandlerHarness(Binance.spot, ["*-USD:top1"])
+    let feed = EngineHarness(Binance.spot, ["*-USD:top1"])
     func prepare(_ volumes: String, _ list: String) {
       feed.prepare()
       feed.respond(feed.gets[0].request, 200, volumes)
       feed.respond(feed.gets[0].request, 200, list)
-      #expect(feed.handler.isPrepared)
+      #expect(feed.engine.isPrepared)
       feed.connect()
       feed.disconnect()
       feed.now = feed.now + 10 * Microseconds.minute
@@ -80,12 +80,12 @@ struct MarketListTests {
     feed.respond(feed.gets[0].request, 500, "")
     #expect(feed.gets.map(\.path) == ["/api/v3/exchangeInfo"])
     feed.respond(feed.gets[0].request, 200, Self.markets)
-    #expect(feed.handler.isPrepared && symbols(feed) == ["A", "B"])
+    #expect(feed.engine.isPrepared && symbols(feed) == ["A", "B"])
   }
 
   @Test("a rank waits for its volumes, ever longer; a listing does without them after three attempts")
   func failures() {
-    let ranked = HandlerHarness(Binance.spot, ["*-USD:top1"])
+    let ranked = EngineHarness(Binance.spot, ["*-USD:top1"])
     ranked.prepare()
     ranked.respond(ranked.gets[0].request, 429, "")
     ranked.wait(59)
@@ -97,7 +97,7 @@ struct MarketListTests {
       ranked.wait(31)
       #expect(ranked.gets.map(\.path) == ["/api/v3/ticker/24hr?type=MINI"])
     }
-    let listing = HandlerHarness(Binance.spot, [], listing: .volumes)
+    let listing = EngineHarness(Binance.spot, [], listing: .volumes)
     listing.prepare()
     for _ in 0..<2 {
       listing.respond(listing.gets[0].request, 404, "")
@@ -110,19 +110,19 @@ struct MarketListTests {
 
   @Test("an answer that never comes is asked for again; one that comes late is nothing")
   func late() {
-    let feed = HandlerHarness(Binance.spot, ["*-USD:top1"])
+    let feed = EngineHarness(Binance.spot, ["*-USD:top1"])
     feed.prepare()
     let first = feed.gets[0].request
     feed.wait(32)
     #expect(feed.gets.count == 1 && feed.gets[0].request != first)
     feed.respond(first, 200, Self.volumes([("AUSD", "1")]))
-    #expect(feed.gets.isEmpty && !feed.handler.isPrepared)
+    #expect(feed.gets.isEmpty && !feed.engine.isPrepared)
   }
 
   @Test("more than a connection carries: the first of them, and what to write")
   func tooMany() {
     let names = (0..<300).map { "\(Character(UnicodeScalar(0x4E00 + UInt32($0))!))USD" }
-    let feed = HandlerHarness(Binance.spot, ["*-USD"])
+    let feed = EngineHarness(Binance.spot, ["*-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.list(names))
     #expect(feed.market.instruments.count == 255)
@@ -141,7 +141,7 @@ struct MarketListTests {
     #expect(connections[0].configuration.symbols == names[..<150] + ["*-USD"])
     var configuration = FeedConfiguration(symbols: ["A-USD", "*-USD"])
     configuration.elsewhere = ["B-USD"]
-    let feed = HandlerHarness(Binance.spot, configuration)
+    let feed = EngineHarness(Binance.spot, configuration)
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.markets)
     #expect(symbols(feed) == ["A", "C"] && feed.failures.isEmpty)
@@ -149,7 +149,7 @@ struct MarketListTests {
 
   @Test("a selection of nothing is told to be carried when the list has something for it")
   func later() {
-    let feed = HandlerHarness(Binance.spot, ["*-EUR"])
+    let feed = EngineHarness(Binance.spot, ["*-EUR"])
     func prepare(_ list: String) {
       feed.prepare()
       feed.respond(feed.gets[0].request, 200, list)
@@ -165,7 +165,7 @@ struct MarketListTests {
 
   @Test("what selects nothing, and what is no selection, is told once")
   func nothing() {
-    let feed = HandlerHarness(Binance.spot, ["*-EUR", "*-usd"])
+    let feed = EngineHarness(Binance.spot, ["*-EUR", "*-usd"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, Self.markets)
     #expect(feed.failures["*-EUR"] == "Binance has no market for *-EUR")

@@ -42,7 +42,7 @@ struct CanaryTests {
     "where the streams of a connection are limited, its symbols leave room for one: they may be listed after it",
     arguments: [(KuCoin.venue, 200), (Binance.spot, 1_024), (Bitget.spot, 50), (Bitstamp.venue, 1_024)])
   func room(_ venue: Venue, streams: Int) {
-    let facts = venue.makeHandler(FeedConfiguration(symbols: [])).facts
+    let facts = venue.makeEngine(FeedConfiguration(symbols: [])).facts
     let most = venue.symbolLimit * facts.channels.count + 1
     #expect(most <= streams, "\(venue.label) may subscribe \(most)")
   }

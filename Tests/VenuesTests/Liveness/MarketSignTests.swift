@@ -8,7 +8,7 @@ import Testing
 struct MarketSignTests {
   struct Sample: Sendable, CustomTestStringConvertible {
     var name: String
-    var live: @Sendable () -> HandlerHarness
+    var live: @Sendable () -> EngineHarness
     /// What only answers something that was asked.
     var answers: [String]
     var market: String
@@ -23,17 +23,17 @@ struct MarketSignTests {
     for answer in sample.answers {
       feed.now = feed.now + 1_000_000
       feed.receive(answer)
-      #expect(feed.handler.marketHeard < feed.now, "\(answer)")
+      #expect(feed.engine.marketHeard < feed.now, "\(answer)")
     }
     feed.now = feed.now + 1_000_000
     feed.receive(sample.market)
-    #expect(feed.handler.marketHeard == feed.now && feed.error == nil)
+    #expect(feed.engine.marketHeard == feed.now && feed.error == nil)
   }
 
   @Test("a canary is followed where none of its markets is, and what it brings is a sign of the market")
   func canaries() {
-    let okx = OKXHandlerTests.connected(["ETH-USDT"])
-    let bitget = BitgetHandlerTests.connected(["ETH-USDT"])
+    let okx = OKXDialectTests.connected(["ETH-USDT"])
+    let bitget = BitgetDialectTests.connected(["ETH-USDT"])
     for (feed, topic, message) in [
       (
         okx, #"{"channel":"tickers","instId":"BTC-USDT"}"#,
@@ -41,13 +41,13 @@ struct MarketSignTests {
       ),
       (
         bitget, #"{"instType":"SPOT","channel":"ticker","instId":"BTCUSDT"}"#,
-        BitgetHandlerTests.message("ticker", "snapshot", #"{"lastPr":"1"}"#)
+        BitgetDialectTests.message("ticker", "snapshot", #"{"lastPr":"1"}"#)
       ),
     ] {
       feed.wait(2)
       #expect(feed.sent.contains { $0.contains(topic) }, "\(topic)")
       feed.receive(message)
-      #expect(feed.handler.marketHeard == feed.now, "\(topic)")
+      #expect(feed.engine.marketHeard == feed.now, "\(topic)")
     }
   }
 
@@ -57,13 +57,13 @@ struct MarketSignTests {
   func withoutSymbols(_ name: String) throws {
     let venue = try #require(
       VenueRegistry.venue(named: name)?.connections(for: FeedConfiguration(symbols: ["A-USD"]))[0])
-    let feed = HandlerHarness(venue.venue, [])
+    let feed = EngineHarness(venue.venue, [])
     feed.prepare()
     feed.connect()
-    #expect(!feed.handler.expectsMarket)
-    let other = HandlerHarness(OKX.venue, [])
+    #expect(!feed.engine.expectsMarket)
+    let other = EngineHarness(OKX.venue, [])
     other.prepare()
     other.connect()
-    #expect(other.handler.expectsMarket)
+    #expect(other.engine.expectsMarket)
   }
 }

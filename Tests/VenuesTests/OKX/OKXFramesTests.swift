@@ -11,7 +11,7 @@ struct OKXFramesTests {
 
   @Test("the checksum is 0 in every frame of a book; seqId and prevSeqId link them")
   func checksum() throws {
-    let feed = try HandlerHarness.connected("okx", ["BTC-USDT"], market: "mixed")
+    let feed = try EngineHarness.connected("okx", ["BTC-USDT"], market: "mixed")
     feed.receive(
       Self.frame(
         "books", #""action":"snapshot","#,
@@ -29,17 +29,17 @@ struct OKXFramesTests {
       Self.frame(
         "books", #""action":"update","#,
         #"{"asks":[],"bids":[],"ts":"1785552893178","checksum":0,"seqId":715,"prevSeqId":715}"#))
-    #expect(feed.error == nil && feed.state(0) == .live && feed.handler.symbolCounts[0].gaps == 0)
+    #expect(feed.error == nil && feed.state(0) == .live && feed.engine.symbolCounts[0].gaps == 0)
     feed.receive(
       Self.frame(
         "books", #""action":"update","#,
         #"{"asks":[],"bids":[["64005","0","0","0"]],"ts":"1785552893278","checksum":0,"seqId":720,"prevSeqId":716}"#))
-    #expect(feed.state(0) != .live && feed.handler.symbolCounts[0].gaps == 1)
+    #expect(feed.state(0) != .live && feed.engine.symbolCounts[0].gaps == 1)
   }
 
   @Test("quotes and trades carry numbers of the book, trades also how many they are and where from")
   func numbered() throws {
-    let feed = try HandlerHarness.connected("okx", ["BTC-USDT"], market: "mixed")
+    let feed = try EngineHarness.connected("okx", ["BTC-USDT"], market: "mixed")
     feed.receive(
       Self.frame(
         "bbo-tbt", "",

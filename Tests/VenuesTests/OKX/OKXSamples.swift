@@ -11,11 +11,11 @@ extension OKX: VenueSamples {
   ]
   static var marketSign: MarketSignTests.Sample? {
     .init(
-      name: "okx", live: { OKXHandlerTests.live() },
+      name: "okx", live: { OKXDialectTests.live() },
       answers: [
         "pong", #"{"id":"1","event":"subscribe","arg":{"channel":"trades","instId":"BTC-USDT"},"connId":"a"}"#,
       ],
-      market: OKXHandlerTests.book("update", 132, 100))
+      market: OKXDialectTests.book("update", 132, 100))
   }
 
   static func acknowledgements(of request: RequestText) -> [String] {
@@ -25,13 +25,13 @@ extension OKX: VenueSamples {
     }
   }
 
-  static func toDamage(_ venue: Venue) -> (HandlerHarness, [String]) {
+  static func toDamage(_ venue: Venue) -> (EngineHarness, [String]) {
     return (
-      OKXHandlerTests.live(),
+      OKXDialectTests.live(),
       [
-        OKXHandlerTests.book(
+        OKXDialectTests.book(
           "snapshot", 100, -1, bids: #"["80688.1","0.5","0","1"]"#, asks: #"["80691.5","0.2","0","1"]"#),
-        OKXHandlerTests.book(
+        OKXDialectTests.book(
           "update", 132, 100, bids: #"["80688.1","0","0","0"]"#, asks: #"["80691.4","0.3","0","2"]"#),
         #"{"arg":{"channel":"trades","instId":"BTC-USDT"},"data":[{"instId":"BTC-USDT","tradeId":"130","px":"42219.9","sz":"0.12060306","side":"sell","ts":"1700000000500","count":"3"}]}"#,
         #"{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:BTC-USDT-SWAP doesn't exist.","connId":"ed8c407d"}"#,
@@ -46,17 +46,17 @@ extension OddInputTests {
   private static let okx = Speaker(
     venue: OKX.venue, symbols: ["BTC-USDT"],
     begin: { feed in
-      feed.respond(OKXHandlerTests.lists["SPOT"] ?? "")
+      feed.respond(OKXDialectTests.lists["SPOT"] ?? "")
       feed.connect()
       feed.receive(
-        OKXHandlerTests.book(
+        OKXDialectTests.book(
           "snapshot", 100, -1, bids: #"["80688.1","0.5","0","1"]"#, asks: #"["80691.5","0.2","0","1"]"#))
     },
     bid: "80688.1", ask: "80691.5", exponent: "8.06881e4", absent: "70000",
     level: { _, price, size in #"["\#(price)","\#(size)","0","1"]"# },
     update: { bids, asks, time in
       [
-        OKXHandlerTests.book("update", 132, 100, bids: list(bids), asks: list(asks))
+        OKXDialectTests.book("update", 132, 100, bids: list(bids), asks: list(asks))
           .replacing("1790394877200", with: time)
       ]
     },
@@ -65,7 +65,7 @@ extension OddInputTests {
       #"{"arg":{"channel":"trades","instId":"BTC-USDT"},"data":[{"instId":"BTC-USDT","tradeId":"\#(id)","px":"42219.9","sz":"0.12060306","side":"sell","ts":"1700000000500","count":"1"}]}"#
     },
     unknownType: #"{"arg":{"channel":"never-heard-of","instId":"BTC-USDT"},"data":[]}"#,
-    late: [OKXHandlerTests.book("update", 132, 100), OKXHandlerTests.book("update", 120, 110)],
+    late: [OKXDialectTests.book("update", 132, 100), OKXDialectTests.book("update", 120, 110)],
     outcomes: [:])
 }
 

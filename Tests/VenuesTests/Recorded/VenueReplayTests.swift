@@ -41,7 +41,7 @@ struct VenueReplayTests {
     #expect(coin == "binance coinm cannot be replayed; of that venue, the gateway replays \(Binance.replay.title)")
   }
 
-  @Test("names become symbols, and the list that is made of them is one that the handler reads", arguments: samples)
+  @Test("names become symbols, and the list that is made of them is one that the engine reads", arguments: samples)
   func madeUp(_ sample: Sample) throws {
     let (venue, replay) = try #require(
       VenueRegistry.replays(venue: sample.venue, market: sample.market).first { $0.venue.name == sample.venue })
@@ -50,11 +50,11 @@ struct VenueReplayTests {
     let start = try #require(replay.start(begin))
     #expect(start.symbols == sample.symbols)
     let part = venue.parts.isEmpty ? venue : venue.connections(for: FeedConfiguration(symbols: start.symbols))[0].venue
-    let feed = HandlerHarness(part, start.symbols)
+    let feed = EngineHarness(part, start.symbols)
     feed.prepare()
     #expect(
       replay.listPath(of: sample.market) == feed.gets.first?.path.split(separator: "?").first.map(String.init),
-      "the list that a replay answers is not the one that the handler asks for")
+      "the list that a replay answers is not the one that the engine asks for")
     for get in feed.gets { feed.respond(get.request, 200, String(decoding: start.instruments, as: UTF8.self)) }
     var failures = feed.failures
     feed.connect()

@@ -7,12 +7,12 @@ import Testing
 struct AnswerTests {
   @Test("a topic is named by its channel and its market, both of them followed; a number may be in quotes")
   func names() throws {
-    let feed = try HandlerHarness.connected("okx", ["BTC-USDT"])
+    let feed = try EngineHarness.connected("okx", ["BTC-USDT"])
     func read<Value>(_ text: String, _ body: (borrowing FieldObject) -> Value) throws(FeedError) -> Value {
       body(try FieldObject(Array(text.utf8).span.bytes, "answer"))
     }
     func topic(_ text: String) throws(FeedError) -> Topic? {
-      try read(text) { $0.topic(channel: "c", symbol: "s", feed.handler.facts, feed.handler.known) }
+      try read(text) { $0.topic(channel: "c", symbol: "s", feed.engine.facts, feed.engine.known) }
     }
     #expect(try topic(#"{"s":"BTC-USDT","c":"trades"}"#) == Topic(place: 0, channel: 2))
     for text in [#"{"s":"BTC-USDT"}"#, #"{"s":"BTC-USDT","c":"trade"}"#, #"{"s":"BTC-USD","c":"trades"}"#, "{}"] {
@@ -36,7 +36,7 @@ struct AnswerTests {
     ])
   func oddAnswers(venue: String, name: String, key: String, odd: String, good: String) throws {
     for isOdd in [true, false] {
-      let feed = try HandlerHarness.connected(venue, [name], market: venue == "deribit" ? "mixed" : "spot")
+      let feed = try EngineHarness.connected(venue, [name], market: venue == "deribit" ? "mixed" : "spot")
       feed.isAnswered = { _ in false }
       var sent = feed.sent
       if !sent.contains(where: { $0.lowercased().contains("subscribe") }) {
@@ -46,10 +46,10 @@ struct AnswerTests {
       let request = try #require(sent.first { $0.lowercased().contains("subscribe") })
       let start = try #require(request.firstRange(of: key)).upperBound
       let id = String(request[start...].prefix(while: \.isNumber))
-      #expect(!feed.handler.requests.desk.states.contains(.acknowledged))
+      #expect(!feed.engine.requests.desk.states.contains(.acknowledged))
       feed.receive((isOdd ? odd : good).replacing("ID", with: id))
       #expect((feed.error != nil || !feed.failures.isEmpty) == isOdd)
-      #expect(feed.handler.requests.desk.states.contains(.acknowledged) == !isOdd)
+      #expect(feed.engine.requests.desk.states.contains(.acknowledged) == !isOdd)
     }
   }
 }

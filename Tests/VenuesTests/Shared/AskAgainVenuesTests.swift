@@ -3,10 +3,10 @@ import Testing
 
 @testable import Venues
 
-/// What the handlers do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what
+/// What the engines do when they are to ask again, that of `AskAgainTests` for the other venues: one list, then what
 /// was refused, and nothing of what is carried.
 extension AskAgainTests {
-  private func texts(_ feed: HandlerHarness, _ seconds: Double = 1) -> [String] {
+  private func texts(_ feed: EngineHarness, _ seconds: Double = 1) -> [String] {
     let sent = feed.sent
     feed.wait(seconds)
     return sent + feed.sent
@@ -17,12 +17,12 @@ extension AskAgainTests {
     func pair(_ base: String, _ state: String = "tradable") -> String {
       #"{"id":"\#(base)_USDT","base":"\#(base)","quote":"USDT","amount_precision":6,"precision":1,"trade_status":"\#(state)"}"#
     }
-    let feed = HandlerHarness(Gate.venue, ["BTC-USDT", "ETH-USDT", "OLD-USDT", "NEW-USDT"])
+    let feed = EngineHarness(Gate.venue, ["BTC-USDT", "ETH-USDT", "OLD-USDT", "NEW-USDT"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, "[\(pair("BTC")),\(pair("ETH")),\(pair("OLD", "untradable"))]")
     #expect(feed.failures.keys.sorted() == ["NEW-USDT", "OLD-USDT"])
     feed.connect()
-    feed.receive(GateHandlerTests.full(100, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
+    feed.receive(GateDialectTests.full(100, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
     feed.receive(
       #"{"id":3,"channel":"spot.obu","event":"subscribe","error":{"code":2,"message":"unknown currency pair ETH_USDT"},"result":{"status":"fail"}}"#
     )
@@ -47,14 +47,14 @@ extension AskAgainTests {
       #"{"symbol":"\#(base)-USDT","baseCurrency":"\#(base)","quoteCurrency":"USDT","baseIncrement":"0.00000001","priceIncrement":"0.1"}"#
     }
     let list = #"{"code":"200000","data":[\#(["BTC", "ETH", "SOL"].map(entry).joined(separator: ","))]}"#
-    let feed = HandlerHarness(KuCoin.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
+    let feed = EngineHarness(KuCoin.venue, ["BTC-USDT", "ETH-USDT", "SOL-USDT"])
     feed.isAnswered = { !$0.contains("ETH-USDT") || !$0.contains("obu") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
-    feed.receive(KuCoinHandlerTests.welcome)
+    feed.receive(KuCoinDialectTests.welcome)
     feed.wait(1)
-    feed.receive(KuCoinHandlerTests.book("snapshot", 1, 1, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
+    feed.receive(KuCoinDialectTests.book("snapshot", 1, 1, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
     feed.receive(#"{"id":"3","result":false,"message":"invalid request data"}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USDT"])
     feed.wait(62)
@@ -73,7 +73,7 @@ extension AskAgainTests {
     func entry(_ base: String) -> String {
       #"{"instrument_name":"\#(base)_USDC-PERPETUAL","kind":"future","instrument_type":"linear","tick_size":0.1,"contract_size":0.1,"base_currency":"\#(base)","quote_currency":"USDC","settlement_currency":"USDC","settlement_period":"perpetual","min_trade_amount":0.1}"#
     }
-    let feed = HandlerHarness(Deribit.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
+    let feed = EngineHarness(Deribit.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
     feed.isAnswered = { $0.contains("set_heartbeat") }
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, #"{"result":[\#(entry("BTC")),\#(entry("ETH"))]}"#)
@@ -83,7 +83,7 @@ extension AskAgainTests {
       #"{"jsonrpc":"2.0","id":3,"result":["book.BTC_USDC-PERPETUAL.100ms","quote.BTC_USDC-PERPETUAL","trades.BTC_USDC-PERPETUAL.100ms","ticker.BTC_USDC-PERPETUAL.agg2"]}"#
     )
     #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"])
-    feed.receive(DeribitHandlerTests.snapshot(100))
+    feed.receive(DeribitDialectTests.snapshot(100))
     feed.wait(60)
     #expect(feed.sent.isEmpty)
     feed.retry(["ETH-USDC-PERP", "NEW-USDC-PERP"])
@@ -104,7 +104,7 @@ extension AskAgainTests {
 
   @Test("Gemini: a market that was refused, one that was closed and one that is listed later")
   func gemini() {
-    let feed = HandlerHarness(Gemini.venue, ["BTC-USD", "ETH-USD", "OLD-USD", "NEW-USD"])
+    let feed = EngineHarness(Gemini.venue, ["BTC-USD", "ETH-USD", "OLD-USD", "NEW-USD"])
     func answer(_ names: String, open: Bool) {
       var gets = feed.gets
       var rounds = 0
@@ -114,7 +114,7 @@ extension AskAgainTests {
         feed.respond(
           get.request, 200,
           get.path.hasSuffix("symbols")
-            ? names : GeminiHandlerTests.details(base, "USD", status: base == "OLD" && !open ? "closed" : "open"))
+            ? names : GeminiDialectTests.details(base, "USD", status: base == "OLD" && !open ? "closed" : "open"))
         gets = gets.dropFirst() + feed.gets
         sent += feed.sent
         failures.merge(feed.failures) { $1 }
@@ -126,7 +126,7 @@ extension AskAgainTests {
     answer(#"["btcusd","ethusd","oldusd"]"#, open: false)
     #expect(failures.keys.sorted() == ["NEW-USD", "OLD-USD"])
     feed.connect()
-    feed.receive(GeminiHandlerTests.book(100, 100, bids: #"["1.00","1"]"#))
+    feed.receive(GeminiDialectTests.book(100, 100, bids: #"["1.00","1"]"#))
     feed.receive(#"{"id":3,"status":400,"error":{"code":-1013,"msg":"Invalid stream name: ethusd@depth@100ms"}}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USD"] && feed.state(0) == .live)
     feed.now = feed.now + Microseconds.minute
@@ -148,21 +148,21 @@ extension AskAgainTests {
       let products = names.map { #"{"product_id":"\#($0)-USD","product_type":"SPOT"}"# }
       return #"{"products":[\#(products.joined(separator: ","))]}"#
     }
-    let feed = HandlerHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USD", "NEW-USD"])
+    let feed = EngineHarness(CoinbaseAdvanced.venue, ["BTC-USD", "ETH-USD", "NEW-USD"])
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list("BTC", "ETH"))
     #expect(feed.failures.keys.sorted() == ["NEW-USD"])
     feed.connect()
-    feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(0))
+    feed.receive(CoinbaseAdvancedDialectTests.subscriptions(0))
     feed.wait(0.25)
     feed.receive(#"{"type":"error","message":"ETH-USD is not a valid product"}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USD"])
     for number in 1..<4 {
       feed.wait(0.25)
-      feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+      feed.receive(CoinbaseAdvancedDialectTests.subscriptions(number))
     }
     feed.receive(
-      CoinbaseAdvancedHandlerTests.book("snapshot", 4, [CoinbaseAdvancedHandlerTests.level("bid", "1.00", "1")]))
+      CoinbaseAdvancedDialectTests.book("snapshot", 4, [CoinbaseAdvancedDialectTests.level("bid", "1.00", "1")]))
     feed.wait(60)
     #expect(feed.sent.isEmpty)
     feed.retry(["ETH-USD", "NEW-USD"])
@@ -170,7 +170,7 @@ extension AskAgainTests {
     feed.respond(feed.gets[0].request, 200, list("BTC", "ETH", "NEW"))
     var sent = feed.sent
     for number in 5..<9 {
-      feed.receive(CoinbaseAdvancedHandlerTests.subscriptions(number))
+      feed.receive(CoinbaseAdvancedDialectTests.subscriptions(number))
       feed.wait(0.25)
       sent += feed.sent
     }
@@ -185,16 +185,16 @@ extension AskAgainTests {
       return
         #"{"channel":"post","data":{"id":1,"response":{"type":"info","payload":{"type":"meta","data":{"universe":[\#(universe)]}}}}}"#
     }
-    let feed = HandlerHarness(Hyperliquid.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
+    let feed = EngineHarness(Hyperliquid.venue, ["BTC-USDC-PERP", "ETH-USDC-PERP", "NEW-USDC-PERP"])
     feed.connect()
     feed.receive(meta("BTC", "ETH"))
     #expect(feed.failures.keys.sorted() == ["NEW-USDC-PERP"])
     for type in ["l2Book", "bbo", "trades", "activeAssetCtx"] {
-      feed.receive(HyperliquidHandlerTests.acknowledgement(type, "BTC"))
+      feed.receive(HyperliquidDialectTests.acknowledgement(type, "BTC"))
     }
     feed.receive(#"{"channel":"error","data":"Cannot subscribe to more than 1000 channels."}"#)
     #expect(feed.failures.keys.sorted() == ["ETH-USDC-PERP"])
-    feed.receive(HyperliquidHandlerTests.book())
+    feed.receive(HyperliquidDialectTests.book())
     feed.wait(1)
     feed.retry(["ETH-USDC-PERP", "NEW-USDC-PERP"])
     #expect(feed.sent.count == 1 && feed.sent[0].contains(#""type":"meta""#))

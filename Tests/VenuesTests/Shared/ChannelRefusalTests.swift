@@ -10,7 +10,7 @@ import Testing
 struct ChannelRefusalTests {
   /// Runs for some minutes with data on the book, and gathers what is sent of `word`, by seconds.
   private func seconds(
-    _ feed: HandlerHarness, _ total: Int, of word: String, _ each: (Int) -> Void = { _ in }
+    _ feed: EngineHarness, _ total: Int, of word: String, _ each: (Int) -> Void = { _ in }
   ) -> [Int] {
     var found: [Int] = []
     for second in 1...total {
@@ -21,11 +21,11 @@ struct ChannelRefusalTests {
     return found
   }
 
-  private func kraken() -> (HandlerHarness, [String]) {
-    let feed = HandlerHarness(Kraken.venue, ["ETH-USD"])
+  private func kraken() -> (EngineHarness, [String]) {
+    let feed = EngineHarness(Kraken.venue, ["ETH-USD"])
     feed.isAnswered = { _ in false }
     feed.connect()
-    feed.receive(KrakenHandlerTests.pairs)
+    feed.receive(KrakenDialectTests.pairs)
     return (feed, feed.sent)
   }
 
@@ -84,10 +84,10 @@ struct ChannelRefusalTests {
 
   @Test("OKX: a ticker that is refused, and any refusal that names nothing", arguments: ["60018", "60012", "60014"])
   func okx(_ code: String) {
-    let feed = HandlerHarness(OKX.venue, ["BTC-USDT"])
+    let feed = EngineHarness(OKX.venue, ["BTC-USDT"])
     feed.isAnswered = { _ in false }
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, OKXHandlerTests.lists["SPOT"] ?? "")
+    feed.respond(feed.gets[0].request, 200, OKXDialectTests.lists["SPOT"] ?? "")
     feed.connect()
     let sent = feed.sent[0]
     let id = sent.split(separator: "\"id\":\"").first.map { String($0.prefix(while: \.isNumber)) } ?? "0"
@@ -97,7 +97,7 @@ struct ChannelRefusalTests {
     }
     for channel in ["books", "bbo-tbt", "trades"] { acknowledge(channel) }
     feed.receive(
-      OKXHandlerTests.book(
+      OKXDialectTests.book(
         "snapshot", 100, -1, bids: #"["80688.1","0.5","0","1"]"#, asks: #"["80691.5","0.2","0","1"]"#))
     feed.receive(
       #"{"event":"error","code":"\#(code)","msg":"Wrong URL or channel:tickers,instId:BTC-USDT doesn't exist.","connId":"a"}"#
@@ -113,18 +113,18 @@ struct ChannelRefusalTests {
 
   @Test("Gate: trades that are refused", arguments: [false, true])
   func gate(isLive: Bool) {
-    let feed = HandlerHarness(Gate.venue, ["BTC-USDT"])
+    let feed = EngineHarness(Gate.venue, ["BTC-USDT"])
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, GateDialectTests.list)
     feed.connect()
     let request = feed.sent.first { $0.contains("spot.trades") } ?? ""
     let id = request.split(separator: "\"id\":").last?.prefix(while: \.isNumber) ?? "0"
-    if isLive { feed.receive(GateHandlerTests.full(100, bids: #"["1","1"]"#, asks: #"["2","1"]"#)) }
+    if isLive { feed.receive(GateDialectTests.full(100, bids: #"["1","1"]"#, asks: #"["2","1"]"#)) }
     feed.receive(
       #"{"id":\#(id),"channel":"spot.trades","event":"subscribe","error":{"code":2,"message":"refused"},"result":{"status":"fail"}}"#
     )
     #expect(feed.error?.kind == .refused && feed.failures.isEmpty)
-    feed.receive(GateHandlerTests.full(101, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
+    feed.receive(GateDialectTests.full(101, bids: #"["1","1"]"#, asks: #"["2","1"]"#))
     #expect(feed.state(0) == .live)
     #expect(seconds(feed, 70, of: "spot.trades").first.map { 58...62 ~= $0 } == true)
     #expect(feed.state(0) == .live)
@@ -132,10 +132,10 @@ struct ChannelRefusalTests {
 
   @Test("Gate's bridged book: without an answer to its subscription no snapshot is asked for")
   func bridged() {
-    let feed = HandlerHarness(Gate.venue(.bridged), ["BTC-USDT"])
+    let feed = EngineHarness(Gate.venue(.bridged), ["BTC-USDT"])
     feed.isAnswered = { _ in false }
     feed.prepare()
-    feed.respond(feed.gets[0].request, 200, GateHandlerTests.list)
+    feed.respond(feed.gets[0].request, 200, GateDialectTests.list)
     feed.connect()
     var isGivenUp = false
     for _ in 0..<45 {
@@ -148,11 +148,11 @@ struct ChannelRefusalTests {
 
   @Test("Bybit: one bad topic, which is not the book's, goes alone; answers that never come are bounded")
   func bybit() {
-    let feed = BybitHandlerTests.live()
+    let feed = BybitDialectTests.live()
     #expect(feed.state(0) == .live)
     feed.disconnect()
     feed.prepare()
-    for _ in 0..<3 { if let get = feed.gets.first { feed.respond(get.request, 200, BybitHandlerTests.spotList) } }
+    for _ in 0..<3 { if let get = feed.gets.first { feed.respond(get.request, 200, BybitDialectTests.spotList) } }
     feed.connect()
     let request = feed.sent.first { $0.contains("tickers.BTCUSDT") } ?? ""
     let id = request.split(separator: "\"req_id\":\"").last?.prefix(while: \.isNumber) ?? "0"

@@ -49,7 +49,7 @@ struct SymbolRefusalsTests {
   }
 }
 
-/// What each venue's handler does when it is to ask again.
+/// What each venue's engine does when it is to ask again.
 @Suite("A refused symbol is asked for again")
 struct AskAgainTests {
   @Test("a pipeline asks after a minute, and not for what is no symbol of the venue")
@@ -104,7 +104,7 @@ struct AskAgainTests {
   @Test(
     "Coinbase: a product that was refused is subscribed apart from the others, at the next connection and when asked")
   func coinbase() {
-    let feed = HandlerHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
+    let feed = EngineHarness(Coinbase.venue, ["BTC-USD", "ETH-USD"])
     let list =
       #"[{"id":"BTC-USD","base_currency":"BTC","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.00000001"},"#
       + #"{"id":"ETH-USD","base_currency":"ETH","quote_currency":"USD","quote_increment":"0.01","base_increment":"0.00000001"}]"#
@@ -117,7 +117,7 @@ struct AskAgainTests {
     #expect(feed.failures.keys.sorted() == ["ETH-USD"])
     #expect(feed.sent.count == 1 && !feed.sent[0].contains("ETH-USD"))
     feed.disconnect()
-    feed.handler.forgetConnection()
+    feed.engine.forgetConnection()
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
     feed.connect()
@@ -132,7 +132,7 @@ struct AskAgainTests {
 
   @Test("OKX: one list, then what was refused and nothing else")
   func okx() {
-    let feed = HandlerHarness(OKX.venue, ["BTC-USDT", "ETH-USDT"])
+    let feed = EngineHarness(OKX.venue, ["BTC-USDT", "ETH-USDT"])
     let list =
       #"{"code":"0","msg":"","data":[{"instType":"SPOT","instId":"BTC-USDT","tickSz":"0.1","lotSz":"0.1"},{"instType":"SPOT","instId":"ETH-USDT","tickSz":"0.1","lotSz":"0.1"}]}"#
     feed.prepare()
@@ -154,7 +154,7 @@ struct AskAgainTests {
 
   @Test("Binance: a symbol that was silent is subscribed again, and told when it is heard")
   func binance() {
-    let feed = HandlerHarness(Binance.spot, ["BNB-BTC"])
+    let feed = EngineHarness(Binance.spot, ["BNB-BTC"])
     let list = #"{"symbols":[{"symbol":"BNBBTC","baseAsset":"BNB","quoteAsset":"BTC"}]}"#
     feed.prepare()
     feed.respond(feed.gets[0].request, 200, list)
