@@ -153,8 +153,8 @@ struct Hostile: ~Copyable {
   }
 
   private mutating func sendByte(_ i: Int) {
-    let place = min(Int(progress[i]), drip.count - 1)
-    var byte = place == drip.count - 1 ? UInt8(ascii: "z") : drip[place]
+    let index = min(Int(progress[i]), drip.count - 1)
+    var byte = index == drip.count - 1 ? UInt8(ascii: "z") : drip[index]
     _ = send(descriptors[i], &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     progress[i] &+= 1
   }

@@ -53,7 +53,7 @@ struct LatencyChart {
     for value in latency.percentiles(ticksPerHalfDistance: 10) {
       let rest = Swift.max(1 - value.percentileLevelIteratedTo / 100, 1 / Double(latency.totalCount))
       let x = Self.plotLeft + Swift.min(1, -log10(rest) / nines) * Self.plotWidth
-      points.append((x, top + scale.place(Double(value.value)) * Self.plotHeight))
+      points.append((x, top + scale.index(Double(value.value)) * Self.plotHeight))
     }
     return out + Self.line(points, "#1f77b4")
   }
@@ -76,9 +76,9 @@ struct LatencyChart {
     }
     out += grid(scale, top)
     out += Self.line(
-      seconds.compactMap { s in s.p50.map { (x(s.at), top + scale.place(Double($0)) * Self.plotHeight) } }, "#2ca02c")
+      seconds.compactMap { s in s.p50.map { (x(s.at), top + scale.index(Double($0)) * Self.plotHeight) } }, "#2ca02c")
     out += Self.line(
-      seconds.compactMap { s in s.p99.map { (x(s.at), top + scale.place(Double($0)) * Self.plotHeight) } }, "#d62728")
+      seconds.compactMap { s in s.p99.map { (x(s.at), top + scale.index(Double($0)) * Self.plotHeight) } }, "#d62728")
     out += Self.label("0 s", Self.plotLeft, top + Self.plotHeight + 16, anchor: "middle")
     out += Self.label(
       "\(Decimal.text(longest, digits: 0)) s", Self.plotLeft + Self.plotWidth, top + Self.plotHeight + 16, anchor: "end"
@@ -95,7 +95,7 @@ struct LatencyChart {
       high = Swift.max(low + 1, log10(max).rounded(.up))
     }
     /// 0 at the top, 1 at the bottom.
-    func place(_ value: Double) -> Double {
+    func index(_ value: Double) -> Double {
       1 - Swift.min(1, Swift.max(0, (log10(Swift.max(value, 1)) - low) / (high - low)))
     }
   }
@@ -104,7 +104,7 @@ struct LatencyChart {
     var out = ""
     for power in Int(scale.low)...Int(scale.high) {
       let value = pow(10, Double(power))
-      let y = top + scale.place(value) * Self.plotHeight
+      let y = top + scale.index(value) * Self.plotHeight
       out += "<line x1=\"\(Self.number(Self.plotLeft))\" x2=\"\(Self.number(Self.plotLeft + Self.plotWidth))\" "
       out += "y1=\"\(Self.number(y))\" y2=\"\(Self.number(y))\" stroke=\"#cccccc\"/>\n"
       out += Self.label(

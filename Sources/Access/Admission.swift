@@ -160,10 +160,10 @@ package final class Admission: Sendable {
         }
       }
       if let refusal {
-        state.refusals[refusal.place] += 1
+        state.refusals[refusal.index] += 1
         met = refusal
         guard state.refusing < Self.refusingLimit else {
-          state.refusals[Refusal.unanswered.place] += 1
+          state.refusals[Refusal.unanswered.index] += 1
           isUnanswered = true
           return nil
         }
@@ -263,7 +263,7 @@ package final class Admission: Sendable {
   }
 
   package func count(_ refusal: Refusal, from address: IPAddress? = nil) {
-    state.withLock { $0.refusals[refusal.place] += 1 }
+    state.withLock { $0.refusals[refusal.index] += 1 }
     report?(refusal, address)
   }
 
@@ -275,7 +275,7 @@ package final class Admission: Sendable {
 }
 
 extension Refusal {
-  fileprivate var place: Int { Refusal.allCases.firstIndex(of: self)! }
+  fileprivate var index: Int { Refusal.allCases.firstIndex(of: self)! }
 }
 
 /// One connection's place in the counts of an `Admission`; released at its end.

@@ -34,7 +34,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
   }
 
   let capacity: Int
-  private var places: [Key: Int32] = [:]
+  private var indices: [Key: Int32] = [:]
   private var entries: [Entry] = []
   private var oldest: Int32 = -1
   private var newest: Int32 = -1
@@ -45,66 +45,66 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  var count: Int { places.count }
+  var count: Int { indices.count }
 
-  func connections(of key: Key) -> Int { places[key].map { Int(entries[Int($0)].connections) } ?? 0 }
+  func connections(of key: Key) -> Int { indices[key].map { Int(entries[Int($0)].connections) } ?? 0 }
 
   /// Counts a connection; false if there are already `limit`, or there is no room for another key.
   mutating func enter(_ key: Key, limit: Int) -> Bool {
-    guard let place = place(of: key), Int(entries[place].connections) < limit else { return false }
-    if entries[place].connections == 0 { unlink(place) }
-    entries[place].connections += 1
+    guard let index = index(of: key), Int(entries[index].connections) < limit else { return false }
+    if entries[index].connections == 0 { unlink(index) }
+    entries[index].connections += 1
     return true
   }
 
   /// Ends a connection that `enter` counted.
   mutating func leave(_ key: Key) {
-    guard let place = places[key].map({ Int($0) }), entries[place].connections > 0 else {
+    guard let index = indices[key].map({ Int($0) }), entries[index].connections > 0 else {
       preconditionFailure("a connection left that had not entered")
     }
-    entries[place].connections -= 1
-    if entries[place].connections == 0 { append(place) }
+    entries[index].connections -= 1
+    if entries[index].connections == 0 { append(index) }
   }
 
   /// Counts an event of a lane and returns nil if it is within the rate; otherwise counts nothing and returns the µs
   /// to wait.
   mutating func take(_ lane: Lane, _ rate: Rate, _ key: Key, now: Int64) -> Int64? {
-    guard let place = place(of: key) else { return 1_000_000 }
-    if entries[place].connections == 0 {
-      unlink(place)
-      append(place)
+    guard let index = index(of: key) else { return 1_000_000 }
+    if entries[index].connections == 0 {
+      unlink(index)
+      append(index)
     }
-    return rate.take(&entries[place][lane], now: now)
+    return rate.take(&entries[index][lane], now: now)
   }
 
   /// The place of a key, which is created if necessary. Nil: there is no room, because every entry has connections.
-  private mutating func place(of key: Key) -> Int? {
-    if let place = places[key] { return Int(place) }
-    let place: Int
+  private mutating func index(of key: Key) -> Int? {
+    if let index = indices[key] { return Int(index) }
+    let index: Int
     if entries.count < capacity {
-      place = entries.count
+      index = entries.count
       entries.append(Entry(key: key))
     } else {
       guard oldest >= 0 else { return nil }
-      place = Int(oldest)
-      places[entries[place].key] = nil
-      unlink(place)
-      entries[place] = Entry(key: key)
+      index = Int(oldest)
+      indices[entries[index].key] = nil
+      unlink(index)
+      entries[index] = Entry(key: key)
     }
-    places[key] = Int32(place)
-    append(place)
-    return place
+    indices[key] = Int32(index)
+    append(index)
+    return index
   }
 
-  private mutating func append(_ place: Int) {
-    entries[place].previous = newest
-    entries[place].next = -1
-    if newest >= 0 { entries[Int(newest)].next = Int32(place) } else { oldest = Int32(place) }
-    newest = Int32(place)
+  private mutating func append(_ index: Int) {
+    entries[index].previous = newest
+    entries[index].next = -1
+    if newest >= 0 { entries[Int(newest)].next = Int32(index) } else { oldest = Int32(index) }
+    newest = Int32(index)
   }
 
-  private mutating func unlink(_ place: Int) {
-    let (previous, next) = (entries[place].previous, entries[place].next)
+  private mutating func unlink(_ index: Int) {
+    let (previous, next) = (entries[index].previous, entries[index].next)
     if previous >= 0 { entries[Int(previous)].next = next } else { oldest = next }
     if next >= 0 { entries[Int(next)].previous = previous } else { newest = previous }
   }

@@ -8,28 +8,28 @@
   package struct ObservedMutex<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     /// What the sanitizer knows the lock by.
-    private let place = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+    private let address = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
 
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-    deinit { place.deallocate() }
+    deinit { address.deallocate() }
 
     package borrowing func withLock<Result: ~Copyable, E: Error>(
       _ body: (inout sending Value) throws(E) -> sending Result
     ) throws(E) -> sending Result {
-      let place = self.place
+      let address = self.address
       return try mutex.withLock { (value: inout sending Value) throws(E) -> sending Result in
-        threadSanitizerAcquire(place)
-        defer { threadSanitizerRelease(place) }
+        threadSanitizerAcquire(address)
+        defer { threadSanitizerRelease(address) }
         return try body(&value)
       }
     }
   }
 
   extension ObservedMutex: @unchecked Sendable where Value: ~Copyable {
-    // `@unchecked`: `place` is a constant address, and the value is reached under the lock alone.
+    // `@unchecked`: `index` is a constant address, and the value is reached under the lock alone.
   }
 
-  @_silgen_name("__tsan_acquire") private func threadSanitizerAcquire(_ place: UnsafeMutableRawPointer)
-  @_silgen_name("__tsan_release") private func threadSanitizerRelease(_ place: UnsafeMutableRawPointer)
+  @_silgen_name("__tsan_acquire") private func threadSanitizerAcquire(_ address: UnsafeMutableRawPointer)
+  @_silgen_name("__tsan_release") private func threadSanitizerRelease(_ address: UnsafeMutableRawPointer)
 #endif

@@ -20,19 +20,19 @@ package struct CompatibilityPort: DialectPort {
   }
 
   package func stream(_ head: HTTPRequestHead) -> (any DialectSession)? {
-    guard let (dialect, place) = find(head) else { return nil }
-    return dialect.session(place)
+    guard let (dialect, target) = find(head) else { return nil }
+    return dialect.session(target)
   }
 
   package func answer(_ request: DialectRequest) {
-    guard let (dialect, place) = find(request.head) else { return request.reply(notFound(request.head.path)) }
-    if dialect.session(place) != nil {
+    guard let (dialect, target) = find(request.head) else { return request.reply(notFound(request.head.path)) }
+    if dialect.session(target) != nil {
       return request.reply(
         .error(
           426, code: "upgrade_required", message: "\(request.head.path.prefix(80)) speaks WebSocket",
           hint: "connect with ws:// or wss://", fields: [HTTPField("Upgrade", "websocket")]))
     }
-    switch dialect.answer(place, request) {
+    switch dialect.answer(target, request) {
     case .now(let response): request.reply(response)
     case .later: break
     case .notFound: request.reply(notFound(request.head.path))

@@ -24,8 +24,8 @@ protocol Dialect {
   static var rootWord: Substring? { get }
 
   /// One client's side of a WebSocket; nil: there is none at this place.
-  static func session(_ place: DialectPath) -> (any DialectSession)?
-  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer
+  static func session(_ target: DialectPath) -> (any DialectSession)?
+  static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer
 }
 
 /// What a dialect says to a request.

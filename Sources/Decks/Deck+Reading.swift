@@ -149,14 +149,14 @@ private struct DeckReader {
         try json.skipValue()
         continue
       }
-      let place = "\(path).\(name)"
+      let location = "\(path).\(name)"
       switch name {
-      case "quote": card.quote = try text(&json, place, Deck.Limits.quote) ?? ""
-      case "action": card.action = try text(&json, place, Deck.Limits.action) ?? ""
-      case "source": card.source = try text(&json, place, Deck.Limits.source) ?? ""
-      case "minutes": card.minutes = try minutes(&json, place)
-      case "domain": card.domain = try domain(&json, place) ?? .health
-      default: card.since = try day(&json, place)
+      case "quote": card.quote = try text(&json, location, Deck.Limits.quote) ?? ""
+      case "action": card.action = try text(&json, location, Deck.Limits.action) ?? ""
+      case "source": card.source = try text(&json, location, Deck.Limits.source) ?? ""
+      case "minutes": card.minutes = try minutes(&json, location)
+      case "domain": card.domain = try domain(&json, location) ?? .health
+      default: card.since = try day(&json, location)
       }
     }
     for name in Self.cardFields.dropLast() where !seen.contains(name) {
@@ -178,54 +178,54 @@ private struct DeckReader {
   }
 
   private mutating func text(
-    _ json: inout JSONScanner, _ place: String, _ limit: Int
+    _ json: inout JSONScanner, _ location: String, _ limit: Int
   ) throws(JSONError) -> String? {
     let allowed = "1 to \(limit) characters without control characters, at most \(4 * limit) bytes"
     guard let text = try string(&json) else {
-      problem(place, "is not a text", allowed: allowed)
+      problem(location, "is not a text", allowed: allowed)
       return nil
     }
     guard text.contains(where: { !$0.isWhitespace }) else {
-      problem(place, "is empty", allowed: allowed)
+      problem(location, "is empty", allowed: allowed)
       return nil
     }
     guard text.count <= limit, text.utf8.count <= 4 * limit else {
-      problem(place, "has \(text.count) characters", allowed: allowed)
+      problem(location, "has \(text.count) characters", allowed: allowed)
       return nil
     }
     guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-      problem(place, "has a control character", allowed: allowed)
+      problem(location, "has a control character", allowed: allowed)
       return nil
     }
     return text
   }
 
-  private mutating func minutes(_ json: inout JSONScanner, _ place: String) throws(JSONError) -> Int {
+  private mutating func minutes(_ json: inout JSONScanner, _ location: String) throws(JSONError) -> Int {
     let range = Deck.Limits.minutes
     let allowed = "a whole number, \(range.lowerBound)…\(range.upperBound)"
     guard json.peek() == .number else {
-      problem(place, "is not a number", allowed: allowed)
+      problem(location, "is not a number", allowed: allowed)
       try json.skipValue()
       return range.lowerBound
     }
     let slice = try json.number()
     guard let value = try? DecimalText.parse(json.text(slice), scale: 0), range.contains(Int(value)) else {
-      problem(place, "is not allowed", allowed: allowed)
+      problem(location, "is not allowed", allowed: allowed)
       return range.lowerBound
     }
     return Int(value)
   }
 
-  private mutating func domain(_ json: inout JSONScanner, _ place: String) throws(JSONError) -> DeckDomain? {
+  private mutating func domain(_ json: inout JSONScanner, _ location: String) throws(JSONError) -> DeckDomain? {
     let known = DeckDomain.allCases.map(\.rawValue)
     guard let text = try string(&json) else {
-      problem(place, "is not a text", allowed: known.joined(separator: ", "))
+      problem(location, "is not a text", allowed: known.joined(separator: ", "))
       return nil
     }
     guard let domain = DeckDomain(rawValue: text) else {
       let shown = String(text.prefix(40))
       problem(
-        place, "\"\(shown)\" is not a domain\(NearNames.question(shown, among: known))",
+        location, "\"\(shown)\" is not a domain\(NearNames.question(shown, among: known))",
         allowed: known.joined(separator: ", "))
       return nil
     }
@@ -233,10 +233,10 @@ private struct DeckReader {
   }
 
   /// `2026-11-23` in days since 1970.
-  private mutating func day(_ json: inout JSONScanner, _ place: String) throws(JSONError) -> Int64? {
+  private mutating func day(_ json: inout JSONScanner, _ location: String) throws(JSONError) -> Int64? {
     let text = try string(&json) ?? ""
     guard let day = CivilDate(text)?.daysSince1970 else {
-      problem(place, "is not a date", allowed: "a date like 2026-11-23")
+      problem(location, "is not a date", allowed: "a date like 2026-11-23")
       return nil
     }
     return day

@@ -98,9 +98,9 @@ package struct Deck: Sendable, Hashable {
     return cardIndex(Int(rest < 0 ? rest + Int64(count) : rest), ofRoundOn: round)
   }
 
-  /// The index of the `place`th card among the cards of `day`.
-  private func cardIndex(_ place: Int, ofRoundOn day: Int64) -> Int {
-    var left = place
+  /// The index of the `index`th card among the cards of `day`.
+  private func cardIndex(_ position: Int, ofRoundOn day: Int64) -> Int {
+    var left = position
     for (index, card) in cards.enumerated() where max(starts, card.since ?? starts) <= day {
       if left == 0 { return index }
       left -= 1

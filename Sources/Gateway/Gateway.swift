@@ -240,7 +240,7 @@ package final class Gateway: Sendable {
     _ venue: Venue, _ settings: FeedConfiguration, among connections: [(venue: Venue, configuration: FeedConfiguration)]
   ) {
     let share = connections.count { $0.venue.name == venue.name }
-    let (number, schedule, recorder) = running.withLock { $0.place(venue, loops: nodes.count) }
+    let (number, schedule, recorder) = running.withLock { $0.assign(venue, loops: nodes.count) }
     let recording = recorder(venue, settings)
     if let recording { recordings.append(recording) }
     let node = nodes[number % nodes.count]

@@ -38,9 +38,9 @@ extension LoopNode: APIGateway, LoopMarkets {
 
   func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool? { settings.past?.ask(question) }
 
-  func storedSymbol(of place: MarketRoute) -> String? { history?.symbol(place.instrument, place.market) }
+  func storedSymbol(of route: MarketRoute) -> String? { history?.symbol(route.instrument, route.market) }
 
-  func wantAllHistory(of place: MarketRoute) { history?.wantAll(of: place.instrument, place.market) }
+  func wantAllHistory(of route: MarketRoute) { history?.wantAll(of: route.instrument, route.market) }
 }
 
 /// What the client port of this loop needs.

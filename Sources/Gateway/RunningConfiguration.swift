@@ -22,7 +22,7 @@ struct RunningConfiguration: Sendable {
   }
 
   /// A new feed's number among all feeds of the gateway, which also selects its loop; with its venue's schedule.
-  mutating func place(
+  mutating func assign(
     _ venue: Venue, loops count: Int
   ) -> (number: Int, schedule: ConnectSchedule, recorder: @Sendable (Venue, FeedConfiguration) -> RecordingSink?) {
     let schedule = schedules[venue.name] ?? ConnectSchedule(venue.connectLimit)

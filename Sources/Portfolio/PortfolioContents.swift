@@ -200,12 +200,12 @@ private struct FormObject {
   func check(_ known: [String], _ path: String) throws(PortfolioFormError) {
     var seen: Set<String> = []
     for field in fields {
-      let place = path.isEmpty ? "" : path + "."
+      let prefix = path.isEmpty ? "" : path + "."
       guard known.contains(field.name) else {
         let name = field.name.isEmpty ? "\"\"" : field.name.prefix(40)
-        throw PortfolioFormError(place + name, "is not a field; the fields are: " + known.joined(separator: ", "))
+        throw PortfolioFormError(prefix + name, "is not a field; the fields are: " + known.joined(separator: ", "))
       }
-      guard seen.insert(field.name).inserted else { throw PortfolioFormError(place + field.name, "appears twice") }
+      guard seen.insert(field.name).inserted else { throw PortfolioFormError(prefix + field.name, "appears twice") }
     }
   }
 

@@ -28,7 +28,7 @@ package struct RecordingError: Error, Sendable, CustomStringConvertible {
 
   /// The same without the file: `line 3, field t: …`
   package var shortDescription: String {
-    let place = [line.map { "line \($0)" }, field.map { "field \($0)" }].compactMap(\.self).joined(separator: ", ")
-    return place.isEmpty ? reason : "\(place): \(reason)"
+    let location = [line.map { "line \($0)" }, field.map { "field \($0)" }].compactMap(\.self).joined(separator: ", ")
+    return location.isEmpty ? reason : "\(location): \(reason)"
   }
 }

@@ -63,7 +63,7 @@ package struct ReplayPlan: Sendable {
     }
     if files.isEmpty, let first = skipped.first { throw first }
     var tracks: [[File]] = []
-    var places: [SetName: Int] = [:]
+    var indices: [SetName: Int] = [:]
     var seen: Set<String> = []
     for file in files where seen.insert(file.path).inserted {
       guard let part = file.header.part else {
@@ -74,10 +74,10 @@ package struct ReplayPlan: Sendable {
         folder: String(file.path[..<(file.path.lastIndex(of: "/") ?? file.path.startIndex)]), venue: file.header.venue,
         market: file.header.market,
         set: part.set, symbols: file.header.symbols)
-      if let place = places[name] {
-        tracks[place].append(file)
+      if let index = indices[name] {
+        tracks[index].append(file)
       } else {
-        places[name] = tracks.count
+        indices[name] = tracks.count
         tracks.append([file])
       }
     }

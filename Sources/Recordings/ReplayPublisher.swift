@@ -55,9 +55,9 @@ package final class ReplayPublisher {
   func advance(to time: Timestamp, _ pipelines: [FeedPipelineSlot]) throws(RecordingError) {
     while deadline <= time {
       let due = time - deadline > Self.longestIdle ? time : deadline
-      for place in pipelines where place.pipeline.market.nextDeadline <= due {
-        place.pipeline.advance(now: due)
-        try publish(place, at: due)
+      for entry in pipelines where entry.pipeline.market.nextDeadline <= due {
+        entry.pipeline.advance(now: due)
+        try publish(entry, at: due)
       }
       if publisher.nextDeadline <= due { publisher.advance(to: due, into: &out) }
       try deliver()
@@ -67,22 +67,22 @@ package final class ReplayPublisher {
   }
 
   /// Publishes what a pipeline changed and empties that.
-  func publish(_ place: FeedPipelineSlot, at now: Timestamp) throws(RecordingError) {
-    let pipeline = place.pipeline
+  func publish(_ entry: FeedPipelineSlot, at now: Timestamp) throws(RecordingError) {
+    let pipeline = entry.pipeline
     guard !pipeline.changes.items.isEmpty else { return }
-    publisher.publish(pipeline.changes, market: place.slot, now: now, into: &out)
+    publisher.publish(pipeline.changes, market: entry.slot, now: now, into: &out)
     pipeline.clear()
     let market = pipeline.market
-    while markets[place.slot].joined < market.instruments.count {
-      let instrument = market.instruments[markets[place.slot].joined].instrument
-      markets[place.slot].joined += 1
+    while markets[entry.slot].joined < market.instruments.count {
+      let instrument = market.instruments[markets[entry.slot].joined].instrument
+      markets[entry.slot].joined += 1
       for key in Self.keys {
         var stream = StreamKey(
           channel: key.channel, symbol: instrument.symbol, depth: key.depth, points: key.points,
           intervalMilliseconds: key.interval)
         if isBinary { stream.setBinary() }
         let request = JoinRequest(
-          key: stream, market: place.slot, instrument: instrument.id, loop: 0,
+          key: stream, market: entry.slot, instrument: instrument.id, loop: 0,
           client: ClientID(slot: 0, generation: 0), request: 0, item: 0, reason: .subscribe)
         publisher.perform(.join(request), now: now, into: &out)
       }

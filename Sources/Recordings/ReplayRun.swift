@@ -36,7 +36,7 @@ package final class ReplayRun {
   private let publisher: ReplayPublisher?
   private let window: Range<Timestamp>
   private let onChanges: (Replayer, Timestamp) throws(RecordingError) -> Void
-  private var places: [FeedPipelineSlot] = []
+  private var slots: [FeedPipelineSlot] = []
   private let bytes: Int
   private var records = 0
   private var hasSought = false
@@ -73,7 +73,7 @@ package final class ReplayRun {
     self.notes = notes
     bytes = plan.tracks.reduce(0) { $0 + $1.bytes }
     if let publisher {
-      places = replayers.map {
+      slots = replayers.map {
         FeedPipelineSlot(pipeline: $0.pipeline, slot: publisher.add($0.pipeline.market, venue: $0.venue.name))
       }
     }
@@ -113,7 +113,7 @@ package final class ReplayRun {
       replayer.pipeline.appendPresent()
       try onChanges(replayer, window.lowerBound)
       if let publisher {
-        try publisher.publish(places[index], at: window.lowerBound)
+        try publisher.publish(slots[index], at: window.lowerBound)
       } else {
         replayer.pipeline.clear()
       }
@@ -142,13 +142,13 @@ package final class ReplayRun {
   package func step() throws(RecordingError) -> Bool {
     guard let index = next, let time = replayers[index].nextTime else { return false }
     let replayer = replayers[index]
-    try publisher?.advance(to: time, places)
+    try publisher?.advance(to: time, slots)
     // Why a recording cannot be read any further, its result tells.
     _ = try? replayer.step()
     records += 1
     try onChanges(replayer, time)
     if let publisher {
-      try publisher.publish(places[index], at: time)
+      try publisher.publish(slots[index], at: time)
     } else {
       replayer.pipeline.clear()
     }

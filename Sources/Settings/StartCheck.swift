@@ -38,7 +38,7 @@ package struct StartCheck: Sendable {
   }
 
   private func problem(_ key: String, _ message: String, allowed: String = "") -> ConfigurationProblem {
-    ConfigurationProblem(name: key, place: origins[key] ?? "default", message: message, allowed: allowed)
+    ConfigurationProblem(name: key, location: origins[key] ?? "default", message: message, allowed: allowed)
   }
 
   private mutating func checkAddresses() {

@@ -216,10 +216,10 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     for _ in 0..<Self.acceptsPerTurn {
       guard isOpen else { return }
       if isWaitingForHandshakes { return waitForPlace() }
-      var place: HandshakeSlot?
+      var slot: HandshakeSlot?
       if let handshakes {
-        place = enter(handshakes)
-        guard place != nil else { return waitForPlace() }
+        slot = enter(handshakes)
+        guard slot != nil else { return waitForPlace() }
       }
       let (accepted, peer) = kernel.accept(descriptor)
       if let left = acceptsLeft {
@@ -252,20 +252,20 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
           continue
         }
       }
-      handOver(accepted, address, place, permit)
+      handOver(accepted, address, slot, permit)
     }
     loops[0].markUnfinished(self)
   }
 
   private func enter(_ handshakes: HandshakeLimit) -> HandshakeSlot? {
-    let place = handshakes.enter { [self] in
+    let slot = handshakes.enter { [self] in
       loops[0].execute { [self] in
         isWaitingForHandshakes = false
         if isOpen { ready(.readable) }
       }
     }
-    isWaitingForHandshakes = place == nil
-    return place
+    isWaitingForHandshakes = slot == nil
+    return slot
   }
 
   /// All places for handshakes are taken. If a connection waits for one, a handshake whose time is up loses its place.
@@ -322,24 +322,24 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
   }
 
   private func handOver(
-    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakeSlot?, _ permit: (any ConnectionPermit)?
+    _ accepted: Int32, _ peer: SocketAddress, _ slot: HandshakeSlot?, _ permit: (any ConnectionPermit)?
   ) {
     let index = nextLoop
     nextLoop = (nextLoop + 1) % loops.count
-    guard index > 0 else { return begin(accepted, peer, place, permit, on: index) }
+    guard index > 0 else { return begin(accepted, peer, slot, permit, on: index) }
     let parcel = DescriptorParcel(accepted, kernel)
-    loops[index].execute { [self] in begin(parcel.take(), peer, place, permit, on: index) }
+    loops[index].execute { [self] in begin(parcel.take(), peer, slot, permit, on: index) }
   }
 
   /// On the connection's loop.
   private func begin(
-    _ accepted: Int32, _ peer: SocketAddress, _ place: HandshakeSlot?,
+    _ accepted: Int32, _ peer: SocketAddress, _ slot: HandshakeSlot?,
     _ permit: (any ConnectionPermit)?, on index: Int
   ) {
     let loop = loops[index]
     let session: TLSSession?
     do {
-      session = try tls?.makeSession(descriptor: accepted, place: place)
+      session = try tls?.makeSession(descriptor: accepted, slot: slot)
     } catch {
       kernel.close(accepted)
       return

@@ -53,12 +53,12 @@ package struct Program: Sendable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    var place = Self.firstDescriptor
+    var index = Self.firstDescriptor
     for descriptor in descriptors {
-      posix_spawn_file_actions_adddup2(&actions, descriptor, place)
-      place += 1
+      posix_spawn_file_actions_adddup2(&actions, descriptor, index)
+      index += 1
     }
-    clinux_spawn_close_from(&actions, place)
+    clinux_spawn_close_from(&actions, index)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -25,7 +25,7 @@ package final class FeedPipeline {
   /// The trades of both connections; nil but for the while around a change.
   var overlap: TradeOverlap?
   /// The market's places by those of the engine; nil while they are the same.
-  var places: [InstrumentID]?
+  var indices: [InstrumentID]?
   var lagging: LaggingBooks?
   /// What earlier engines counted, less what the present one had counted before it took over.
   var carriedCounts = FeedCounts()
@@ -170,7 +170,7 @@ package final class FeedPipeline {
 
   /// Why the book of an instrument is left alone for now; nil unless it has failed too often.
   package func failure(of instrument: InstrumentID) -> BookFailure? {
-    place(of: instrument).flatMap { engine.failure(of: $0) }
+    index(of: instrument).flatMap { engine.failure(of: $0) }
   }
 
   /// What the engine wants done, in order; it is handed over once.
@@ -204,14 +204,14 @@ package final class FeedPipeline {
         if case .bookState(let instrument, .syncing(let reason?)) = changes.items[next], reason != .disconnected,
           !market[instrument].isCrossedForNow
         {
-          if let place = place(of: instrument) { engine.resync(place, reason: reason, now: now, into: &batch) }
+          if let index = index(of: instrument) { engine.resync(index, reason: reason, now: now, into: &batch) }
         } else if case .channel(let instrument, let channel, let state) = changes.items[next],
-          let place = place(of: instrument)
+          let index = index(of: instrument)
         {
           switch state {
           case .live: break
-          case .doubted: engine.askForFigures(of: place, now: now)
-          case .silent(let attempt): engine.revive(place, channel, attempt: attempt, now: now)
+          case .doubted: engine.askForFigures(of: index, now: now)
+          case .silent(let attempt): engine.revive(index, channel, attempt: attempt, now: now)
           }
         }
         next += 1

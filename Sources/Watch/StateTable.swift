@@ -177,12 +177,12 @@ package struct StateTable: Sendable {
   static func bytes(_ value: Double?) -> String {
     guard var value, value.isFinite else { return "–" }
     let units = ["B", "kB", "MB", "GB", "TB"]
-    var place = 0
-    while value >= 1_000, place < units.count - 1 {
+    var power = 0
+    while value >= 1_000, power < units.count - 1 {
       value /= 1_000
-      place += 1
+      power += 1
     }
-    return "\(decimal(value, digits: place > 0 && value < 10 ? 1 : 0)) \(units[place])"
+    return "\(decimal(value, digits: power > 0 && value < 10 ? 1 : 0)) \(units[power])"
   }
 
   private static func rate(_ value: Double?) -> String {

@@ -303,14 +303,14 @@ package struct WatchTable: Sendable {
     switch link {
     case .connecting: cells.add("● connecting to \(url)", columns: width, .yellow)
     case .connected(let node):
-      let place = node.isEmpty ? url : node + " (\(url))"
+      let address = node.isEmpty ? url : node + " (\(url))"
       let simulated = feeds.values.filter(\.isSimulated).map(\.venue).sorted()
       if simulated.isEmpty {
-        cells.add("● connected to \(place)", columns: width, .green)
+        cells.add("● connected to \(address)", columns: width, .green)
       } else {
         // Placed before the address, so that a narrow terminal does not cut it off.
         let venues = simulated.joined(separator: ", ")
-        cells.add("● prices are SIMULATED (\(venues)); connected to \(place)", columns: width, .yellow)
+        cells.add("● prices are SIMULATED (\(venues)); connected to \(address)", columns: width, .yellow)
       }
     case .lost(let reason): cells.add("● disconnected, reconnecting: \(reason)", columns: width, .red)
     }

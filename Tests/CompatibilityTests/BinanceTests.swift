@@ -44,7 +44,7 @@ struct BinanceTests {
       golden.note("an unknown market", client.send(Self.request("SUBSCRIBE", ["xxxusdt@trade"])))
       golden.note("an unknown interval", client.send(Self.request("SUBSCRIBE", ["btcusdt@kline_3m"])))
       golden.note("no JSON", client.send("hello"))
-      golden.note("another method", client.send(#"{"method":"order.place","id":"x"}"#))
+      golden.note("another method", client.send(#"{"method":"order.index","id":"x"}"#))
     }
     try golden.check("binance")
   }

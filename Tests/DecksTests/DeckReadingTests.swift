@@ -117,11 +117,11 @@ struct DeckReadingTests {
     for _ in 0..<300 {
       var bytes = whole
       for _ in 0..<Int.random(in: 1...4, using: &random) {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let index = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<3, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.remove(at: place)
-        default: bytes.insert(whole[Int.random(in: 0..<whole.count, using: &random)], at: place)
+        case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.remove(at: index)
+        default: bytes.insert(whole[Int.random(in: 0..<whole.count, using: &random)], at: index)
         }
       }
       guard let deck = try? Deck.read(bytes, name: "x") else { continue }

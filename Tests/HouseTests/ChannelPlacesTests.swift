@@ -23,7 +23,7 @@ struct ChannelPlacesTests {
   }
 
   @Test("only its type and the registry decide by a channel's name")
-  func places() {
+  func indices() {
     for source in SourceTree.files(in: "Sources") where !Self.others.contains(source.target) {
       guard !source.path.hasPrefix("Sources/PubSub/Channels/") else { continue }
       let lines = source.lines.enumerated().filter { Self.decides($0.element) }

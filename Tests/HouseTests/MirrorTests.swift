@@ -32,8 +32,8 @@ struct MirrorTests {
       #expect(folders.contains(test.folder), "\(test.path): Sources/\(target) has no such folder")
       guard test.name.hasSuffix("Tests.swift") else { continue }
       let subject = String(test.name.dropLast("Tests.swift".count)) + ".swift"
-      let places = files.filter { $0.name == subject }.map(\.folder)
-      #expect(places.isEmpty || places.contains(test.folder), "\(test.path): its source is in \(places)")
+      let indices = files.filter { $0.name == subject }.map(\.folder)
+      #expect(indices.isEmpty || indices.contains(test.folder), "\(test.path): its source is in \(indices)")
     }
   }
 }

@@ -62,9 +62,9 @@ struct SizeTests {
         files[key, default: []].insert(source.path)
       }
     }
-    for (type, places) in files.sorted(by: { $0.key < $1.key }) where declared.contains(type) {
+    for (type, indices) in files.sorted(by: { $0.key < $1.key }) where declared.contains(type) {
       let allowed = Self.pieces[type] ?? Self.pieceLimit
-      #expect(places.count <= allowed, "\(type) is in \(places.count) files: \(places.sorted())")
+      #expect(indices.count <= allowed, "\(type) is in \(indices.count) files: \(indices.sorted())")
     }
     for (type, count) in Self.pieces.sorted(by: { $0.key < $1.key }) {
       let now = files[type]?.count ?? 0

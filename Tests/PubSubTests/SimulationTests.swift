@@ -102,9 +102,9 @@ struct SimulationTests {
     var books: [String: String] = [:]
     for client in world.clients {
       #expect(client.faults.isEmpty, "seed \(seed): \(client.faults.first ?? "")")
-      for (place, book) in client.bookAt {
-        let other = books.updateValue(book, forKey: place)
-        #expect(other == nil || other == book, "seed \(seed): two books at \(place)")
+      for (index, book) in client.bookAt {
+        let other = books.updateValue(book, forKey: index)
+        #expect(other == nil || other == book, "seed \(seed): two books at \(index)")
       }
       guard world.hubs[client.loop].state(of: client.id) != nil else { continue }
       for (number, stream) in client.streams where stream.channel == "book" {

@@ -108,8 +108,8 @@ struct TradeHoleTests {
     let next = subscribed(world)
     let snapshot = try #require(next.texts.of("snapshot").first)
     let ids = ["10", "11", "13", "14"].map { "{\"id\":\"\($0)\"" }
-    let places = ids.map { snapshot.range(of: $0)?.lowerBound }
-    #expect(places.allSatisfy { $0 != nil } && places.compactMap(\.self) == places.compactMap(\.self).sorted())
+    let indices = ids.map { snapshot.range(of: $0)?.lowerBound }
+    #expect(indices.allSatisfy { $0 != nil } && indices.compactMap(\.self) == indices.compactMap(\.self).sorted())
   }
 
   @Test("of an unknown number have no count")

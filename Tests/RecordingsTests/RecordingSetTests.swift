@@ -111,8 +111,8 @@ struct RecordingSetTests {
       func write(_ megabytes: Int) {
         for _ in 0..<(megabytes * 100) {
           time = time + 10 * Microseconds.millisecond
-          let place = Int.random(in: 0..<180_000, using: &random)
-          set.record(.text(Array(noise[place..<(place + 20_000)])), at: time)
+          let index = Int.random(in: 0..<180_000, using: &random)
+          set.record(.text(Array(noise[index..<(index + 20_000)])), at: time)
         }
       }
       write(6)

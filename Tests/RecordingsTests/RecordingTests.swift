@@ -90,12 +90,12 @@ struct RecordingTests {
       (#"{"t":5,"c":0,"k":"close""#, "line 2"),
       (#"{"t":5,"c":0,"k":"close"}"# + "\n" + #"{"t":4,"c":0,"k":"close"}"#, "line 3, field t: goes back by 1 µs"),
     ])
-  func errors(_ lines: String, _ place: String) throws {
+  func errors(_ lines: String, _ index: String) throws {
     try withFile(headerLine + "\n" + lines + "\n") { path in
       let reader = try RecordingReader(path: path)
       var thrown: RecordingError?
       do throws(RecordingError) { while try reader.next() != nil {} } catch { thrown = error }
-      #expect(thrown?.description.contains(place) == true, "\(thrown?.description ?? "nothing thrown")")
+      #expect(thrown?.description.contains(index) == true, "\(thrown?.description ?? "nothing thrown")")
       #expect(thrown?.path == path)
     }
   }

@@ -48,8 +48,8 @@ final class EngineHarness {
   func retry(_ symbols: [String]) { call { engine.retry(symbols, now: now, into: &$0) } }
   func tick() { call { engine.tick(now: now, into: &$0) } }
 
-  func resync(_ place: Int, _ reason: ResyncReason = .checksum) {
-    call { engine.resync(InstrumentID(place), reason: reason, now: now, into: &$0) }
+  func resync(_ index: Int, _ reason: ResyncReason = .checksum) {
+    call { engine.resync(InstrumentID(index), reason: reason, now: now, into: &$0) }
   }
 
   func respond(_ request: Int, _ status: Int = 200, _ text: String) {
@@ -124,5 +124,5 @@ final class EngineHarness {
   var tickers: [Ticker] { events.compactMap { if case .ticker(let ticker) = $0 { ticker } else { nil } } }
   var resets: [ResyncReason] { events.compactMap { if case .bookReset(_, let reason) = $0 { reason } else { nil } } }
   var isHeartbeat: Bool { events.contains { if case .heartbeat = $0 { true } else { false } } }
-  func state(_ place: Int) -> BookState { market[InstrumentID(place)].bookState }
+  func state(_ index: Int) -> BookState { market[InstrumentID(index)].bookState }
 }

@@ -116,7 +116,7 @@ package struct JSONScanner: ~Copyable, ~Escapable {
     // The last eight bytes, without those before `index`. A smart shift by 64 gives 0.
     if readable >= 8 { return word(readable &- 8) >> UInt64(truncatingIfNeeded: (8 &- (readable &- index)) &* 8) }
     var word: UInt64 = 0
-    for place in index..<readable { word |= UInt64(byte(place)) << UInt64((place &- index) &* 8) }
+    for position in index..<readable { word |= UInt64(byte(position)) << UInt64((position &- index) &* 8) }
     return word
   }
 

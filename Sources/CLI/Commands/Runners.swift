@@ -219,7 +219,8 @@ private final class ServiceEnd: Sendable {
 
 /// Ends a gateway as signals request, and waits for its end; true if that is a failure.
 private func waitForEnd(
-  of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeCoordinator, manager: ServiceManager?,
+  of gateway: Gateway, _ signals: ServiceSignals, _ end: ServiceEnd, _ upgrades: UpgradeCoordinator,
+  manager: ServiceManager?,
   log: Logger
 ) async -> Bool {
   let forwarding = Task { for await number in signals.ends { end.yield(.signal(number)) } }

@@ -93,10 +93,10 @@ struct BinanceAnswers {
       throw Problem(code: -1001, words: "the feed of \(venue) is \(feed.state.rawValue)", status: 503)
     }
     if let refusal = request.charge(cost) { return .now(refusal) }
-    let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
+    let route = MarketRoute(market: entry.market, instrument: entry.instrument.id)
     let reply = request.reply
     request.loops.askMarkets(entry.loop) { markets in
-      markets.publisher.dialectView(at: place).flatMap { make($0, markets.publisher, place, markets.now()) }
+      markets.publisher.dialectView(at: route).flatMap { make($0, markets.publisher, route, markets.now()) }
     } then: { body in
       reply(
         body.map { .json($0) }
@@ -174,10 +174,10 @@ struct BinanceAnswers {
     let from = try time("startTime") ?? .distantPast
     // The end belongs to the range.
     let to = try time("endTime").map { $0 + 1 } ?? .distantFuture
-    return try ask(entry(.candles), cost: 8 * limit) { view, publisher, place, now in
+    return try ask(entry(.candles), cost: 8 * limit) { view, publisher, route, now in
       guard
         let (instrument, candles, _) = publisher.candles(
-          interval, from: from, to: to, limit: limit, at: place, now: now)
+          interval, from: from, to: to, limit: limit, at: route, now: now)
       else { return nil }
       var out = ByteBuffer(capacity: 64 + 160 * candles.count)
       out.append(UInt8(ascii: "["))

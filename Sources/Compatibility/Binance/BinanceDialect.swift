@@ -11,23 +11,23 @@ enum BinanceDialect: Dialect {
   static let firstWords: Set<Substring> = ["ws", "stream", "api"]
   static let rootWord: Substring? = nil
 
-  static func session(_ place: DialectPath) -> (any DialectSession)? {
-    guard let word = place.path.first, word == "ws" || word == "stream" else { return nil }
-    var names = place.path.dropFirst().map(String.init)
+  static func session(_ target: DialectPath) -> (any DialectSession)? {
+    guard let word = target.path.first, word == "ws" || word == "stream" else { return nil }
+    var names = target.path.dropFirst().map(String.init)
     if names.count == 1, names[0].isEmpty || names[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) { names = [] }
-    for item in place.query where item.name == "streams" { names += item.value.split(separator: "/").map(String.init) }
+    for item in target.query where item.name == "streams" { names += item.value.split(separator: "/").map(String.init) }
     var form = BinanceForm(isCombined: word == "stream")
-    if place.query.contains(where: { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }) {
+    if target.query.contains(where: { $0.name == "timeUnit" && $0.value.lowercased() == "microsecond" }) {
       form.unit = .microseconds
     }
-    return BinanceSession(place.markets, form, streams: Array(names.prefix(BinanceRequest.streamLimit + 1)))
+    return BinanceSession(target.markets, form, streams: Array(names.prefix(BinanceRequest.streamLimit + 1)))
   }
 
-  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer {
-    guard place.path.starts(with: ["api", "v3"]) else { return .notFound }
-    let answers = BinanceAnswers(markets: place.markets, request: request)
+  static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer {
+    guard target.path.starts(with: ["api", "v3"]) else { return .notFound }
+    let answers = BinanceAnswers(markets: target.markets, request: request)
     do throws(BinanceAnswers.Problem) {
-      return try answers.answer(place.path.dropFirst(2).joined(separator: "/"))
+      return try answers.answer(target.path.dropFirst(2).joined(separator: "/"))
     } catch {
       return .now(error.response)
     }

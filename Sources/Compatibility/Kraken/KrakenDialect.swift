@@ -12,19 +12,19 @@ enum KrakenDialect: Dialect {
   static let firstWords: Set<Substring> = ["v2", "0"]
   static let rootWord: Substring? = "0"
 
-  static func session(_ place: DialectPath) -> (any DialectSession)? {
-    place.path == ["v2"] ? KrakenSession(place.markets) : nil
+  static func session(_ target: DialectPath) -> (any DialectSession)? {
+    target.path == ["v2"] ? KrakenSession(target.markets) : nil
   }
 
-  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer {
-    guard place.path.count == 3, place.path.starts(with: ["0", "public"]) else { return .notFound }
+  static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer {
+    guard target.path.count == 3, target.path.starts(with: ["0", "public"]) else { return .notFound }
     let hub = request.loops.hub
     // A list looks at every market.
-    if place.path[2].hasPrefix("Asset"), let refusal = request.charge(16 * hub.directory.entries.count) {
+    if target.path[2].hasPrefix("Asset"), let refusal = request.charge(16 * hub.directory.entries.count) {
       return .now(refusal)
     }
     var out = ByteBuffer(capacity: 4096)
-    switch place.path[2] {
+    switch target.path[2] {
     case "Time":
       let now = request.loops.now()
       KrakenLists.appendResult(to: &out) { out in
@@ -39,8 +39,8 @@ enum KrakenDialect: Dialect {
         out.append(rfc3339: now)
         out.append("\"}")
       }
-    case "AssetPairs" where place.markets.isShown(hub.feeds):
-      let entries = place.markets.all(in: hub.directory, request.grant).map(\.instrument)
+    case "AssetPairs" where target.markets.isShown(hub.feeds):
+      let entries = target.markets.all(in: hub.directory, request.grant).map(\.instrument)
       guard let names = request.parameter("pair")?.split(separator: ",") else {
         KrakenLists.appendResult(to: &out) { out in
           KrakenLists.appendPairs(entries.map { ($0.base + $0.quote, $0) }, to: &out)
@@ -56,8 +56,8 @@ enum KrakenDialect: Dialect {
       } else {
         KrakenLists.appendResult(to: &out) { KrakenLists.appendPairs(pairs, to: &$0) }
       }
-    case "Assets" where place.markets.isShown(hub.feeds):
-      let entries = place.markets.all(in: hub.directory, request.grant).map(\.instrument)
+    case "Assets" where target.markets.isShown(hub.feeds):
+      let entries = target.markets.all(in: hub.directory, request.grant).map(\.instrument)
       KrakenLists.appendResult(to: &out) { KrakenLists.appendAssets(of: entries, to: &$0) }
     case "AssetPairs", "Assets":
       KrakenLists.appendError("EService:Unavailable: \(DialectMarkets.Refusal.simulated.words)", to: &out)

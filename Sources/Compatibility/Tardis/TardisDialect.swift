@@ -8,10 +8,10 @@ enum TardisDialect: Dialect {
   static let firstWords: Set<Substring> = ["ws-stream-normalized"]
   static let rootWord: Substring? = nil
 
-  static func session(_ place: DialectPath) -> (any DialectSession)? {
-    guard place.path == ["ws-stream-normalized"] else { return nil }
-    return TardisSession(place.markets, options: place.query.first { $0.name == "options" }?.value ?? "")
+  static func session(_ target: DialectPath) -> (any DialectSession)? {
+    guard target.path == ["ws-stream-normalized"] else { return nil }
+    return TardisSession(target.markets, options: target.query.first { $0.name == "options" }?.value ?? "")
   }
 
-  static func answer(_ place: DialectPath, _ request: DialectRequest) -> DialectAnswer { .notFound }
+  static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer { .notFound }
 }

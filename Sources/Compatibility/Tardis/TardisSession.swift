@@ -56,8 +56,8 @@ final class TardisSession: DialectSession {
     guard let exchange = TardisExchange.all.first(where: { $0.name == options.exchange }) else {
       throw TardisOptions.Problem(words: "Error: unknown exchange: \(options.exchange.prefix(40))")
     }
-    let place = DialectMarkets(venue: exchange.venue, allowsSimulated: markets.allowsSimulated)
-    guard place.isShown(desk.feeds) else {
+    let shown = DialectMarkets(venue: exchange.venue, allowsSimulated: markets.allowsSimulated)
+    guard shown.isShown(desk.feeds) else {
       throw TardisOptions.Problem(words: "Error: \(exchange.name): \(DialectMarkets.Refusal.simulated.words)")
     }
     if options.sendsDisconnects { heard.append(exchange.name) }

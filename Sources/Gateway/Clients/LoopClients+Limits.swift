@@ -29,7 +29,7 @@ extension LoopClients {
   /// Begins to check a tenth of the HTTP clients, to close those that are too slow; call ten times a second.
   func watchRequests() {
     let isUnderWay = excess.looksDue > 0
-    excess.looksDue = min(excess.looksDue + httpSessions.placeCount / 10 + 1, httpSessions.placeCount)
+    excess.looksDue = min(excess.looksDue + httpSessions.slotCount / 10 + 1, httpSessions.slotCount)
     if !isUnderWay { lookOn() }
   }
 

@@ -59,19 +59,19 @@ final class LoopComposites: TurnObserver {
   // MARK: The owners of markets
 
   /// Loop 0 needs a market of this loop; nil: no longer.
-  private func watch(_ place: CompositeRoute, _ wants: CompositeWants?) {
+  private func watch(_ route: CompositeRoute, _ wants: CompositeWants?) {
     node.loop.assertOnLoop()
     guard let wants else {
-      watched[place.place.market]?[place.place.instrument.index] = nil
-      if watched[place.place.market]?.isEmpty == true { watched[place.place.market] = nil }
-      dirty.remove(place.place)
+      watched[route.local.market]?[route.local.instrument.index] = nil
+      if watched[route.local.market]?.isEmpty == true { watched[route.local.market] = nil }
+      dirty.remove(route.local)
       return
     }
     var member =
-      watched[place.place.market]?[place.place.instrument.index] ?? Watched(symbol: place.symbol, wants: wants)
+      watched[route.local.market]?[route.local.instrument.index] ?? Watched(symbol: route.symbol, wants: wants)
     member.wants = wants
-    watched[place.place.market, default: [:]][place.place.instrument.index] = member
-    dirty.insert(place.place)
+    watched[route.local.market, default: [:]][route.local.instrument.index] = member
+    dirty.insert(route.local)
     isUrgent = true
   }
 
@@ -122,10 +122,10 @@ final class LoopComposites: TurnObserver {
     let isNews = isUrgent
     isUrgent = false
     guard !dirty.isEmpty else { return }
-    let places = dirty.sorted { ($0.market, $0.instrument.index) < ($1.market, $1.instrument.index) }
-    let found = places.compactMap { place -> (symbol: String, part: QuotePart?)? in
-      guard let member = watched[place.market]?[place.instrument.index] else { return nil }
-      return (member.symbol, part(of: member, at: place, now))
+    let routes = dirty.sorted { ($0.market, $0.instrument.index) < ($1.market, $1.instrument.index) }
+    let found = routes.compactMap { route -> (symbol: String, part: QuotePart?)? in
+      guard let member = watched[route.market]?[route.instrument.index] else { return nil }
+      return (member.symbol, part(of: member, at: route, now))
     }
     let first = node.nodes[0]
     if first === node {
@@ -135,20 +135,20 @@ final class LoopComposites: TurnObserver {
       let isTaken = first.loop.offer(bytes: bytes) { first.composites.take(found, isNews) }
       guard isTaken else { return }
     }
-    for place in places {
-      watched[place.market]?[place.instrument.index]?.candles = []
-      watched[place.market]?[place.instrument.index]?.hasOtherPast = false
+    for route in routes {
+      watched[route.market]?[route.instrument.index]?.candles = []
+      watched[route.market]?[route.instrument.index]?.hasOtherPast = false
     }
     dirty.removeAll(keepingCapacity: true)
   }
 
-  private func part(of member: Watched, at place: MarketRoute, _ now: Timestamp) -> QuotePart? {
+  private func part(of member: Watched, at route: MarketRoute, _ now: Timestamp) -> QuotePart? {
     let depth = member.wants.hasBook ? CompositeMarket.depthLimit : 0
-    var part = node.publisher.quotePart(at: place, depth: depth, hasFigures: true, now: now)
+    var part = node.publisher.quotePart(at: route, depth: depth, hasFigures: true, now: now)
     part?.candles = member.candles
     part?.hasOtherPast = member.hasOtherPast
     for interval in CandleInterval.allCases where member.wants.candles[Int(interval.rawValue)] > 0 {
-      if let open = node.publisher.openCandle(interval, at: place, now: now) { part?.candles.append(open) }
+      if let open = node.publisher.openCandle(interval, at: route, now: now) { part?.candles.append(open) }
     }
     return part
   }
@@ -207,7 +207,7 @@ final class LoopComposites: TurnObserver {
       board.want(name.channel, of: name.name)
       begin(name.name)
     case .unwanted(let name) where name.channel.isOfComposites:
-      for place in board.release(name.channel, of: name.name) { tell(place, nil) }
+      for route in board.release(name.channel, of: name.name) { tell(route, nil) }
     case .wanted, .unwanted: break
     }
   }
@@ -215,11 +215,11 @@ final class LoopComposites: TurnObserver {
   /// Takes what streams of book, line and candles need. At the end of a turn; loop 0 only.
   func meetDemands(_ now: Timestamp) {
     for demand in node.publisher.takeCompositeDemands(now: now) {
-      for place in board.demand(demand) { tell(place, nil) }
+      for route in board.demand(demand) { tell(route, nil) }
       guard demand.market != nil else { continue }
       let wants = board.wants(of: demand.symbol)
       let change = begin(demand.symbol)
-      for place in board.places(of: demand.symbol) where !change.contains(place) { tell(place, wants) }
+      for route in board.routes(of: demand.symbol) where !change.contains(route) { tell(route, wants) }
       wantAllDays(of: demand)
       readHistories(now)
     }
@@ -240,15 +240,15 @@ final class LoopComposites: TurnObserver {
   @discardableResult
   private func follow(_ symbol: String) -> [CompositeRoute] {
     let change = board.setMembers(node.hub.members(ofComposite: symbol), of: symbol)
-    for place in change.removed { tell(place, nil) }
-    for place in change.added { tell(place, board.wants(of: symbol)) }
+    for route in change.removed { tell(route, nil) }
+    for route in change.added { tell(route, board.wants(of: symbol)) }
     return change.added
   }
 
-  private func tell(_ place: CompositeRoute, _ wants: CompositeWants?) {
-    let owner = node.nodes[place.loop]
-    if owner === node { return watch(place, wants) }
-    owner.loop.execute { owner.composites.watch(place, wants) }
+  private func tell(_ route: CompositeRoute, _ wants: CompositeWants?) {
+    let owner = node.nodes[route.loop]
+    if owner === node { return watch(route, wants) }
+    owner.loop.execute { owner.composites.watch(route, wants) }
   }
 
   private func outputs(_ now: Timestamp) -> CompositeBoard.Outputs {
@@ -287,9 +287,9 @@ final class LoopComposites: TurnObserver {
   private func wantAllDays(of demand: CompositeDemand) {
     let all = ChartRange.all.candles
     guard demand.wants.candles[Int(all.interval.rawValue)] >= all.count else { return }
-    for place in board.places(of: demand.symbol) {
-      let owner = node.nodes[place.loop]
-      owner.loop.execute { owner.history?.wantAll(of: place.place.instrument, place.place.market) }
+    for route in board.routes(of: demand.symbol) {
+      let owner = node.nodes[route.loop]
+      owner.loop.execute { owner.history?.wantAll(of: route.local.instrument, route.local.market) }
     }
   }
 

@@ -43,16 +43,16 @@ package final class UpgradeOrigin: @unchecked Sendable {
   package init?(environment: [String: String], parent: Int32 = getppid()) throws {
     guard let process = environment[Self.variable] else { return nil }
     // The channel, then the sockets of both ports.
-    let place = Program.firstDescriptor
-    guard process == "\(parent)", let channel = MessageChannel(inherited: place),
-      Program.takeInherited(place + 1), Program.takeInherited(place + 2)
+    let descriptor = Program.firstDescriptor
+    guard process == "\(parent)", let channel = MessageChannel(inherited: descriptor),
+      Program.takeInherited(descriptor + 1), Program.takeInherited(descriptor + 2)
     else {
       throw Failure(description: "\(Self.variable) is set, but process \(process) did not start this one to take over")
     }
     self.channel = channel
     sockets = [
-      .init(name: KeptPorts.Name.clients.rawValue, descriptor: place + 1),
-      .init(name: KeptPorts.Name.internal.rawValue, descriptor: place + 2),
+      .init(name: KeptPorts.Name.clients.rawValue, descriptor: descriptor + 1),
+      .init(name: KeptPorts.Name.internal.rawValue, descriptor: descriptor + 2),
     ]
   }
 

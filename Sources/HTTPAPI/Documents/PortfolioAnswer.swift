@@ -227,8 +227,8 @@ struct PortfolioAnswer: RouteAnswer {
       portfolio = changed
       response = .json(text(entry), status: isNew ? 201 : 200)
       if isNew {
-        let place = "/v1/portfolios/\(changed.stored.id)/transactions/\(entry.number)"
-        response.fields.append(HTTPField("Location", place))
+        let location = "/v1/portfolios/\(changed.stored.id)/transactions/\(entry.number)"
+        response.fields.append(HTTPField("Location", location))
       }
     case .removed(let changed):
       portfolio = changed

@@ -51,7 +51,7 @@ struct AssetsAnswer: RouteAnswer {
     var writer = JSONObjectWriter(capacity: 4096)
     writer.object { writer in
       writer.array("assets") { writer in
-        for asset in names.assets[names.place(after: after)...] {
+        for asset in names.assets[names.index(after: after)...] {
           if !wanted.isEmpty, !InstrumentList.contains(asset.code, wanted),
             !asset.sources.contains(where: { InstrumentList.contains($0.name, wanted) })
           {

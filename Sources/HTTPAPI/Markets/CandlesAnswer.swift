@@ -26,14 +26,14 @@ struct CandlesAnswer: RouteAnswer {
     if CompositeSymbol.isOne(symbol) { return try CompositeAnswer(request).candles(wanted) }
     var lookup = SymbolLookup()
     let item = api.item(symbol, request.grant, &lookup)
-    guard case .market(let loop, let place, let state) = item.content else {
+    guard case .market(let loop, let route, let state) = item.content else {
       if case .failed(let error) = item.content { throw RequestProblem(error) }
       return
     }
     // Rings scan a day of minutes; the store scans up to five times as many candles as it returns.
     try request.pay(128 + Self.candleCost * limit)
     let head = item.head
-    ChartPageGathering(loops: request.loops, request: wanted).gather(loop, place) { outcome in
+    ChartPageGathering(loops: request.loops, request: wanted).gather(loop, route) { outcome in
       switch outcome {
       case .page(let page, let instrument):
         request.reply(response(head, page, interval, instrument, venue: state.venue))

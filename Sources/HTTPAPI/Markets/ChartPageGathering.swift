@@ -33,14 +33,14 @@ package struct ChartPageGathering {
   }
 
   /// Calls `completion` on the asking loop.
-  package func gather(_ loop: Int, _ place: MarketRoute, then completion: @escaping (Outcome) -> Void) {
+  package func gather(_ loop: Int, _ route: MarketRoute, then completion: @escaping (Outcome) -> Void) {
     let request = request
     loops.askMarkets(loop) { markets -> Rings? in
       let found = markets.publisher.candles(
-        request.interval, from: request.from, to: request.to, limit: request.wanted, at: place, now: markets.now())
+        request.interval, from: request.from, to: request.to, limit: request.wanted, at: route, now: markets.now())
       guard let (instrument, candles, hasTraded) = found else { return nil }
       return Rings(
-        instrument: instrument, candles: candles, symbol: markets.storedSymbol(of: place),
+        instrument: instrument, candles: candles, symbol: markets.storedSymbol(of: route),
         hasTraded: hasTraded)
     } then: { [self] rings in
       guard let rings else { return completion(.nothing) }

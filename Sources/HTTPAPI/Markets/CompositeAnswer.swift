@@ -156,8 +156,8 @@ struct CompositeAnswer {
 
   /// The object up to where the data begins.
   private func head(_ chart: CompositeGathering.Chart) -> [UInt8] {
-    let place = MarketRoute(market: 0, instrument: chart.candles.instrument.id)
-    return MarketAnswer.Item(symbol: symbol, content: .market(loop: 0, place, state(chart))).head
+    let route = MarketRoute(market: 0, instrument: chart.candles.instrument.id)
+    return MarketAnswer.Item(symbol: symbol, content: .market(loop: 0, route, state(chart))).head
   }
 
   private func answer(

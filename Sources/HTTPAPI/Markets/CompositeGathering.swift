@@ -61,8 +61,8 @@ package struct CompositeGathering {
     let pages = Pages(pending: entries.count)
     guard !entries.isEmpty else { return completion(pages) }
     for entry in entries {
-      let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
-      ChartPageGathering(loops: loops, request: request).gather(entry.loop, place) { outcome in
+      let route = MarketRoute(market: entry.market, instrument: entry.instrument.id)
+      ChartPageGathering(loops: loops, request: request).gather(entry.loop, route) { outcome in
         switch outcome {
         case .page(let page, let instrument):
           pages.parts.append(.init(instrument: instrument, candles: page.candles))

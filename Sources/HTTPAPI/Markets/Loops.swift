@@ -35,10 +35,10 @@ package protocol LoopMarkets: AnyObject {
   func now() -> Timestamp
 
   /// The store's symbol of an instrument; nil if nothing is stored. O(1).
-  func storedSymbol(of place: MarketRoute) -> String?
+  func storedSymbol(of route: MarketRoute) -> String?
 
   /// Requests the whole history of an instrument from its venue, once a run.
-  func wantAllHistory(of place: MarketRoute)
+  func wantAllHistory(of route: MarketRoute)
 }
 
 /// What answers about markets need beside the markets: the bodies that were sent lately.

@@ -95,28 +95,28 @@ final class MarketAnswer {
   }
 
   func begin() {
-    var byLoop: [Int: [(index: Int, place: MarketRoute)]] = [:]
+    var byLoop: [Int: [(index: Int, route: MarketRoute)]] = [:]
     let now = loops.now()
     for (index, item) in items.enumerated() {
-      guard case .market(let loop, let place, _) = item.content else { continue }
-      stamps[index] = parts.stamp(key(loop, place), now: now)
-      if stamps[index] == nil { byLoop[loop, default: []].append((index, place)) }
+      guard case .market(let loop, let route, _) = item.content else { continue }
+      stamps[index] = parts.stamp(key(loop, route), now: now)
+      if stamps[index] == nil { byLoop[loop, default: []].append((index, route)) }
     }
     pending = byLoop.count
     guard pending > 0 else { return compare() }
     let view = view
     for (loop, wanted) in byLoop.sorted(by: { $0.key < $1.key }) {
-      let places = wanted.map(\.place)
+      let routes = wanted.map(\.route)
       loops.askMarkets(loop) { markets in
         let now = markets.now()
         if case .sparkline(.all, _) = view {
-          for place in places { markets.wantAllHistory(of: place) }
+          for route in routes { markets.wantAllHistory(of: route) }
         }
-        return places.map { markets.publisher.stamp(of: view, at: $0, now: now) }
+        return routes.map { markets.publisher.stamp(of: view, at: $0, now: now) }
       } then: { [self] found in
         for (want, stamp) in zip(wanted, found) {
           stamps[want.index] = stamp
-          if let stamp { parts.keep(stamp, as: key(loop, want.place)) }
+          if let stamp { parts.keep(stamp, as: key(loop, want.route)) }
         }
         pending -= 1
         if pending == 0 { compare() }
@@ -130,8 +130,8 @@ final class MarketAnswer {
     if let held = EntityTag.match(known, tag) { return completion(.unchanged(tag: held), made(tag)) }
     if let body = loops.compressor.cache.body(tag) { return completion(.body(body, tag: tag), made(tag)) }
     for (index, item) in items.enumerated() {
-      guard case .market(let loop, let place, _) = item.content else { continue }
-      texts[index] = parts.text(key(loop, place), tag: stamps[index]?.tag)
+      guard case .market(let loop, let route, _) = item.content else { continue }
+      texts[index] = parts.text(key(loop, route), tag: stamps[index]?.tag)
     }
     let pieces = Self.pieces(items.map(\.content), cost: view.cost) { self.texts[$0] == nil }
     if let refusal = charge(pieces.reduce(0) { $0 + $1.indices.count } * view.cost) {
@@ -140,8 +140,8 @@ final class MarketAnswer {
     make(pieces[...])
   }
 
-  private func key(_ loop: Int, _ place: MarketRoute) -> KnownParts.Key {
-    KnownParts.Key(loop: loop, place: place, view: view)
+  private func key(_ loop: Int, _ route: MarketRoute) -> KnownParts.Key {
+    KnownParts.Key(loop: loop, route: route, view: view)
   }
 
   /// Nil if an item failed, since that does not depend on a market's content.
@@ -174,20 +174,20 @@ final class MarketAnswer {
   private func make(_ pieces: ArraySlice<(loop: Int, indices: [Int])>) {
     guard let piece = pieces.first else { return finish() }
     let view = view
-    let places = piece.indices.compactMap { index -> MarketRoute? in
-      if case .market(_, let place, _) = items[index].content { return place }
+    let routes = piece.indices.compactMap { index -> MarketRoute? in
+      if case .market(_, let route, _) = items[index].content { return route }
       return nil
     }
     loops.askMarkets(piece.loop) { markets in
       let now = markets.now()
-      return places.map { place in
-        (markets.publisher.stamp(of: view, at: place, now: now), markets.publisher.text(of: view, at: place, now: now))
+      return routes.map { route in
+        (markets.publisher.stamp(of: view, at: route, now: now), markets.publisher.text(of: view, at: route, now: now))
       }
     } then: { [self] made in
-      for ((index, place), (stamp, text)) in zip(zip(piece.indices, places), made) {
+      for ((index, route), (stamp, text)) in zip(zip(piece.indices, routes), made) {
         stamps[index] = stamp
         texts[index] = text?.fields ?? []
-        if let stamp { parts.keep(stamp, text: text?.fields ?? [], as: key(piece.loop, place)) }
+        if let stamp { parts.keep(stamp, text: text?.fields ?? [], as: key(piece.loop, route)) }
       }
       let rest = pieces.dropFirst()
       guard !rest.isEmpty else { return finish() }

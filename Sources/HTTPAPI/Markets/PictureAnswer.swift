@@ -44,7 +44,7 @@ struct PictureAnswer: RouteAnswer {
     }
     var lookup = SymbolLookup()
     let item = api.item(symbol, request.grant, &lookup)
-    guard case .market(let loop, let place, let state) = item.content else {
+    guard case .market(let loop, let route, let state) = item.content else {
       guard case .failed(let error) = item.content else { return }
       // A page shows a picture that fails as a broken one: until the list of markets arrives, it gets a grey one.
       guard error.code == .notReady, let instrument = Instrument(naming: symbol) else {
@@ -55,8 +55,8 @@ struct PictureAnswer: RouteAnswer {
     // A point needs two curves of six numbers each.
     try request.pay(256 + 8 * points)
     request.loops.askMarkets(loop) { markets in
-      if range == .all { markets.wantAllHistory(of: place) }
-      return markets.publisher.cardFigures(range, points: points, at: place, now: markets.now())
+      if range == .all { markets.wantAllHistory(of: route) }
+      return markets.publisher.cardFigures(range, points: points, at: route, now: markets.now())
     } then: { (figures: CardFigures?) in
       guard let figures else {
         guard let instrument = request.loops.hub.directory.entries[symbol]?.instrument else { return }

@@ -32,10 +32,10 @@ package final class QuoteGathering {
     var pending = byLoop.count
     var parts: [QuotePart] = []
     let (loops, depth, hasFigures) = (loops, depth, hasFigures)
-    for (loop, places) in byLoop.sorted(by: { $0.key < $1.key }) {
+    for (loop, routes) in byLoop.sorted(by: { $0.key < $1.key }) {
       loops.askMarkets(loop) { markets in
         let now = markets.now()
-        return places.compactMap {
+        return routes.compactMap {
           markets.publisher.quotePart(at: $0, depth: depth, hasFigures: hasFigures, now: now)
         }
       } then: { found in

@@ -7,7 +7,7 @@ import Synchronization
 final class KnownParts {
   struct Key: Hashable {
     let loop: Int
-    let place: MarketRoute
+    let route: MarketRoute
     let view: MarketView
   }
 

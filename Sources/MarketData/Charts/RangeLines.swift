@@ -119,7 +119,7 @@ package struct RangeLines: ~Copyable {
       return
     }
     flush()
-    for range in ChartRange.allCases { place(price, time, in: rings + Int(range.rawValue)) }
+    for range in ChartRange.allCases { enter(price, time, in: rings + Int(range.rawValue)) }
     if time >= lastTime {
       lastTime = time
       if price != newestPrice { changes &+= 1 }
@@ -163,7 +163,7 @@ package struct RangeLines: ~Copyable {
       if lastTime != Self.never, isKnown(range) { continue }
       let ring = rings + Int(range.rawValue)
       if range == .all { makeRoom(for: time, in: ring) }
-      place(close, time, in: ring, isRestored: true)
+      enter(close, time, in: ring, isRestored: true)
     }
     if time >= lastTime, lastTime == Self.never || !isKnown(.day) {
       lastTime = time
@@ -317,7 +317,7 @@ package struct RangeLines: ~Copyable {
 
   /// Puts a price into its bucket, if it is the last one there, or stores it as the price before the ring.
   /// - Parameter isRestored: then it need not be the newest price where it is the close of the newest bucket.
-  private mutating func place(
+  private mutating func enter(
     _ price: Int64, _ time: Int64, in ring: UnsafeMutablePointer<Ring>, isRestored: Bool = false
   ) {
     let number = floorDivide(time, ring.pointee.length)

@@ -30,7 +30,7 @@ package struct AssetNames: Sendable, Equatable {
   package static let codeBytes = 24
 
   private var lists: [String: [String: String]] = [:]
-  private var places: [String: Int] = [:]
+  private var indices: [String: Int] = [:]
   /// In the order of their codes.
   package private(set) var assets: [Asset] = []
   /// How often anything has changed.
@@ -56,14 +56,14 @@ package struct AssetNames: Sendable, Equatable {
 
   /// The name of an asset in a venue's markets; nil if no venue has one. O(1).
   package func name(of code: String, at venue: String) -> String? {
-    lists[venue]?[code] ?? places[code].map { assets[$0].name }
+    lists[venue]?[code] ?? indices[code].map { assets[$0].name }
   }
 
   /// Whether a venue names an asset of this code. O(1).
-  package func has(_ code: String) -> Bool { places[code] != nil }
+  package func has(_ code: String) -> Bool { indices[code] != nil }
 
   /// The index in `assets` of the first code after `code`. O(log n).
-  package func place(after code: String) -> Int {
+  package func index(after code: String) -> Int {
     var (low, high) = (0, assets.count)
     while low < high {
       let middle = (low + high) / 2
@@ -114,7 +114,7 @@ package struct AssetNames: Sendable, Equatable {
     }
     assets = said.map { code, sources in Asset(code: code, name: Self.chosen(sources), sources: sources) }
     assets.sort { $0.code < $1.code }
-    places = Dictionary(uniqueKeysWithValues: assets.enumerated().map { ($1.code, $0) })
+    indices = Dictionary(uniqueKeysWithValues: assets.enumerated().map { ($1.code, $0) })
   }
 
   /// The first of the most frequent names.

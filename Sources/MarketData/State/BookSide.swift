@@ -79,8 +79,8 @@ enum BookSide<Order: SideOrder> {
       let order = new.indices.sorted { a, b in
         new[a].price == new[b].price ? a < b : Order.isWorse(new[a].price, new[b].price)
       }
-      for (place, index) in order.enumerated() {
-        let isLast = place + 1 == order.count || new[order[place + 1]].price != new[index].price
+      for (position, index) in order.enumerated() {
+        let isLast = position + 1 == order.count || new[order[position + 1]].price != new[index].price
         if isLast, new[index].size > 0 { levels.append(new[index]) }
       }
     }

@@ -106,16 +106,16 @@ struct TradeBridge {
     guard let told, !held.isEmpty else { return nil }
     let order = order
     guard let last = told.last else { return Crossing(hasGap: true, news: order) }
-    if let place = order.lastIndex(where: { held[$0].isSame(as: last) }) {
-      let news = order[(place + 1)...].filter { !isTold(held[$0]) }
+    if let index = order.lastIndex(where: { held[$0].isSame(as: last) }) {
+      let news = order[(index + 1)...].filter { !isTold(held[$0]) }
       return Crossing(hasGap: cut > 0 && held[cut...].allSatisfy { !$0.isSame(as: last) }, news: news)
     }
     let number = isCounted ? last.id.number : nil
     // A published time that is still to come proves nothing.
     let times = told.map(\.time).filter { $0 <= arrived + Market.clockTolerance }
     let (oldest, newest) = (times.first ?? .distantPast, times.max() ?? .distantPast)
-    let news = order.filter { place in
-      let trade = held[place]
+    let news = order.filter { index in
+      let trade = held[index]
       if isTold(trade) || trade.time < oldest { return false }
       guard let number, let own = trade.id.number else { return true }
       return own > number || trade.time > newest
@@ -141,9 +141,9 @@ struct TradeBridge {
       let (first, last) = (held[start], held[end - 1])
       let isDescending =
         first.isBacklog && (first.time, first.id.number ?? 0) > (last.time, last.id.number ?? 0)
-      for place in isDescending ? Array((start..<end).reversed()) : Array(start..<end)
-      where held[place].id.isEmpty || seen.insert(Key(held[place])).inserted {
-        result.append(place)
+      for index in isDescending ? Array((start..<end).reversed()) : Array(start..<end)
+      where held[index].id.isEmpty || seen.insert(Key(held[index])).inserted {
+        result.append(index)
       }
       start = end
     }
@@ -159,7 +159,7 @@ struct TradeBridge {
   func uncharted(_ news: [Trade]) -> [Trade] {
     // Without such a trade, the charts have the published ones, and none of these is new.
     guard let charted, !isTold(charted) else { return news }
-    if let place = news.lastIndex(where: { $0.isSame(as: charted) }) { return Array(news[(place + 1)...]) }
+    if let index = news.lastIndex(where: { $0.isSame(as: charted) }) { return Array(news[(index + 1)...]) }
     return news.filter { !$0.isBacklog || $0.time > charted.time }
   }
 

@@ -59,20 +59,20 @@ package struct ClientCounts: Sendable, Equatable {
 
   package init() {}
 
-  private static func place(isTLS: Bool, _ encoding: Encoding) -> Int {
+  private static func index(isTLS: Bool, _ encoding: Encoding) -> Int {
     labels.firstIndex { $0 == (encoding.transport(isTLS: isTLS), encoding.rawValue) }!
   }
 
-  package mutating func came(isTLS: Bool, _ encoding: Encoding) { present[Self.place(isTLS: isTLS, encoding)] += 1 }
+  package mutating func came(isTLS: Bool, _ encoding: Encoding) { present[Self.index(isTLS: isTLS, encoding)] += 1 }
 
   /// - Parameter code: that the gateway closed it with; nil: it did not.
   package mutating func left(isTLS: Bool, _ encoding: Encoding, code: UInt16?) {
-    present[Self.place(isTLS: isTLS, encoding)] -= 1
+    present[Self.index(isTLS: isTLS, encoding)] -= 1
     ended[Ending.allCases.firstIndex(of: Ending(code: code))!] += 1
   }
 
   package mutating func add(_ other: ClientCounts) {
-    for place in present.indices { present[place] += other.present[place] }
-    for place in ended.indices { ended[place] += other.ended[place] }
+    for index in present.indices { present[index] += other.present[index] }
+    for index in ended.indices { ended[index] += other.ended[index] }
   }
 }

@@ -228,9 +228,9 @@ package struct StateDocument: Sendable {
     let lines = all.map(\.line)
     let length = lines.map(\.count).max() ?? 0
     // All lines end now, but some began later.
-    let line = (0..<length).map { place in
+    let line = (0..<length).map { position in
       lines.reduce(UInt32(0)) { sum, line in
-        let index = place - (length - line.count)
+        let index = position - (length - line.count)
         return index < 0 ? sum : UInt32(clamping: UInt64(sum) + UInt64(line[index]))
       }
     }

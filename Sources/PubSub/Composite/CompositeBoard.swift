@@ -5,18 +5,18 @@ import MarketData
 package struct CompositeRoute: Sendable, Hashable {
   package var symbol: String
   package var loop: Int
-  package var place: MarketRoute
+  package var local: MarketRoute
 
-  package init(symbol: String, loop: Int, place: MarketRoute) {
+  package init(symbol: String, loop: Int, local: MarketRoute) {
     self.symbol = symbol
     self.loop = loop
-    self.place = place
+    self.local = local
   }
 
   init(_ entry: DirectoryEntry) {
     self.init(
       symbol: entry.instrument.symbol, loop: entry.loop,
-      place: MarketRoute(market: entry.market, instrument: entry.instrument.id))
+      local: MarketRoute(market: entry.market, instrument: entry.instrument.id))
   }
 }
 
@@ -60,7 +60,7 @@ package struct CompositeBoard {
   private static let historyPeriod = Microseconds.second
 
   private struct Member {
-    var place: CompositeRoute
+    var route: CompositeRoute
     /// Whether its owner has reported its values; a composite is not shown before all owners have.
     var isKnown = false
     var part: QuotePart?
@@ -135,7 +135,7 @@ package struct CompositeBoard {
   }
 
   /// The members of a composite.
-  package func places(of symbol: String) -> [CompositeRoute] { composites[symbol]?.members.map(\.place) ?? [] }
+  package func routes(of symbol: String) -> [CompositeRoute] { composites[symbol]?.members.map(\.route) ?? [] }
 
   /// What the owners of a composite's members must pass on beside the values of every market.
   package func wants(of symbol: String) -> CompositeWants { composites[symbol]?.wants ?? CompositeWants() }
@@ -144,7 +144,7 @@ package struct CompositeBoard {
     guard let composite = composites[symbol], composite.shown.isEmpty, composite.market == nil else { return [] }
     composites[symbol] = nil
     held.remove(symbol)
-    return composite.members.map(\.place)
+    return composite.members.map(\.route)
   }
 
   /// Sets the members of a composite, from the directory. Returns the new members and the removed ones.
@@ -152,16 +152,16 @@ package struct CompositeBoard {
     _ entries: [DirectoryEntry], of symbol: String
   ) -> (added: [CompositeRoute], removed: [CompositeRoute]) {
     guard let old = composites[symbol]?.members else { return ([], []) }
-    let places = entries.map { CompositeRoute($0) }
-    guard places != old.map(\.place) else { return ([], []) }
-    composites[symbol]?.members = places.map { place in
-      old.first { $0.place == place } ?? Member(place: place)
+    let routes = entries.map { CompositeRoute($0) }
+    guard routes != old.map(\.route) else { return ([], []) }
+    composites[symbol]?.members = routes.map { route in
+      old.first { $0.route == route } ?? Member(route: route)
     }
     composites[symbol]?.market?.invalidate()
     touch(symbol)
     return (
-      places.filter { place in !old.contains { $0.place == place } },
-      old.map(\.place).filter { !places.contains($0) }
+      routes.filter { route in !old.contains { $0.route == route } },
+      old.map(\.route).filter { !routes.contains($0) }
     )
   }
 
@@ -170,7 +170,7 @@ package struct CompositeBoard {
   /// Sets a market's present values, from its owner; nil if the market has none. O(members of its composite).
   package mutating func take(_ part: QuotePart?, of symbol: String) {
     let name = CompositeSymbol.prefix + symbol.drop { $0 != ":" }.dropFirst()
-    guard let index = composites[name]?.members.firstIndex(where: { $0.place.symbol == symbol }) else { return }
+    guard let index = composites[name]?.members.firstIndex(where: { $0.route.symbol == symbol }) else { return }
     composites[name]?.members[index].isKnown = true
     composites[name]?.members[index].part = part
     if let part, let market = composites[name]?.market {

@@ -29,9 +29,9 @@ extension StreamPublisher {
   /// - Parameters:
   ///   - depth: levels a side, 0 for none.
   ///   - hasFigures: whether to include the 24 h volumes.
-  package func quotePart(at place: MarketRoute, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
-    guard markets.indices.contains(place.market),
-      let state = markets[place.market].instrument(place.instrument)?.state
+  package func quotePart(at route: MarketRoute, depth: Int, hasFigures: Bool, now: Timestamp) -> QuotePart? {
+    guard markets.indices.contains(route.market),
+      let state = markets[route.market].instrument(route.instrument)?.state
     else { return nil }
     var reason = ""
     if case .syncing(let why) = state.bookState { reason = why?.description ?? "awaiting a snapshot" }

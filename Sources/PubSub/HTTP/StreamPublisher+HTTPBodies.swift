@@ -8,9 +8,9 @@ extension StreamPublisher {
   private static let longest = Microseconds.minute
 
   /// The stamp of a view as it is now; nil if there is no such instrument. O(1), for trades O(limit).
-  package func stamp(of view: MarketView, at place: MarketRoute, now: Timestamp) -> PartStamp? {
-    guard markets.indices.contains(place.market),
-      let state = markets[place.market].instrument(place.instrument)?.state
+  package func stamp(of view: MarketView, at route: MarketRoute, now: Timestamp) -> PartStamp? {
+    guard markets.indices.contains(route.market),
+      let state = markets[route.market].instrument(route.instrument)?.state
     else { return nil }
     let part: ContentRevision.Part = if case .book = view { .book } else { .figures }
     let validUntil: Timestamp =
@@ -22,15 +22,15 @@ extension StreamPublisher {
         min(state.nextFigureChange(after: now), state.nextLineChange(.day, after: now))
       }
     return PartStamp(
-      tag: tag(of: view, at: place, now: now),
+      tag: tag(of: view, at: route, now: now),
       validUntil: view.isOfAllDays ? min(validUntil, now + Self.longest) : validUntil, revision: state.revision,
       part: part)
   }
 
   /// The tag of the text of `view`, without making the text; nil if there is nothing to show. O(1), for trades
   /// O(limit).
-  package func tag(of view: MarketView, at place: MarketRoute, now: Timestamp) -> UInt64? {
-    guard let instrument = instrument(place) else { return nil }
+  package func tag(of view: MarketView, at route: MarketRoute, now: Timestamp) -> UInt64? {
+    guard let instrument = instrument(route) else { return nil }
     let state = instrument.state
     var tag = ContentTag(run: run)
     tag.add(UInt64(state.instrument.priceScale) << 8 | UInt64(state.instrument.sizeScale))
@@ -59,8 +59,8 @@ extension StreamPublisher {
   }
 
   /// The text of `view` as fields of an object, with a comma before each; nil if there is nothing to show.
-  package func text(of view: MarketView, at place: MarketRoute, now: Timestamp) -> MarketText? {
-    guard let tag = tag(of: view, at: place, now: now), let instrument = instrument(place) else { return nil }
+  package func text(of view: MarketView, at route: MarketRoute, now: Timestamp) -> MarketText? {
+    guard let tag = tag(of: view, at: route, now: now), let instrument = instrument(route) else { return nil }
     textsMade += 1
     let state = instrument.state
     var out = ByteBuffer(capacity: 1024)
@@ -101,23 +101,23 @@ extension StreamPublisher {
   /// An instrument, the candles of [`from`, `to`) that its rings have, at most the last `limit`, and whether it has
   /// ever had a price; nil if there is no such instrument. O(minutes of a day).
   package func candles(
-    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at place: MarketRoute, now: Timestamp
+    _ interval: CandleInterval, from: Timestamp, to: Timestamp, limit: Int, at route: MarketRoute, now: Timestamp
   ) -> (instrument: Instrument, candles: [Candle], hasTraded: Bool)? {
-    guard let state = instrument(place)?.state else { return nil }
+    guard let state = instrument(route)?.state else { return nil }
     let candles = state.candles(interval, from: from, to: to, limit: limit, now: now)
     return (state.instrument, candles, state.lastPrice != nil)
   }
 
   /// The open candle of an instrument; nil before any price. O(1), amortised.
-  package func openCandle(_ interval: CandleInterval, at place: MarketRoute, now: Timestamp) -> Candle? {
-    instrument(place)?.state.openCandle(interval, now: now)
+  package func openCandle(_ interval: CandleInterval, at route: MarketRoute, now: Timestamp) -> Candle? {
+    instrument(route)?.state.openCandle(interval, now: now)
   }
 
   /// The data of a picture of an instrument; nil if there is no such instrument. O(buckets).
   package func cardFigures(
-    _ range: ChartRange, points: Int, at place: MarketRoute, now: Timestamp
+    _ range: ChartRange, points: Int, at route: MarketRoute, now: Timestamp
   ) -> CardFigures? {
-    guard let instrument = instrument(place) else { return nil }
+    guard let instrument = instrument(route) else { return nil }
     let state = instrument.state
     let summary = MarketSummary(instrument, now: now)
     let line = state.sparkline(range, points: points, price: summary.price, now: now).withWholeGap(now: now)
@@ -137,13 +137,13 @@ extension StreamPublisher {
   }
 
   /// An instrument as writers see it, for answers over HTTP; nil if there is none.
-  package func dialectView(at place: MarketRoute) -> DialectView? {
-    instrument(place).map { DialectView($0) }
+  package func dialectView(at route: MarketRoute) -> DialectView? {
+    instrument(route).map { DialectView($0) }
   }
 
-  private func instrument(_ place: MarketRoute) -> PublishedInstrument? {
-    guard markets.indices.contains(place.market) else { return nil }
-    return markets[place.market].instrument(place.instrument)
+  private func instrument(_ route: MarketRoute) -> PublishedInstrument? {
+    guard markets.indices.contains(route.market) else { return nil }
+    return markets[route.market].instrument(route.instrument)
   }
 }
 

@@ -79,7 +79,7 @@ struct ChartDrawing {
   let height: Double
 
   /// The place of each point: the newest at the right edge, the highest price at the top, a flat line in the middle.
-  var places: [PicturePoint] {
+  var positions: [PicturePoint] {
     guard let low = line.points.min(), let high = line.points.max() else { return [] }
     let step = line.points.count > 1 ? width / Double(line.points.count - 1) : 0
     let span = Double(high) - Double(low)
@@ -121,9 +121,9 @@ struct ChartDrawing {
 
   /// Paths with the colours and widths of the design: white at 60 %, 1.5 wide, over white at 20 % that fades out.
   func append(to out: inout ByteBuffer) {
-    let places = places
+    let positions = positions
     for run in runs {
-      let points = Array(places[run.range])
+      let points = Array(positions[run.range])
       guard let first = points.first, let last = points.last else { continue }
       guard run.isObserved else {
         out.append("<path fill=\"none\" stroke=\"#fff\" stroke-opacity=\".2\" stroke-dasharray=\"1 3\" d=\"M")

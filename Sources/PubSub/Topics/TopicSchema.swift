@@ -98,16 +98,16 @@ package struct TopicSchema: Sendable, Equatable {
   }
 
   private func check(_ members: [String: TopicValue], _ node: Node, _ path: String) throws(TopicSchemaError) {
-    func place(_ name: String) -> String { path.isEmpty ? String(name.prefix(80)) : "\(path).\(name.prefix(80))" }
-    for name in node.required where members[name] == nil { throw TopicSchemaError(place(name), "is missing") }
+    func member(_ name: String) -> String { path.isEmpty ? String(name.prefix(80)) : "\(path).\(name.prefix(80))" }
+    for name in node.required where members[name] == nil { throw TopicSchemaError(member(name), "is missing") }
     // In order, so that the same document always gets the same error.
     for name in members.keys.sorted() {
       guard let value = members[name] else { continue }
       if let schema = node.properties[name] {
-        try check(value, nodes[schema], place(name))
+        try check(value, nodes[schema], member(name))
       } else if let others = node.others {
-        guard others >= 0 else { throw TopicSchemaError(place(name), "is not a property of the topic's schema") }
-        try check(value, nodes[others], place(name))
+        guard others >= 0 else { throw TopicSchemaError(member(name), "is not a property of the topic's schema") }
+        try check(value, nodes[others], member(name))
       }
     }
   }

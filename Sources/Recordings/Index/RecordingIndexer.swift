@@ -123,15 +123,15 @@ package final class RecordingIndexer {
     rejected += file.contents.rejected
     let counts = replayer.pipeline.symbolCounts
     for state in replayer.pipeline.market.instruments.prefix(RecordingIndex.symbolLimit) {
-      let place = state.instrument.id.index
-      guard counts.indices.contains(place) else { continue }
+      let index = state.instrument.id.index
+      guard counts.indices.contains(index) else { continue }
       var symbol = RecordingContents.Symbol(name: state.instrument.venueSymbol)
-      symbol.deltas = counts[place].deltas
-      symbol.snapshots = counts[place].snapshots
-      symbol.trades = counts[place].trades
-      symbol.gaps = counts[place].gaps
+      symbol.deltas = counts[index].deltas
+      symbol.snapshots = counts[index].snapshots
+      symbol.trades = counts[index].trades
+      symbol.gaps = counts[index].gaps
       symbol.checksums = state.checksumsOK
-      symbol.mismatches = tracker.mismatches[place] ?? 0
+      symbol.mismatches = tracker.mismatches[index] ?? 0
       file.contents.symbols.append(symbol.since(counted[symbol.name]))
       counted[symbol.name] = symbol
     }
@@ -195,7 +195,7 @@ final class IndexFile {
   deinit { if !isFinished, file != nil { unlink(temporary) } }
 
   func add(
-    _ place: RecordingIndexEntry, _ frame: KeyFrame, messages: inout ConnectionMessages
+    _ entry: RecordingIndexEntry, _ frame: KeyFrame, messages: inout ConnectionMessages
   ) throws(RecordingError) {
     let raw = frame.encode()
     guard raw.count <= IndexBlob.limit else { return }
@@ -208,17 +208,17 @@ final class IndexFile {
       messageBlobs.append(try store(KeyFrame.encode(messages.list[messages.stored...])))
       messages.stored = messages.list.count
     }
-    let window = place.restart.window.isEmpty ? nil : try store(place.restart.window)
+    let window = entry.restart.window.isEmpty ? nil : try store(entry.restart.window)
     let blob = try store(raw)
     leastBytes = Self.bytesPerByte * (blob.count + (window?.count ?? 0))
     lastBytes = contents.messageBytes
-    var restart = place.restart
+    var restart = entry.restart
     restart.window = []
     points.append(
       RecordingIndex.Point(
-        time: place.time, records: contents.records, restart: restart, window: window, frame: blob,
+        time: entry.time, records: contents.records, restart: restart, window: window, frame: blob,
         messages: messages.firstBlob..<messageBlobs.count))
-    lastPlace = place
+    lastPlace = entry
     lastRecords = contents.records
     guard points.count == RecordingIndex.pointLimit else { return }
     points = points.indices.filter { $0 % 2 == 0 }.map { points[$0] }

@@ -65,7 +65,7 @@ package final class RecordingExport {
       case (.trades, .trades(let id, let range)):
         let instrument = pipeline.market[id].instrument
         guard isWanted(instrument) else { continue }
-        for place in range { try write(pipeline.changes.trades[place], of: instrument, at: now) }
+        for position in range { try write(pipeline.changes.trades[position], of: instrument, at: now) }
       case (.top, .bookDelta(let id, _, _, _)), (.top, .bookSnapshot(let id)), (.top, .bookState(let id, _)):
         try writeTop(of: pipeline.market[id], at: now)
       default: break

@@ -139,11 +139,11 @@ extension RecordingSurvey.File {
     if let bad = contents.firstBadLine {
       lines.append("\(contents.badLines) line\(contents.badLines == 1 ? " is" : "s are") no record; the first: \(bad)")
     }
-    func places(_ count: Int) -> String { count == 1 ? "1 place" : "\(count) places" }
+    func counted(_ count: Int) -> String { count == 1 ? "1 place" : "\(count) places" }
     for symbol in contents.symbols {
-      if symbol.gaps > 0 { lines.append("\(symbol.name): messages are missing at \(places(symbol.gaps))") }
+      if symbol.gaps > 0 { lines.append("\(symbol.name): messages are missing at \(counted(symbol.gaps))") }
       if symbol.mismatches > 0 {
-        lines.append("\(symbol.name): the venue's checksum is not that of the book at \(places(symbol.mismatches))")
+        lines.append("\(symbol.name): the venue's checksum is not that of the book at \(counted(symbol.mismatches))")
       }
     }
     if case .wrong(let reason) = index { lines.append("its index is wrong: \(reason); index it again") }

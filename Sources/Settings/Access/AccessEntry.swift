@@ -16,7 +16,7 @@ struct AccessEntry {
   let name: String
   let style: Style
   /// The file, and the line if it is known.
-  let place: String
+  let location: String
   private(set) var values: [String: String] = [:]
   /// Problems of fields: unknown, empty or repeated.
   private(set) var problems: [ConfigurationProblem] = []
@@ -32,8 +32,8 @@ struct AccessEntry {
     }
   }
 
-  init(kind: Kind, name: String, style: Style, place: String) {
-    (self.kind, self.name, self.style, self.place) = (kind, name, style, place)
+  init(kind: Kind, name: String, style: Style, location: String) {
+    (self.kind, self.name, self.style, self.location) = (kind, name, style, location)
   }
 
   /// The name of the entry in a problem.
@@ -70,7 +70,7 @@ struct AccessEntry {
 
   private mutating func problem(_ name: String, _ message: String, allowed: String, suggestion: String? = nil) {
     problems.append(
-      ConfigurationProblem(name: name, place: place, message: message, allowed: allowed, suggestion: suggestion))
+      ConfigurationProblem(name: name, location: location, message: message, allowed: allowed, suggestion: suggestion))
   }
 
   static func isName(_ text: String) -> Bool {

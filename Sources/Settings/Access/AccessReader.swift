@@ -21,7 +21,7 @@ struct AccessReader {
   private(set) var policy = AccessPolicy()
   private(set) var problems: [ConfigurationProblem] = []
   private var names: Set<String> = []
-  private var entry = AccessEntry(kind: .anonymous, name: "", style: .line, place: "")
+  private var entry = AccessEntry(kind: .anonymous, name: "", style: .line, location: "")
 
   /// - Parameters:
   ///   - path: the file that holds the entries; other file names are relative to its folder.
@@ -56,7 +56,8 @@ struct AccessReader {
 
   private mutating func problem(_ name: String, _ message: String, allowed: String = "", suggestion: String? = nil) {
     problems.append(
-      ConfigurationProblem(name: name, place: entry.place, message: message, allowed: allowed, suggestion: suggestion))
+      ConfigurationProblem(
+        name: name, location: entry.location, message: message, allowed: allowed, suggestion: suggestion))
   }
 
   private mutating func rules(_ label: String, _ values: [String: String]) -> AccessPolicy.Rules {

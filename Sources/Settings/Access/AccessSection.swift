@@ -17,23 +17,23 @@ import MarketData
 ///         channels: [status, pulse]
 struct AccessSection {
   /// In the order of their labels.
-  var entries: [AccessEntry] { places.keys.sorted().compactMap { places[$0] } }
+  var entries: [AccessEntry] { locations.keys.sorted().compactMap { locations[$0] } }
   private(set) var problems: [ConfigurationProblem] = []
-  private var places: [String: AccessEntry] = [:]
+  private var locations: [String: AccessEntry] = [:]
 
   private static let parts = ["keys", "issuers", "anonymous"]
 
-  var isEmpty: Bool { places.isEmpty && problems.isEmpty }
+  var isEmpty: Bool { locations.isEmpty && problems.isEmpty }
 
   /// Reads the value at a path below `access`.
   /// - Parameters:
   ///   - key: the whole path, `access.keys.desk-1.connections`. An entry's name may contain dots; a field's may not.
   ///   - values: nil if the value is not a text, a number or a list.
-  mutating func read(key: String, values: [String]?, place: String) {
+  mutating func read(key: String, values: [String]?, location: String) {
     let path = key.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map(String.init)
     func problem(_ message: String, allowed: String, suggestion: String? = nil) {
       problems.append(
-        ConfigurationProblem(name: key, place: place, message: message, allowed: allowed, suggestion: suggestion))
+        ConfigurationProblem(name: key, location: location, message: message, allowed: allowed, suggestion: suggestion))
     }
     guard let part = path.first, Self.parts.contains(part) else {
       let near = path.first.flatMap { NearNames.of($0, among: Self.parts, limit: 1).first }
@@ -48,8 +48,8 @@ struct AccessSection {
     guard let values else { return problem("takes one value or a list", allowed: "a text, a number or a list of them") }
     let name = isAnonymous ? "anonymous" : path[1..<(path.count - 1)].joined(separator: ".")
     let kind: AccessEntry.Kind = isAnonymous ? .anonymous : part == "keys" ? .key : .jwt
-    let entry = AccessEntry(kind: kind, name: name, style: .tree, place: place)
-    places[entry.label, default: entry].set(field, values.joined(separator: ","))
+    let entry = AccessEntry(kind: kind, name: name, style: .tree, location: location)
+    locations[entry.label, default: entry].set(field, values.joined(separator: ","))
   }
 
   /// Entries as YAML.

@@ -76,7 +76,7 @@ package struct KeyFile {
 
   private static func problem(_ path: String, _ message: String, allowed: String) -> ConfigurationProblems {
     ConfigurationProblems(
-      problems: [ConfigurationProblem(name: "keys-file", place: "file \(path)", message: message, allowed: allowed)])
+      problems: [ConfigurationProblem(name: "keys-file", location: "file \(path)", message: message, allowed: allowed)])
   }
 
   /// Converts a key file of the older form to YAML.
@@ -105,22 +105,22 @@ package struct KeyFile {
 
   /// The entry of a line; nil, with a problem, if its first word is unknown.
   private static func entry(
-    _ words: [String], _ place: String, _ problems: inout [ConfigurationProblem]
+    _ words: [String], _ location: String, _ problems: inout [ConfigurationProblem]
   ) -> AccessEntry? {
-    if let kind = AccessEntry.Kind(rawValue: words[0]) { return entry(kind, words.dropFirst(), place) }
+    if let kind = AccessEntry.Kind(rawValue: words[0]) { return entry(kind, words.dropFirst(), location) }
     let kinds = AccessEntry.Kind.allCases.map(\.rawValue)
     problems.append(
       ConfigurationProblem(
-        name: "keys-file", place: place, message: "a line cannot begin with this word",
+        name: "keys-file", location: location, message: "a line cannot begin with this word",
         allowed: kinds.joined(separator: ", "), suggestion: NearNames.of(words[0], among: kinds, limit: 1).first))
     return nil
   }
 
   /// Makes an entry of words: a name, and fields with their values.
-  static func entry(_ kind: AccessEntry.Kind, _ words: ArraySlice<String>, _ place: String) -> AccessEntry {
+  static func entry(_ kind: AccessEntry.Kind, _ words: ArraySlice<String>, _ location: String) -> AccessEntry {
     var words = words
     let name = kind == .anonymous ? kind.rawValue : words.popFirst() ?? ""
-    var entry = AccessEntry(kind: kind, name: name, style: .line, place: place)
+    var entry = AccessEntry(kind: kind, name: name, style: .line, location: location)
     for word in words {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       if parts.count == 2 { entry.set(parts[0], parts[1]) } else { entry.refuseWord() }

@@ -44,7 +44,7 @@ enum FileProblem {
   /// The problem to report if such a file decides about access.
   static func writableByAll(_ path: String, name: String) -> ConfigurationProblem {
     ConfigurationProblem(
-      name: name, place: "file \(path)", message: "can be written by every user of this machine",
+      name: name, location: "file \(path)", message: "can be written by every user of this machine",
       allowed: "a file that its owner alone may write: chmod go-w \(path)")
   }
 

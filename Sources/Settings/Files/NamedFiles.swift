@@ -29,7 +29,7 @@ struct NamedFiles {
     _ folder: String, _ read: (_ name: String, _ bytes: [UInt8]) throws(Mistakes) -> Value
   ) throws(ConfigurationProblems) -> [String: Value] {
     func problem(_ message: String, allowed: String) -> ConfigurationProblem {
-      ConfigurationProblem(name: setting, place: "folder \(folder)", message: message, allowed: allowed)
+      ConfigurationProblem(name: setting, location: "folder \(folder)", message: message, allowed: allowed)
     }
     let entries: [String]
     do { entries = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
@@ -54,7 +54,7 @@ struct NamedFiles {
       } catch {
         problems += error.mistakes.map { mistake in
           ConfigurationProblem(
-            name: mistake.field.isEmpty ? setting : mistake.field, place: "file \(path)", message: mistake.message,
+            name: mistake.field.isEmpty ? setting : mistake.field, location: "file \(path)", message: mistake.message,
             allowed: mistake.allowed)
         }
       }

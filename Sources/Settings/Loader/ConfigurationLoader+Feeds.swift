@@ -12,66 +12,68 @@ extension ConfigurationLoader {
     "symbols like BTC-USD, BTC-USD-PERP or BTC-USD-20261225, or selections like *-USD or *-USD:top20, each once"
 
   /// Reads `feeds.VENUE` (a list of symbols) or `feeds.VENUE.FIELD` of a file.
-  mutating func read(feedKey key: String, values: [String]?, place: String) {
+  mutating func read(feedKey key: String, values: [String]?, location: String) {
     let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     let field = path.count == 2 ? "symbols" : path[2...].joined(separator: ".")
-    guard checkVenue(path[1], name: key, place: place) else { return }
+    guard checkVenue(path[1], name: key, location: location) else { return }
     switch field {
     case "symbols":
-      setSymbols(Self.items(values, separator: ","), of: path[1], name: key, place: place)
+      setSymbols(Self.items(values, separator: ","), of: path[1], name: key, location: location)
     case "endpoint", "rest-endpoint":
       setEndpoint(
-        values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, place: place)
+        values?.joined(separator: ",") ?? "", of: path[1], isREST: field != "endpoint", name: key, location: location)
     default:
       report(
-        key, at: place, "unknown key", allowed: Self.feedFields.joined(separator: ", "),
+        key, at: location, "unknown key", allowed: Self.feedFields.joined(separator: ", "),
         suggestion: NearNames.of(field, among: Self.feedFields, limit: 1).first.map { "feeds.\(path[1]).\($0)" })
     }
   }
 
   /// Reads `VENUE=SYM,SYM` of a flag or the environment.
-  mutating func read(feed text: String, name: String, place: String) {
+  mutating func read(feed text: String, name: String, location: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
-      report(name, at: place, "\"\(text)\" is not allowed", allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD")
+      report(name, at: location, "\"\(text)\" is not allowed", allowed: "VENUE=SYMBOL,SYMBOL like kraken=BTC-USD")
       return
     }
     let venue = parts[0].trimmingCharacters(in: .whitespaces)
-    guard checkVenue(venue, name: name, place: place) else { return }
-    setSymbols(Self.items([String(parts[1])], separator: ","), of: venue, name: name, place: place)
+    guard checkVenue(venue, name: name, location: location) else { return }
+    setSymbols(Self.items([String(parts[1])], separator: ","), of: venue, name: name, location: location)
   }
 
   /// Reads `VENUE=URL` or `VENUE.rest=URL` of a flag or the environment.
-  mutating func read(endpoint text: String, name: String, place: String) {
+  mutating func read(endpoint text: String, name: String, location: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       problems.append(
         ConfigurationProblem(
-          name: name, place: place, message: "\"\(text)\" is not allowed",
+          name: name, location: location, message: "\"\(text)\" is not allowed",
           allowed: "VENUE=URL like kraken=ws://127.0.0.1:9001, or VENUE.rest=URL"))
       return
     }
     var venue = parts[0].trimmingCharacters(in: .whitespaces)
     let isREST = venue.hasSuffix(".rest")
     if isREST { venue.removeLast(5) }
-    guard checkVenue(venue, name: name, place: place) else { return }
-    setEndpoint(parts[1].trimmingCharacters(in: .whitespaces), of: venue, isREST: isREST, name: name, place: place)
+    guard checkVenue(venue, name: name, location: location) else { return }
+    setEndpoint(
+      parts[1].trimmingCharacters(in: .whitespaces), of: venue, isREST: isREST, name: name, location: location)
   }
 
-  private mutating func checkVenue(_ venue: String, name: String, place: String) -> Bool {
+  private mutating func checkVenue(_ venue: String, name: String, location: String) -> Bool {
     guard !venues.contains(where: { $0.name == venue }) else { return true }
     report(
-      name, at: place, "there is no venue \"\(venue)\"", allowed: venues.map(\.name).sorted().joined(separator: ", "),
+      name, at: location, "there is no venue \"\(venue)\"",
+      allowed: venues.map(\.name).sorted().joined(separator: ", "),
       suggestion: NearNames.of(venue, among: venues.map(\.name), limit: 1).first)
     return false
   }
 
-  private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, place: String) {
+  private mutating func setSymbols(_ symbols: [String], of venue: String, name: String, location: String) {
     let rule = venues.first { $0.name == venue }
     let limit = rule?.symbolLimit ?? 0
     for text in symbols where MarketSelection.isMeant(by: text) {
       guard let message = Self.objection(to: text, limit: limit) else { continue }
-      report(name, at: place, "\"\(text)\" is not allowed: \(message)")
+      report(name, at: location, "\"\(text)\" is not allowed: \(message)")
       return
     }
     var bad = symbols.filter { !MarketSelection.isMeant(by: $0) && !Self.isSymbol($0) }
@@ -82,31 +84,31 @@ extension ConfigurationLoader {
         ? "has no symbols"
         : bad.isEmpty ? "has \(symbols.count) symbols" : "\"\(bad.joined(separator: ","))\" is not allowed"
       let near = bad.first.flatMap { Self.isSymbol($0.uppercased()) && $0 != $0.uppercased() ? $0.uppercased() : nil }
-      report(name, at: place, message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near)
+      report(name, at: location, message, allowed: "1 to \(limit) \(Self.symbolRule)", suggestion: near)
       return
     }
     if let rule, let foreign = symbols.first(where: { !Self.mayTrade($0, at: rule) }) {
       report(
-        name, at: place, "\"\(foreign)\" is of a kind of market that \(venue) does not have",
+        name, at: location, "\"\(foreign)\" is of a kind of market that \(venue) does not have",
         allowed: Instrument.Kind.Family.allCases.filter { rule.kinds.contains($0) }.map(\.rawValue).joined(
           separator: ", "))
       return
     }
     if let objection = rule?.objection(symbols) {
       report(
-        name, at: place, objection,
+        name, at: location, objection,
         allowed: "at most \(Venue.connectionLimit) connections of a kind; let another gateway follow the rest")
       return
     }
     feeds[venue, default: .init(venue: venue, symbols: [])].symbols = symbols
-    origins["feeds.\(venue).symbols"] = place
+    origins["feeds.\(venue).symbols"] = location
   }
 
-  private mutating func setEndpoint(_ text: String, of venue: String, isREST: Bool, name: String, place: String) {
+  private mutating func setEndpoint(_ text: String, of venue: String, isREST: Bool, name: String, location: String) {
     guard let url = EndpointURL(text), (url.scheme == .http || url.scheme == .https) == isREST else {
       problems.append(
         ConfigurationProblem(
-          name: name, place: place, message: "\"\(text)\" is not allowed",
+          name: name, location: location, message: "\"\(text)\" is not allowed",
           allowed: isREST ? "a URL like https://host:port" : "a URL like wss://host:port/path"))
       return
     }
@@ -115,7 +117,7 @@ extension ConfigurationLoader {
     } else {
       feeds[venue, default: .init(venue: venue, symbols: [])].endpoint = text
     }
-    origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = place
+    origins["feeds.\(venue).\(isREST ? "rest-endpoint" : "endpoint")"] = location
   }
 
   /// Whether a symbol or selection can name markets that a venue has.
@@ -189,13 +191,13 @@ extension ConfigurationLoader {
 
   /// Makes the checks that need the whole configuration.
   mutating func check(needsData: Bool) {
-    func place(_ key: String) -> String { origins[key] ?? "default" }
+    func location(_ key: String) -> String { origins[key] ?? "default" }
     configuration.feeds = feeds.values.sorted { $0.venue < $1.venue }
     for index in configuration.feeds.indices {
       let feed = configuration.feeds[index]
       if feed.symbols.isEmpty {
         let given = feed.endpoint == nil ? "rest-endpoint" : "endpoint"
-        let at = place("feeds.\(feed.venue).\(given)")
+        let at = location("feeds.\(feed.venue).\(given)")
         // A problem reported above may be that the symbols were given and rejected.
         if !problems.contains(where: { $0.name == "feeds.\(feed.venue).symbols" || $0.name == "feeds.\(feed.venue)" }) {
           report("feeds.\(feed.venue)", at: at, "has an \(given) but no symbols", allowed: Self.symbolRule)
@@ -209,7 +211,7 @@ extension ConfigurationLoader {
     let count = configuration.demo ? GatewayConfiguration.demoFeeds : configuration.feeds.count
     if count > 0, configuration.readyFeeds > count {
       report(
-        "ready-feeds", at: place("ready-feeds"),
+        "ready-feeds", at: location("ready-feeds"),
         "\(configuration.readyFeeds) is more than the number of feeds: the gateway would never be ready",
         allowed: "0…\(count)")
     }
@@ -221,11 +223,11 @@ extension ConfigurationLoader {
     named += configuration.replay.map { ("replay", $0) }
     for file in named where !file.path.isEmpty && !isReadable(file.path) {
       let reason = files.reading(file.path).map { ": \($0)" } ?? ""
-      report(file.key, at: place(file.key), "\"\(file.path)\" cannot be read\(reason)", allowed: "a readable file")
+      report(file.key, at: location(file.key), "\"\(file.path)\" cannot be read\(reason)", allowed: "a readable file")
     }
     if let path = configuration.record, !path.isEmpty, let reason = files.recording(path) {
       report(
-        "record", at: place("record"), "\"\(path)\" cannot be written: \(reason)",
+        "record", at: location("record"), "\"\(path)\" cannot be written: \(reason)",
         allowed: "a file in an existing folder, or a folder with / at its end")
     }
     checkAccess()
@@ -233,19 +235,20 @@ extension ConfigurationLoader {
     configuration.decks.read(files.decks, &problems)
     configuration.topics.read(files.schemas, &problems)
     if configuration.demo, !configuration.replay.isEmpty {
-      report("replay", at: place("replay"), "cannot be combined with demo (\(place("demo")))", allowed: "one of them")
+      report(
+        "replay", at: location("replay"), "cannot be combined with demo (\(location("demo")))", allowed: "one of them")
     }
     if configuration.demo, let feed = configuration.feeds.first {
-      let at = place("feeds.\(feed.venue).symbols")
+      let at = location("feeds.\(feed.venue).symbols")
       report(
-        "demo", at: place("demo"),
+        "demo", at: location("demo"),
         "cannot be combined with feeds (feeds.\(feed.venue), \(at)): its simulated prices would replace theirs",
         allowed: "one of them")
     }
     if configuration.listen == configuration.internalListen, configuration.listen.port != 0 {
       report(
-        "internal-listen", at: place("internal-listen"),
-        "\(configuration.listen.description) is taken by listen (\(place("listen")))", allowed: "another port")
+        "internal-listen", at: location("internal-listen"),
+        "\(configuration.listen.description) is taken by listen (\(location("listen")))", allowed: "another port")
     }
     checkInternalAddress()
     if needsData, configuration.feeds.isEmpty, !configuration.demo, configuration.replay.isEmpty, problems.isEmpty {

@@ -13,9 +13,9 @@ extension ConfigurationLoader {
   mutating func checkTLS() {
     let tls = configuration.tlsSettings
     let before = problems.count
-    func place(_ key: String) -> String { origins[key] ?? "default" }
+    func location(_ key: String) -> String { origins[key] ?? "default" }
     func add(_ name: String, at key: String, _ message: String, allowed: String) {
-      report(name, at: place(key), message, allowed: allowed)
+      report(name, at: location(key), message, allowed: allowed)
     }
     if tls.keys.isEmpty, !tls.certificates.isEmpty {
       add("tls.key", at: "tls.certificate", "is missing beside tls.certificate", allowed: "both or neither")
@@ -49,7 +49,7 @@ extension ConfigurationLoader {
       if case .certificateFile(let path, _) = problem {
         key = tlsFiles.first { $0.path == path }?.key ?? key
       }
-      report(key, at: place(key), problem.description)
+      report(key, at: location(key), problem.description)
     }
   }
 }

@@ -147,17 +147,17 @@ package struct ConfigurationLoader: Sendable {
 
   /// Adds a problem: with one, the configuration is refused.
   mutating func report(
-    _ name: String, at place: String, _ message: String, allowed: String = "", suggestion: String? = nil
+    _ name: String, at location: String, _ message: String, allowed: String = "", suggestion: String? = nil
   ) {
     problems.append(
-      ConfigurationProblem(name: name, place: place, message: message, allowed: allowed, suggestion: suggestion))
+      ConfigurationProblem(name: name, location: location, message: message, allowed: allowed, suggestion: suggestion))
   }
 
   // MARK: Layers
 
   mutating func read(file path: String) {
     func problem(_ message: String, allowed: String = "") -> ConfigurationProblem {
-      ConfigurationProblem(name: "config", place: "file \(path)", message: message, allowed: allowed)
+      ConfigurationProblem(name: "config", location: "file \(path)", message: message, allowed: allowed)
     }
     let suffix = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
     guard ["yaml", "yml", "json"].contains(suffix) else {
@@ -205,21 +205,21 @@ package struct ConfigurationLoader: Sendable {
       return
     }
     for key in seen.keys.sorted() {
-      let place = "file \(name), key \(key)"
+      let location = "file \(name), key \(key)"
       let path = key.split(separator: ".").map(String.init)
       let values = Self.values(of: path, in: snapshot, isBool: Setting.byKey[key]?.isBool ?? false)
       if key.hasPrefix("access.") || key == "access" {
-        access.read(key: key, values: values, place: "file \(name)")
+        access.read(key: key, values: values, location: "file \(name)")
         accessPath = name
       } else if readsAccessAlone {
-        report(key, at: place, "does not belong in a key file", allowed: "the map access")
+        report(key, at: location, "does not belong in a key file", allowed: "the map access")
       } else if key.hasPrefix("feeds.") {
-        read(feedKey: key, values: values, place: place)
+        read(feedKey: key, values: values, location: location)
       } else if let setting = Setting.byKey[key] {
-        apply(setting, values: values, name: key, place: place)
+        apply(setting, values: values, name: key, location: location)
       } else {
         report(
-          key, at: place, "unknown key",
+          key, at: location, "unknown key",
           suggestion: NearNames.of(key, among: Setting.all.map(\.key) + ["access", "feeds"], limit: 1).first)
       }
     }
@@ -244,17 +244,17 @@ package struct ConfigurationLoader: Sendable {
     let snapshot = EnvironmentVariablesProvider(environmentVariables: ours).snapshot()
     let settings = Dictionary(uniqueKeysWithValues: Setting.all.map { ($0.variable, $0) })
     for name in ours.keys.sorted() {
-      let place = "variable \(name)"
+      let location = "variable \(name)"
       let values = Self.values(of: [name], in: snapshot)
       if name == "TIDEGATE_FEEDS" {
-        for item in Self.items(values, separator: ";") { read(feed: item, name: name, place: place) }
+        for item in Self.items(values, separator: ";") { read(feed: item, name: name, location: location) }
       } else if name == "TIDEGATE_ENDPOINTS" {
-        for item in Self.items(values, separator: ";") { read(endpoint: item, name: name, place: place) }
+        for item in Self.items(values, separator: ";") { read(endpoint: item, name: name, location: location) }
       } else if let setting = settings[name] {
-        apply(setting, values: values, name: name, place: place)
+        apply(setting, values: values, name: name, location: location)
       } else {
         report(
-          name, at: place, "unknown variable",
+          name, at: location, "unknown variable",
           suggestion: NearNames.of(
             name, among: Array(settings.keys.sorted()) + ["TIDEGATE_FEEDS", "TIDEGATE_ENDPOINTS"], limit: 1
           ).first)
@@ -270,14 +270,14 @@ package struct ConfigurationLoader: Sendable {
         uniquingKeysWith: { $1 }))
     let snapshot = provider.snapshot()
     for flag in flags {
-      let place = "flag \(flag.name)"
+      let location = "flag \(flag.name)"
       let values = Self.values(of: [flag.key], in: snapshot)
       switch flag.key {
-      case "feeds": for item in values ?? [] { read(feed: item, name: flag.name, place: place) }
-      case "endpoints": for item in values ?? [] { read(endpoint: item, name: flag.name, place: place) }
+      case "feeds": for item in values ?? [] { read(feed: item, name: flag.name, location: location) }
+      case "endpoints": for item in values ?? [] { read(endpoint: item, name: flag.name, location: location) }
       default:
         guard let setting = Setting.byKey[flag.key] else { preconditionFailure("no setting \(flag.key)") }
-        apply(setting, values: values, name: flag.name, place: place)
+        apply(setting, values: values, name: flag.name, location: location)
       }
     }
   }
@@ -309,20 +309,20 @@ package struct ConfigurationLoader: Sendable {
       .filter { !$0.isEmpty }
   }
 
-  mutating func apply(_ setting: Setting, values: [String]?, name: String, place: String) {
+  mutating func apply(_ setting: Setting, values: [String]?, name: String, location: String) {
     let values = setting.isList ? values.map { Self.items($0, separator: ",") } : values
     guard let values, setting.isList || values.count == 1 else {
       report(
-        name, at: place, "takes one value, not \(values.map { "a list of \($0.count)" } ?? "this")",
+        name, at: location, "takes one value, not \(values.map { "a list of \($0.count)" } ?? "this")",
         allowed: setting.allowed)
       return
     }
     var changed = configuration
     if setting.set(&changed, values) {
       configuration = changed
-      origins[setting.key] = place
+      origins[setting.key] = location
     } else {
-      report(name, at: place, "\"\(values.joined(separator: ","))\" is not allowed", allowed: setting.allowed)
+      report(name, at: location, "\"\(values.joined(separator: ","))\" is not allowed", allowed: setting.allowed)
     }
   }
 

@@ -3,7 +3,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   /// The setting: `limits.clients`, `TIDEGATE_LISTN`, `--feed`.
   package let name: String
   /// Where it was given: `file tidegate.yaml, key limits.clients`.
-  package let place: String
+  package let location: String
   /// What is wrong: `"many" is not allowed`.
   package let message: String
   /// The allowed values, in words; empty if `message` names them.
@@ -11,16 +11,16 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   /// The name that was probably meant.
   package let suggestion: String?
 
-  package init(name: String, place: String, message: String, allowed: String = "", suggestion: String? = nil) {
+  package init(name: String, location: String, message: String, allowed: String = "", suggestion: String? = nil) {
     self.name = name
-    self.place = place
+    self.location = location
     self.message = message
     self.allowed = allowed
     self.suggestion = suggestion
   }
 
   package var description: String {
-    var text = "\(name): \(message) (\(place))"
+    var text = "\(name): \(message) (\(location))"
     if !allowed.isEmpty { text += "; allowed: \(allowed)" }
     if let suggestion { text += "; did you mean \(suggestion)?" }
     return text

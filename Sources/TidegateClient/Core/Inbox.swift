@@ -22,7 +22,7 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
   private var waiting: Set<Key> = []
   private var events = Queue<(event: Event, weight: Int)>()
   /// Places in `order` for events: at least as many as there are events.
-  private var places = 0
+  private var reserved = 0
   private var weight = 0
   private var dropped = 0
 
@@ -43,8 +43,8 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
     events.append((event, weight))
     self.weight += weight
     // The place of a dropped event serves the next one.
-    if places < events.count {
-      places += 1
+    if reserved < events.count {
+      reserved += 1
       order.append(.event)
     }
   }
@@ -64,7 +64,7 @@ struct Inbox<Key: Hashable & Sendable, Event: Sendable>: Sendable {
         waiting.remove(key)
         return .state(key)
       case .event:
-        places -= 1
+        reserved -= 1
         guard let (event, weight) = events.popFirst() else { continue }
         self.weight -= weight
         return .event(event)

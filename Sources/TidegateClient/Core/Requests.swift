@@ -24,9 +24,9 @@ enum Requests {
       out.append(",\"resume\":{\"session\":")
       out.append(json: session)
       out.append(",\"streams\":[")
-      for (place, entry) in streams.enumerated() {
+      for (index, entry) in streams.enumerated() {
         let (item, stream) = (entry.stream.item, entry.stream)
-        out.append(place == 0 ? "{\"channel\":" : ",{\"channel\":")
+        out.append(index == 0 ? "{\"channel\":" : ",{\"channel\":")
         out.append(json: item.channel.rawValue)
         if !item.channel.isNameless {
           out.append(",\"symbol\":")

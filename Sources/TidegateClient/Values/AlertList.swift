@@ -7,7 +7,7 @@ public struct AlertList: Sendable, Hashable {
   /// Whether the gateway stores them; false: they are lost when its process ends.
   public private(set) var isKept = true
   /// The index of each alert in `alerts`.
-  private var places: [String: Int] = [:]
+  private var indices: [String: Int] = [:]
 
   /// The largest number of rules of an owner here.
   static let limit = 100_000
@@ -18,24 +18,24 @@ public struct AlertList: Sendable, Hashable {
   public var ringing: [Alert] { alerts.filter { $0.state == .alerting } }
 
   /// The alert of an id. O(1).
-  public subscript(id: String) -> Alert? { places[id].map { alerts[$0] } }
+  public subscript(id: String) -> Alert? { indices[id].map { alerts[$0] } }
 
   /// Replaces the alert with the same id. O(1) each, and O(alerts) if some are removed. False if there would be too
   /// many.
   mutating func apply(_ changed: [Alert], removed: [String]) -> Bool {
     for alert in changed {
-      if let place = places[alert.id] {
-        alerts[place] = alert
+      if let index = indices[alert.id] {
+        alerts[index] = alert
       } else {
         guard alerts.count < Self.limit else { return false }
-        places[alert.id] = alerts.count
+        indices[alert.id] = alerts.count
         alerts.append(alert)
       }
     }
     let gone = Set(removed)
-    guard !gone.isDisjoint(with: places.keys) else { return true }
+    guard !gone.isDisjoint(with: indices.keys) else { return true }
     alerts.removeAll { gone.contains($0.id) }
-    places = Dictionary(uniqueKeysWithValues: alerts.enumerated().map { ($1.id, $0) })
+    indices = Dictionary(uniqueKeysWithValues: alerts.enumerated().map { ($1.id, $0) })
     return true
   }
 }

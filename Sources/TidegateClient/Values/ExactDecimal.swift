@@ -140,15 +140,15 @@ public struct ExactDecimal: Sendable {
   /// The text without trailing zeros finer than `increment`, a market's price increment: `169.45000000` is `169.45`
   /// with `0.01`. All other digits remain, finer ones, too. Without an increment the text is as sent.
   public func trimmed(to increment: ExactDecimal?) -> String {
-    guard let increment, case .small(var step, var places) = increment.storage else { return description }
-    while places > 0, step % 10 == 0 {
+    guard let increment, case .small(var step, var digits) = increment.storage else { return description }
+    while digits > 0, step % 10 == 0 {
       step /= 10
-      places -= 1
+      digits -= 1
     }
     let text = description
     guard let point = text.firstIndex(of: ".") else { return text }
     var decimals = text[text.index(after: point)...]
-    while decimals.utf8.count > Int(places), decimals.last == "0" { decimals.removeLast() }
+    while decimals.utf8.count > Int(digits), decimals.last == "0" { decimals.removeLast() }
     return decimals.isEmpty ? String(text[..<point]) : "\(text[..<point]).\(decimals)"
   }
 }

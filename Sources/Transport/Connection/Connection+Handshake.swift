@@ -6,7 +6,7 @@ extension Connection {
     switch tls.handshake() {
     case .bytes:
       state = .open
-      tls.place = nil
+      tls.slot = nil
       timer?.cancel()
       timer = nil
       tellServer(.success(tls.isResumed))

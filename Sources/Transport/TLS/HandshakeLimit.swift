@@ -23,8 +23,8 @@ final class HandshakeLimit: Sendable {
   func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakeSlot? {
     var outer: HandshakeSlot?
     if let parent {
-      guard let place = parent.enter(orWhenFree: body) else { return nil }
-      outer = place
+      guard let slot = parent.enter(orWhenFree: body) else { return nil }
+      outer = slot
     }
     let isEntered = state.withLock { state in
       guard state.underWay < limit else {

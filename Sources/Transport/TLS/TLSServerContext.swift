@@ -148,11 +148,11 @@ package final class TLSServerContext: Sendable {
     return statistics
   }
 
-  func makeSession(descriptor: Int32, place: HandshakeSlot? = nil) throws(TransportError) -> TLSSession {
+  func makeSession(descriptor: Int32, slot: HandshakeSlot? = nil) throws(TransportError) -> TLSSession {
     let generation = current.withLock { $0 }
     let session = try TLSSession(
       context: generation.defaultContext, descriptor: descriptor, role: .server(self, generation))
-    session.place = place
+    session.slot = slot
     return session
   }
 

@@ -27,7 +27,7 @@ final class TLSSession {
   private var session: OpaquePointer?
   let role: Role
   /// The right to do a handshake; released at the end of the handshake.
-  var place: HandshakeSlot?
+  var slot: HandshakeSlot?
   /// Called once, at the end of the handshake.
   var whenReady: ((Result<Connection, TransportError>) -> Void)?
   /// Whether a write waits for bytes of the peer (a key update, RFC 8446 §4.6.3), or a read for room to write.
@@ -96,7 +96,7 @@ final class TLSSession {
     }
     session = nil
     whenReady = nil
-    place = nil
+    slot = nil
   }
 
   /// The owner of the session of an OpenSSL callback.

@@ -114,7 +114,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
   /// Changes during the maintenance are not sent: a client that keeps its old books has wrong ones.
   private func endMaintenance(_ sessions: [SimulatedSession]) {
     maintainedUntil = nil
-    for place in books.indices { _ = books[place].window.move(to: state(place / Self.lengths.count).book) }
+    for index in books.indices { _ = books[index].window.move(to: state(index / Self.lengths.count).book) }
     for session in sessions { inform(20_061, "Maintenance ended. You can resume normal activity", session) }
   }
 
@@ -137,10 +137,10 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     case "subscribe": subscribe(request, session)
     case "unsubscribe":
       let number = request["chanId"].integer ?? 0
-      guard let place = session.channels.firstIndex(where: { $0.number == number }) else {
+      guard let index = session.channels.firstIndex(where: { $0.number == number }) else {
         return fail("unsubscribe: invalid", 10_400, request, session)
       }
-      leave(session.channels.remove(at: place).stream, session)
+      leave(session.channels.remove(at: index).stream, session)
       session.freed = number
       session.idleSince = now
       session.say(#"{"event":"unsubscribed","status":"OK","chanId":\#(number)}"#)
@@ -194,11 +194,11 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     guard let channel = session.channels.first(where: { $0.stream == stream }) else { return }
     switch stream.channel {
     case .book(let length):
-      let place = index * Self.lengths.count + length
+      let slot = index * Self.lengths.count + length
       if desk.isEmpty(stream.channel, index) {
-        _ = books[place].window.move(to: state.book)
-        books[place].isChanged = false
-        books[place].checked = now
+        _ = books[slot].window.move(to: state.book)
+        books[slot].isChanged = false
+        books[slot].checked = now
       }
       send(channel, .bookSnapshot, session, book(index, Self.lengths[length]))
     case .trades:
@@ -275,8 +275,8 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     }
     guard !change.bids.isEmpty || !change.asks.isEmpty else { return }
     for length in Self.lengths.indices where !desk.isEmpty(.book(length: length), index) {
-      let place = index * Self.lengths.count + length
-      let changes = books[place].window.move(to: state(index).book).labelled(Int64(1), -1)
+      let slot = index * Self.lengths.count + length
+      let changes = books[slot].window.move(to: state(index).book).labelled(Int64(1), -1)
       // What has gone before what has come, so that the book is crossed after no message: in the recorded sessions it
       // never is.
       let levels = changes.filter { $0.level.size == 0 } + changes.filter { $0.level.size != 0 }
@@ -286,7 +286,7 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
           .book(length: length), index, isLast ? .book(isVisible: true) : .bookPart, level(item.level, item.side, index)
         )
       }
-      if !levels.isEmpty { books[place].isChanged = true }
+      if !levels.isEmpty { books[slot].isChanged = true }
     }
   }
 
@@ -297,26 +297,26 @@ final class BitfinexProtocol: DeskProtocol<BitfinexSession, BitfinexChannel> {
     }
     for (index, trade) in untold { tell(.trades, index, .trade, #""tu",\#(self.trade(trade, index))"#) }
     untold.removeAll(keepingCapacity: true)
-    for place in books.indices where books[place].isChanged && now - books[place].checked >= Self.checksumInterval {
-      sendChecksum(place)
+    for slot in books.indices where books[slot].isChanged && now - books[slot].checked >= Self.checksumInterval {
+      sendChecksum(slot)
     }
     if now >= tickerDue {
       tickerDue = now + Self.tickerInterval
       for index in indices { tell(.ticker, index, .ticker, ticker(index)) }
     }
     for case let session as BitfinexSession in sessions {
-      for place in session.channels.indices where now - session.channels[place].heartbeat >= Self.heartbeatInterval {
-        session.channels[place].heartbeat = now
-        send(session.channels[place], .heartbeat, session, #""hb""#)
+      for slot in session.channels.indices where now - session.channels[slot].heartbeat >= Self.heartbeatInterval {
+        session.channels[slot].heartbeat = now
+        send(session.channels[slot], .heartbeat, session, #""hb""#)
       }
       if isIdle(session, since: session.idleSince, Self.idleLimit) { session.abort() }
     }
   }
 
-  private func sendChecksum(_ place: Int) {
-    books[place].isChanged = false
-    books[place].checked = now
-    let (index, length) = (place / Self.lengths.count, place % Self.lengths.count)
+  private func sendChecksum(_ slot: Int) {
+    books[slot].isChanged = false
+    books[slot].checked = now
+    let (index, length) = (slot / Self.lengths.count, slot % Self.lengths.count)
     // Over what the subscribers have, which may be fewer levels than it would cover.
     guard Self.lengths[length] >= BitfinexChecksum.depth else { return }
     let checksum = BitfinexChecksum.of(state(index).book, state(index).instrument, scratch: &scratch)

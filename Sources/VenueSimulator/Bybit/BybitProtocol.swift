@@ -120,7 +120,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     }
   }
 
-  private func place(_ index: Int, _ depth: Int) -> Int {
+  private func bookSlot(_ index: Int, _ depth: Int) -> Int {
     index * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
@@ -130,7 +130,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     case .book(let depth):
       // Those who are there get what is gathered; the newcomer's snapshot has it already, and its number.
       if desk.isEmpty(stream.channel, index) {
-        _ = books[place(index, depth)].window.move(to: state(index).book)
+        _ = books[bookSlot(index, depth)].window.move(to: state(index).book)
       } else {
         flush(index, depth)
       }
@@ -152,7 +152,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
     flush(index, 50)
     if ticks % 2 == 0 { flush(index, 200) }
     if ticks % 4 == 0 { flush(index, 1000) }
-    if !desk.isEmpty(.book(depth: 1), index), now - books[place(index, 1)].sent >= Self.repeatAfter {
+    if !desk.isEmpty(.book(depth: 1), index), now - books[bookSlot(index, 1)].sent >= Self.repeatAfter {
       sendQuote(index, again: true)
     }
     if ticks % 20 == 0 {
@@ -161,25 +161,25 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   }
 
   private func sendQuote(_ index: Int, again: Bool = false) {
-    let place = place(index, 1)
-    if !again { books[place].number += 1 }
-    books[place].sent = now
+    let slot = bookSlot(index, 1)
+    if !again { books[slot].number += 1 }
+    books[slot].sent = now
     send(.book(depth: 1), index, .quote, whole(index, 1))
   }
 
   private func flush(_ index: Int, _ depth: Int) {
-    let place = place(index, depth)
+    let slot = bookSlot(index, depth)
     guard !desk.isEmpty(.book(depth: depth), index) else { return }
-    let sides = books[place].window.move(to: state(index).book)
+    let sides = books[slot].window.move(to: state(index).book)
     guard !sides.isEmpty else { return }
-    books[place].number += 1
+    books[slot].number += 1
     send(
       .book(depth: depth), index, .book(isVisible: true),
-      book(index, depth, "delta", sides, number: books[place].number))
+      book(index, depth, "delta", sides, number: books[slot].number))
   }
 
   private func whole(_ index: Int, _ depth: Int) -> JSONText {
-    book(index, depth, "snapshot", state(index).book.top(depth), number: books[place(index, depth)].number)
+    book(index, depth, "snapshot", state(index).book.top(depth), number: books[bookSlot(index, depth)].number)
   }
 
   override func respond(_ request: SimulatedRequest) -> SimulatedResponse { answer(request) }

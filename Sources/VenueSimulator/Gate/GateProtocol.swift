@@ -149,8 +149,8 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     return Stream(.stream(depth: depth), index)
   }
 
-  private func place(_ instrument: Int, _ depth: Int) -> Int {
-    instrument * Self.depths.count + Self.depths.firstIndex(of: depth)!
+  private func bookSlot(_ index: Int, _ depth: Int) -> Int {
+    index * Self.depths.count + Self.depths.firstIndex(of: depth)!
   }
 
   override func begin(_ stream: Stream, _ session: SimulatedSession) {
@@ -158,20 +158,20 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
     let isFirst = desk.isEmpty(stream.channel, index)
     switch stream.channel {
     case .stream(let depth):
-      let place = place(index, depth)
+      let slot = bookSlot(index, depth)
       // Those who are there get what is gathered; the newcomer's snapshot has it already.
       if isFirst {
-        _ = books[place].window.move(to: state(index).book)
-        books[place].last = state(index).updateID
+        _ = books[slot].window.move(to: state(index).book)
+        books[slot].last = state(index).updateID
       } else {
         flush(index, depth)
       }
-      session.send(.bookSnapshot, instrument: index, window(index, depth, last: books[place].last, nil))
+      session.send(.bookSnapshot, instrument: index, window(index, depth, last: books[slot].last, nil))
     case .updates(let isFast):
-      let place = index * 2 + (isFast ? 1 : 0)
+      let slot = index * 2 + (isFast ? 1 : 0)
       if isFirst {
-        updates[place].levels.removeAll()
-        updates[place].first = state(index).updateID + 1
+        updates[slot].levels.removeAll()
+        updates[slot].first = state(index).updateID + 1
       } else {
         flushUpdates(index, isFast: isFast)
       }
@@ -192,27 +192,27 @@ final class GateProtocol: DeskProtocol<SimulatedSession, GateChannel> {
   }
 
   private func flush(_ index: Int, _ depth: Int) {
-    let place = place(index, depth)
+    let slot = bookSlot(index, depth)
     let state = state(index)
-    guard !desk.isEmpty(.stream(depth: depth), index), state.updateID > books[place].last else { return }
+    guard !desk.isEmpty(.stream(depth: depth), index), state.updateID > books[slot].last else { return }
     // Whether spot tells of levels that fall out of the window is not known: here every other market does.
     let sides =
-      index % 2 == 1 ? books[place].window.moveSilently(to: state.book) : books[place].window.move(to: state.book)
-    let first = books[place].last + 1
-    books[place].last = state.updateID
-    books[place].messages += 1
+      index % 2 == 1 ? books[slot].window.moveSilently(to: state.book) : books[slot].window.move(to: state.book)
+    let first = books[slot].last + 1
+    books[slot].last = state.updateID
+    books[slot].messages += 1
     // The whole book may come whenever the venue likes: here of every other market, instead of a change.
-    let isWhole = index % 2 == 0 && books[place].messages % 32 == 0
+    let isWhole = index % 2 == 0 && books[slot].messages % 32 == 0
     send(
       .stream(depth: depth), index, isWhole ? .bookSnapshot : .book(isVisible: true),
       window(index, depth, last: state.updateID, isWhole ? nil : (first, sides)))
   }
 
   private func flushUpdates(_ index: Int, isFast: Bool) {
-    let place = index * 2 + (isFast ? 1 : 0)
-    guard !desk.isEmpty(.updates(isFast: isFast), index), let sides = updates[place].levels.take() else { return }
-    let first = updates[place].first
-    updates[place].first = state(index).updateID + 1
+    let slot = index * 2 + (isFast ? 1 : 0)
+    guard !desk.isEmpty(.updates(isFast: isFast), index), let sides = updates[slot].levels.take() else { return }
+    let first = updates[slot].first
+    updates[slot].first = state(index).updateID + 1
     send(.updates(isFast: isFast), index, .book(isVisible: true), update(index, first: first, sides))
   }
 

@@ -98,14 +98,14 @@ extension HyperliquidProtocol {
   /// Tokens by the order of the listing, the quote first.
   private var spots: JSONText {
     let spots = Array(states(isSpot: true).map(\.instrument).enumerated())
-    let tokens = JSONText.list(spots) { place, spot in
+    let tokens = JSONText.list(spots) { token, spot in
       #"""
-      {"name":\#(json: spot.base),"szDecimals":\#(spot.sizeScale),"weiDecimals":8,"index":\#(place + 1),\#
+      {"name":\#(json: spot.base),"szDecimals":\#(spot.sizeScale),"weiDecimals":8,"index":\#(token + 1),\#
       "tokenId":"0xc4bf","isCanonical":false}
       """#
     }
-    let universe = JSONText.list(spots) { place, spot in
-      #"{"tokens":[\#(place + 1),0],"name":\#(json: spot.venueSymbol),"index":\#(place),"isCanonical":false}"#
+    let universe = JSONText.list(spots) { token, spot in
+      #"{"tokens":[\#(token + 1),0],"name":\#(json: spot.venueSymbol),"index":\#(token),"isCanonical":false}"#
     }
     return #"""
       {"tokens":[{"name":"USDC","szDecimals":8,"weiDecimals":8,"index":0,"tokenId":"0x6d1e",\#

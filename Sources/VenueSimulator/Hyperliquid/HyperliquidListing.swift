@@ -9,8 +9,8 @@ extension HyperliquidProtocol: VenueSimulation {
       ticks: [10, 10, 100, 100, 100, 10, 10, 10]
     ) { base, _ in base }
     + SimulatedListing.markets("USDC", part: 0.8, prices: "3466", sizes: "5422", ticks: [1_000, 1_000, 10_000, 10_000])
-  { _, place in
-    "@\(140 + place)"
+  { _, index in
+    "@\(140 + index)"
   }
 
   static let kind = SimulatedVenue.Kind(name: "hyperliquid", listing: listing) {

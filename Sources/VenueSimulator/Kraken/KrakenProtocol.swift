@@ -207,8 +207,8 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
         checksum != checksums[index] && change.bids.count + change.asks.count > 1
         && (change.bids.contains { $0.size == 0 } || change.asks.contains { $0.size == 0 })
       checksums[index] = checksum
-      for (place, depth) in Self.depths.enumerated() where !desk.isEmpty(.book(depth: depth), index) {
-        let stream = index * Self.depths.count + place
+      for (slot, depth) in Self.depths.enumerated() where !desk.isEmpty(.book(depth: depth), index) {
+        let stream = index * Self.depths.count + slot
         let sides = BookSides(
           bids: shown(change.bids, .bid, index, depth, edge: bidEdges[stream]),
           asks: shown(change.asks, .ask, index, depth, edge: askEdges[stream]))
@@ -251,9 +251,9 @@ final class KrakenProtocol: DeskProtocol<KrakenSession, KrakenChannel> {
 
   private func moveEdges(_ index: Int) {
     let book = state(index).book
-    for (place, depth) in Self.depths.enumerated() {
-      bidEdges[index * Self.depths.count + place] = Self.edge(book, .bid, depth)
-      askEdges[index * Self.depths.count + place] = Self.edge(book, .ask, depth)
+    for (slot, depth) in Self.depths.enumerated() {
+      bidEdges[index * Self.depths.count + slot] = Self.edge(book, .bid, depth)
+      askEdges[index * Self.depths.count + slot] = Self.edge(book, .ask, depth)
     }
   }
 

@@ -204,8 +204,9 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   }
 
   /// Takes the removals of what is in the book still.
-  private static func takeFallen(_ levels: inout [PriceLevel], _ book: SimulatedBook, _ side: SimulatedSide) -> [PriceLevel]
-  {
+  private static func takeFallen(
+    _ levels: inout [PriceLevel], _ book: SimulatedBook, _ side: SimulatedSide
+  ) -> [PriceLevel] {
     let fallen = levels.filter { $0.size == 0 && book.size(side, at: $0.price) > 0 }
     levels.removeAll { level in fallen.contains { $0.price == level.price } }
     return fallen

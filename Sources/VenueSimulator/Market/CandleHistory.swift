@@ -57,8 +57,8 @@ struct CandleHistory: Sendable {
   /// Octaves of the walk: hours from knot to knot, and how far it goes, as a part of the price.
   private static let octaves: [(span: Int64, part: Double)] = [(1, 0.004), (24, 0.03), (336, 0.1), (2_880, 0.12)]
 
-  private func draw(_ salt: UInt64, _ place: Int64) -> Double {
-    var random = MarketRandom(seed: seed &+ salt &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(bitPattern: place))
+  private func draw(_ salt: UInt64, _ index: Int64) -> Double {
+    var random = MarketRandom(seed: seed &+ salt &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(bitPattern: index))
     return random.uniform() * 2 - 1
   }
 
@@ -172,8 +172,8 @@ extension InstrumentMarket {
 
     private func hour(_ number: Int64) -> SimulatedDay.Minute {
       guard number >= history.seam else { return history.hour(number) }
-      let place = Int(number - history.seam)
-      if place < day.hours.count { return day.hours[place] }
+      let index = Int(number - history.seam)
+      if index < day.hours.count { return day.hours[index] }
       return SimulatedDay.Minute(joining: (number * 60..<number * 60 + 60).map { day.minute($0) })
     }
   }

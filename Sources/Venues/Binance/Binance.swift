@@ -70,7 +70,7 @@ package final class Binance: Dialect, RegisteredVenue {
       method = verb.rawValue.uppercased()
       var all: [String] = []
       for topic in topics {
-        all.append(instruments[topic.place].venueSymbol.lowercased() + "@" + facts.channels[topic.channel].name)
+        all.append(instruments[topic.index].venueSymbol.lowercased() + "@" + facts.channels[topic.channel].name)
       }
       names = all
     case .canary(let symbol): names = ["\(symbol.lowercased())@\(market.canary)"]

@@ -82,10 +82,10 @@ extension BinanceMarket {
 
   /// `{"lastUpdateId":…,"bids":[["price","size"],…],"asks":[…]}`. Digits are learnt where no list has said them.
   @Sendable func readSnapshot(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ batch: inout EventBatch
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, _ batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     let format = BookFormat(title: "depth snapshot", learns: scale == nil ? .all : .nothing)
-    return try instruments.readSnapshot(&reader, place, number: "lastUpdateId", format, into: &batch)
+    return try instruments.readSnapshot(&reader, index, number: "lastUpdateId", format, into: &batch)
   }
 }
 

@@ -5,7 +5,8 @@ import MarketData
 /// `bookTicker` has no `e`, and its fields identify it.
 extension Binance {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     if readFixed(message, instruments, &outcome, into: &batch) { return }
     try readAny(message, &instruments, &outcome, into: &batch)
@@ -20,7 +21,7 @@ extension Binance {
     into batch: inout EventBatch
   ) -> Bool {
     let now = outcome.now
-    var depth: (place: Int, numbers: UpdateNumbers, time: Timestamp)?
+    var depth: (index: Int, numbers: UpdateNumbers, time: Timestamp)?
     var quote: Quote?
     let mark = BatchMark(batch)
     let matched = message.withUnsafeBytes { bytes -> Bool in
@@ -34,24 +35,24 @@ extension Binance {
           cursor.skip(",\"U\":"), let first = cursor.integer(), cursor.skip(",\"u\":"), let last = cursor.integer(),
           cursor.skip(",\"b\":[")
         else { return false }
-        let place = instruments.names.find(symbol)
-        guard place >= 0 else { return false }
-        let priceScale = instruments[place].priceScale
-        let sizeScale = instruments[place].sizeScale
+        let index = instruments.names.find(symbol)
+        guard index >= 0 else { return false }
+        let priceScale = instruments[index].priceScale
+        let sizeScale = instruments[index].sizeScale
         guard cursor.levels(priceScale: priceScale, sizeScale: sizeScale, into: &batch.bids), cursor.skip(",\"a\":["),
           cursor.levels(priceScale: priceScale, sizeScale: sizeScale, into: &batch.asks),
           cursor.skip(byte: UInt8(ascii: "}")),
           !isWrapped || cursor.skip(byte: UInt8(ascii: "}")), cursor.isAtEnd
         else { return false }
-        depth = (place, UpdateNumbers(first: first, last: last), VenueTime.epoch(time) ?? now)
+        depth = (index, UpdateNumbers(first: first, last: last), VenueTime.epoch(time) ?? now)
         return true
       }
       if cursor.skip("{\"u\":") {
         guard cursor.integer() != nil, cursor.skip(",\"s\":\""), let symbol = cursor.untilQuote() else { return false }
-        let place = instruments.names.find(symbol)
-        guard place >= 0 else { return false }
-        let priceScale = instruments[place].priceScale
-        let sizeScale = instruments[place].sizeScale
+        let index = instruments.names.find(symbol)
+        guard index >= 0 else { return false }
+        let priceScale = instruments[index].priceScale
+        let sizeScale = instruments[index].sizeScale
         guard cursor.skip(",\"b\":\""), let bid = cursor.decimal(scale: priceScale), cursor.skip(",\"B\":\""),
           let bidSize = cursor.decimal(scale: sizeScale), cursor.skip(",\"a\":\""),
           let ask = cursor.decimal(scale: priceScale), cursor.skip(",\"A\":\""),
@@ -59,7 +60,7 @@ extension Binance {
           !isWrapped || cursor.skip(byte: UInt8(ascii: "}")), cursor.isAtEnd
         else { return false }
         quote = Quote(
-          instrument: InstrumentID(place), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: now)
+          instrument: InstrumentID(index), bid: bid, bidSize: bidSize, ask: ask, askSize: askSize, time: now)
         return true
       }
       return false
@@ -69,7 +70,7 @@ extension Binance {
       return false
     }
     if let depth {
-      append(depth.place, depth.numbers, since: mark, depth.time, &outcome, into: &batch)
+      append(depth.index, depth.numbers, since: mark, depth.time, &outcome, into: &batch)
     } else if let quote {
       batch.events.append(.quote(quote))
     }
@@ -90,7 +91,7 @@ extension Binance {
     var event: Event?
     /// `s`, and its place; -1 if it has none.
     var symbol: JSONSlice?
-    var place = -1
+    var index = -1
     /// Whether the levels of an update have been read, which stand behind `mark`.
     var hasBids = false
     var hasAsks = false
@@ -126,12 +127,12 @@ extension Binance {
     case UInt8(ascii: "e"): fields.event = Self.event(try reader.string("e"), reader)
     case UInt8(ascii: "s") where reader.peek() == .string:
       let symbol = try reader.string("s")
-      (fields.symbol, fields.place) = (symbol, instruments.names.find(reader.text(symbol)))
-    case UInt8(ascii: "b") where fields.event == .depth && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch)
+      (fields.symbol, fields.index) = (symbol, instruments.names.find(reader.text(symbol)))
+    case UInt8(ascii: "b") where fields.event == .depth && fields.index >= 0:
+      try instruments.readLevels(&reader, fields.index, "b", isBid: true, Self.bookFormat, into: &batch)
       fields.hasBids = true
-    case UInt8(ascii: "a") where fields.event == .depth && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch)
+    case UInt8(ascii: "a") where fields.event == .depth && fields.index >= 0:
+      try instruments.readLevels(&reader, fields.index, "a", isBid: false, Self.bookFormat, into: &batch)
       fields.hasAsks = true
     default: fields.set(name, try reader.rawValue("event"))
     }
@@ -148,7 +149,8 @@ extension Binance {
   }
 
   private func readAny(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var fields = Fields(batch)
@@ -191,7 +193,7 @@ extension Binance {
       (code, text) = (error.integer("code") ?? code, error.text("msg") ?? text)
     }
     guard code != nil || reply.has("error") else {
-      if let id { outcome.report(.acknowledged(id: id, place: nil, channel: nil)) }
+      if let id { outcome.report(.acknowledged(id: id, index: nil, channel: nil)) }
       return
     }
     let words = text ?? "no reason given"
@@ -228,12 +230,12 @@ extension Binance {
     }
   }
 
-  private func place(
+  private func index(
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable,
     _ what: StaticString
   ) throws(FeedError) -> Int {
     guard let symbol = fields.symbol else { throw FeedError.missing("s", in: what) }
-    return fields.place >= 0 ? fields.place : try instruments.place(reader.text(symbol))
+    return fields.index >= 0 ? fields.index : try instruments.index(reader.text(symbol))
   }
 
   private func integer(
@@ -259,7 +261,7 @@ extension Binance {
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "depthUpdate")
+    let index = try index(fields, reader, instruments, "depthUpdate")
     let first = try integer(fields, reader, "U", "U", "depthUpdate")
     let last = try integer(fields, reader, "u", "u", "depthUpdate")
     guard first <= last else { throw FeedError(.shape, "depthUpdate from \(first) to \(last)") }
@@ -271,14 +273,14 @@ extension Binance {
       throw FeedError.missing("pu", in: "depthUpdate")
     }
     if !fields.hasBids {
-      try instruments.readLevels(fields["b"], of: reader, place, isBid: true, Self.bookFormat, into: &batch)
+      try instruments.readLevels(fields["b"], of: reader, index, isBid: true, Self.bookFormat, into: &batch)
     }
     if !fields.hasAsks {
-      try instruments.readLevels(fields["a"], of: reader, place, isBid: false, Self.bookFormat, into: &batch)
+      try instruments.readLevels(fields["a"], of: reader, index, isBid: false, Self.bookFormat, into: &batch)
     }
     let time = try time(fields, reader, "E", "E", now: outcome.now)
     append(
-      place, UpdateNumbers(first: first, last: last, previous: previous), since: fields.mark, time, &outcome,
+      index, UpdateNumbers(first: first, last: last, previous: previous), since: fields.mark, time, &outcome,
       into: &batch)
   }
 
@@ -294,7 +296,7 @@ extension Binance {
     guard let ask = fields["a"] else { throw FeedError.missing("a", in: "bookTicker") }
     guard let askSize = fields["A"] else { throw FeedError.missing("A", in: "bookTicker") }
     let found = QuoteFields(
-      place: try place(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask,
+      index: try index(fields, reader, instruments, "bookTicker"), bid: bid, bidSize: bidSize, ask: ask,
       askSize: askSize)
     batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: outcome.now)))
   }
@@ -306,8 +308,8 @@ extension Binance {
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, id name: Unicode.Scalar, isAggregate: Bool,
     _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "trade")
-    var found = TradeFields(place: place, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
+    let index = try index(fields, reader, instruments, "trade")
+    var found = TradeFields(index: index, price: fields["p"], size: fields["q"], id: fields[name]?.slice)
     found.time = try time(fields, reader, "T", "T", now: outcome.now)
     if let slice = fields["m"] {
       var value = reader.reader(slice)
@@ -323,17 +325,17 @@ extension Binance {
       let kind = try value.string("X")
       guard value.equals(kind, "MARKET") else {
         outcome.ignored += 1
-        outcome.report(.passedTrade(place: place, id: Int64(clamping: trade.id.number ?? 0)))
+        outcome.report(.passedTrade(index: index, id: Int64(clamping: trade.id.number ?? 0)))
         return
       }
     }
-    while hasTrades.count <= place { hasTrades.append(false) }
+    while hasTrades.count <= index { hasTrades.append(false) }
     if isAggregate {
-      if hasTrades[place] { return }
+      if hasTrades[index] { return }
     } else {
       // Aggregates before it had numbers of their own.
-      if !hasTrades[place] { outcome.fill(0) }
-      hasTrades[place] = true
+      if !hasTrades[index] { outcome.fill(0) }
+      hasTrades[index] = true
     }
     batch.events.append(.trade(trade))
   }
@@ -342,13 +344,13 @@ extension Binance {
     _ fields: borrowing Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "24hrTicker")
-    var ticker = Ticker(instrument: InstrumentID(place), time: try time(fields, reader, "E", "E", now: outcome.now))
+    let index = try index(fields, reader, instruments, "24hrTicker")
+    var ticker = Ticker(instrument: InstrumentID(index), time: try time(fields, reader, "E", "E", now: outcome.now))
     let known = instruments
     func price(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Int64? {
       guard let slice = fields[name] else { return nil }
       var value = reader.reader(slice)
-      return try known.statisticsPrice(&value, place, field)
+      return try known.statisticsPrice(&value, index, field)
     }
     func number(_ name: Unicode.Scalar, _ field: StaticString) throws(FeedError) -> Decimal64? {
       guard let slice = fields[name] else { return nil }
@@ -372,10 +374,10 @@ extension Binance {
 
   /// Appends an update whose levels stand at the end of `batch`.
   private func append(
-    _ place: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ outcome: inout MessageOutcome,
+    _ index: Int, _ numbers: UpdateNumbers, since mark: BatchMark, _ time: Timestamp, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) {
-    batch.appendBook(.delta, place, since: mark, time: time)
+    batch.appendBook(.delta, index, since: mark, time: time)
     outcome.number(numbers, isBridged: true)
   }
 }

@@ -106,7 +106,7 @@ package final class Bitfinex: Dialect, RegisteredVenue {
       // What is there is not asked for twice, which the venue refuses.
       guard !numbers.indices.contains(code(topic)) || numbers[code(topic)] == 0 else { return nil }
       let book = topic.channel == Self.book ? #","prec":"P0","freq":"F0","len":"\#(Self.bookLength)""# : ""
-      let symbol = JSONQuoting.quoted(instruments[topic.place].venueSymbol)
+      let symbol = JSONQuoting.quoted(instruments[topic.index].venueSymbol)
       return #"{"event":"subscribe","channel":"\#(Self.channels[topic.channel].name)","symbol":\#(symbol)\#(book)}"#
     case .topics(let topics, .unsubscribe):
       // What still comes of it is not looked at.
@@ -129,8 +129,8 @@ package final class Bitfinex: Dialect, RegisteredVenue {
 
   // MARK: Channels
 
-  func code(_ topic: Topic) -> Int { topic.place * Self.channels.count + topic.channel }
-  func topic(_ code: Int) -> Topic { Topic(place: code / Self.channels.count, channel: code % Self.channels.count) }
+  func code(_ topic: Topic) -> Int { topic.index * Self.channels.count + topic.channel }
+  func topic(_ code: Int) -> Topic { Topic(index: code / Self.channels.count, channel: code % Self.channels.count) }
 
   func grow(to code: Int) {
     while numbers.count <= code {
@@ -151,10 +151,10 @@ package final class Bitfinex: Dialect, RegisteredVenue {
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
     guard let number = Self.channelNumber(message) else { return }
     lastCount = lastCount.map { $0 &+ 1 }
-    guard number != 0 else { return outcome.report(.lost(place: nil, .malformed)) }
+    guard number != 0 else { return outcome.report(.lost(index: nil, .malformed)) }
     guard let topic = topic(of: number) else { return }
     outcome.hear(topic)
-    if topic.channel == Self.book { outcome.report(.lost(place: topic.place, .malformed)) }
+    if topic.channel == Self.book { outcome.report(.lost(index: topic.index, .malformed)) }
   }
 
   /// The number that a data message begins with, 0 if it cannot be told; nil for other messages.

@@ -8,7 +8,8 @@ import MarketData
 /// passed over.
 extension Bitfinex {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     if reader.peek() == .array { return try readData(&reader, &instruments, &outcome, into: &batch) }
@@ -35,13 +36,13 @@ extension Bitfinex {
     if let count, let lastCount {
       // What came is what came last.
       if count == lastCount { return mark.rewind(&batch) }
-      if count == lastCount &+ 1 { outcome.linked = topic?.place } else { outcome.lostBefore = .gap }
+      if count == lastCount &+ 1 { outcome.linked = topic?.index } else { outcome.lostBefore = .gap }
     }
     lastCount = count ?? lastCount
     if !isKnown { outcome.ignored += 1 }
     guard let topic else { return mark.rewind(&batch) }
     outcome.hear(topic)
-    while lastTrades.count <= topic.place { lastTrades.append(NewestTrade()) }
+    while lastTrades.count <= topic.index { lastTrades.append(NewestTrade()) }
     // The time stands behind what it is of.
     for index in mark.events..<batch.events.count {
       switch batch.events[index] {
@@ -51,7 +52,7 @@ extension Bitfinex {
       case .ticker(var ticker):
         ticker.time = time ?? ticker.time
         batch.events[index] = .ticker(ticker)
-      case .trade(let trade): lastTrades[topic.place].note(trade)
+      case .trade(let trade): lastTrades[topic.index].note(trade)
       default: break
       }
     }
@@ -85,22 +86,22 @@ extension Bitfinex {
     switch (reader.peek(), topic) {
     case (.array, let topic?):
       switch topic.channel {
-      case Self.book: try readBook(&reader, topic.place, &instruments, now: now, into: &batch)
-      case Self.trades: try readBacklog(&reader, topic.place, &instruments, now: now, into: &batch)
-      default: try readTicker(&reader, topic.place, &instruments, now: now, into: &batch)
+      case Self.book: try readBook(&reader, topic.index, &instruments, now: now, into: &batch)
+      case Self.trades: try readBacklog(&reader, topic.index, &instruments, now: now, into: &batch)
+      default: try readTicker(&reader, topic.index, &instruments, now: now, into: &batch)
       }
     case (.string, _):
       let tag = try reader.string("type")
       if reader.equals(tag, "hb") {
         batch.events.append(.heartbeat)
       } else if reader.equals(tag, "cs") {
-        try readChecksum(&reader, topic?.place ?? 0, now: now, into: &batch)
+        try readChecksum(&reader, topic?.index ?? 0, now: now, into: &batch)
       } else if reader.equals(tag, "te") {
         // Each trade comes twice: `te` at once, and `tu` with nothing new some milliseconds later.
         guard let topic, topic.channel == Self.trades else { break }
         guard try reader.nextElement() else { throw FeedError.missing("trade", in: "te") }
         reader.field = "trade"
-        batch.events.append(.trade(try readTrade(&reader, topic.place, &instruments, now: now)))
+        batch.events.append(.trade(try readTrade(&reader, topic.index, &instruments, now: now)))
       } else {
         return reader.equals(tag, "tu")
       }
@@ -114,7 +115,7 @@ extension Bitfinex {
   /// `[[PRICE, COUNT, AMOUNT], …]` is a snapshot, `[PRICE, COUNT, AMOUNT]` a level that changed. A book without
   /// orders is `[]`.
   private func readBook(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
@@ -127,25 +128,25 @@ extension Bitfinex {
         repeat {
           try reader.arrayStart()
           guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-          try readLevel(&reader, place, &instruments, into: &batch)
+          try readLevel(&reader, index, &instruments, into: &batch)
         } while try reader.nextElement()
       } else {
-        try readLevel(&reader, place, &instruments, into: &batch)
+        try readLevel(&reader, index, &instruments, into: &batch)
       }
     }
-    batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: now)
+    batch.appendBook(isSnapshot ? .snapshot : .delta, index, since: mark, time: now)
   }
 
   /// The rest of a level from its price on: a positive amount is a bid's, a negative one an ask's; a count of 0
   /// removes the level of the side that the amount's sign says.
   private func readLevel(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) {
-    let price = try instruments.price(&reader, place, "price")
+    let price = try instruments.price(&reader, index, "price")
     guard try reader.nextElement() else { throw FeedError.missing("count", in: "level") }
     let orders = try reader.int64("count")
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "level") }
-    let amount = try instruments.signedSize(&reader, place, "amount")
+    let amount = try instruments.signedSize(&reader, index, "amount")
     while try reader.nextElement() { try reader.skipValue() }
     guard price > 0 else { throw FeedError(.value, "level before offset \(reader.offset): price is not above zero") }
     guard orders >= 0, amount != 0, amount != .min else {
@@ -157,14 +158,14 @@ extension Bitfinex {
 
   /// A signed 32-bit number.
   private func readChecksum(
-    _ reader: inout FieldReader, _ place: Int, now: Timestamp, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ index: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try reader.nextElement() else { throw FeedError.missing("checksum", in: "cs") }
     guard let value = Int32(exactly: try reader.int64("checksum")) else {
       throw FeedError(.decimal, "field checksum before offset \(reader.offset): more than 32 bits")
     }
     let checksum = UInt32(bitPattern: value)
-    batch.appendBook(.delta, place, since: BatchMark(batch), time: now, checksum: checksum)
+    batch.appendBook(.delta, index, since: BatchMark(batch), time: now, checksum: checksum)
   }
 
   // MARK: Trades and statistics
@@ -172,11 +173,11 @@ extension Bitfinex {
   /// `[[ID, MTS, AMOUNT, PRICE], …]`: the last trades, newest first. Those that were seen on an earlier connection
   /// are left out.
   private func readBacklog(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
-    let known = place < lastTrades.count ? lastTrades[place] : NewestTrade()
+    let known = index < lastTrades.count ? lastTrades[index] : NewestTrade()
     reader.field = "trades"
     try reader.arrayStart()
     while try reader.nextElement() {
@@ -184,7 +185,7 @@ extension Bitfinex {
         try reader.skipValue()
         continue
       }
-      var trade = try readTrade(&reader, place, &instruments, now: now)
+      var trade = try readTrade(&reader, index, &instruments, now: now)
       guard known.isOlder(than: trade) else { continue }
       trade.isBacklog = true
       batch.events.append(.trade(trade))
@@ -194,7 +195,7 @@ extension Bitfinex {
 
   /// `[ID, MTS, AMOUNT, PRICE]`: positive amounts are the taker's purchases.
   private func readTrade(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Trade {
     try reader.arrayStart()
     guard try reader.nextElement() else { throw FeedError.missing("id", in: "trade") }
@@ -202,41 +203,41 @@ extension Bitfinex {
     guard try reader.nextElement() else { throw FeedError.missing("time", in: "trade") }
     let time = try reader.time("time", .epoch) ?? now
     guard try reader.nextElement() else { throw FeedError.missing("amount", in: "trade") }
-    let amount = try instruments.signedSize(&reader, place, "amount")
+    let amount = try instruments.signedSize(&reader, index, "amount")
     guard try reader.nextElement() else { throw FeedError.missing("price", in: "trade") }
-    let price = try instruments.price(&reader, place, "price")
+    let price = try instruments.price(&reader, index, "price")
     while try reader.nextElement() { try reader.skipValue() }
     guard amount != .min else {
       throw FeedError(.shape, "trade before offset \(reader.offset): amount is out of range")
     }
     return Trade(
-      instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: price, size: abs(amount),
+      instrument: InstrumentID(index), id: TradeID(reader.text(id)), price: price, size: abs(amount),
       side: amount > 0 ? .buy : .sell, time: time)
   }
 
   /// `[BID, BID_SIZE, ASK, ASK_SIZE, CHANGE, CHANGE_RELATIVE, LAST, VOLUME, HIGH, LOW, …]`. The sizes are sums of 25
   /// levels and not those of the best, so quotes come from the book.
   private func readTicker(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    _ reader: inout FieldReader, _ symbolIndex: Int, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var ticker = Ticker(instrument: InstrumentID(place), time: now)
+    var ticker = Ticker(instrument: InstrumentID(symbolIndex), time: now)
     reader.field = "ticker"
     try reader.arrayStart()
     var index = 0
     while try reader.nextElement() {
       switch index {
-      case 0: ticker.bid = try tickerPrice(&reader, place, &instruments, "BID")
-      case 2: ticker.ask = try tickerPrice(&reader, place, &instruments, "ASK")
+      case 0: ticker.bid = try tickerPrice(&reader, symbolIndex, &instruments, "BID")
+      case 2: ticker.ask = try tickerPrice(&reader, symbolIndex, &instruments, "ASK")
       case 4: ticker.change = try reader.statistic("DAILY_CHANGE")
       case 5:
         // A fraction: 0.0262 is 2.62 %.
         let fraction = try reader.statistic("DAILY_CHANGE_RELATIVE")
         ticker.changePercent = fraction.flatMap { $0.multiplied(by: Decimal64(mantissa: 100, scale: 0)) }
-      case 6: ticker.last = try tickerPrice(&reader, place, &instruments, "LAST_PRICE")
+      case 6: ticker.last = try tickerPrice(&reader, symbolIndex, &instruments, "LAST_PRICE")
       case 7: ticker.volume = try reader.statistic("VOLUME")
-      case 8: ticker.high = try instruments.statisticsPrice(&reader, place, "HIGH")
-      case 9: ticker.low = try instruments.statisticsPrice(&reader, place, "LOW")
+      case 8: ticker.high = try instruments.statisticsPrice(&reader, symbolIndex, "HIGH")
+      case 9: ticker.low = try instruments.statisticsPrice(&reader, symbolIndex, "LOW")
       default: try reader.skipValue()
       }
       index += 1
@@ -248,9 +249,9 @@ extension Bitfinex {
   /// A price that the scale learns from: the first ticker comes before the book, and of a quiet market there is no
   /// second.
   private func tickerPrice(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ field: StaticString
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, _ field: StaticString
   ) throws(FeedError) -> Int64? {
-    try reader.null() ? nil : try instruments.price(&reader, place, field)
+    try reader.null() ? nil : try instruments.price(&reader, index, field)
   }
 }
 
@@ -289,7 +290,9 @@ extension Bitfinex {
     }
   }
 
-  private func subscribed(_ event: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {
+  private func subscribed(
+    _ event: borrowing FieldObject, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
+  ) {
     let topic = event.topic(channel: "channel", symbol: "symbol", facts, instruments)
     let number = event.integer("chanId") ?? 0
     // A number may come again for something else; then it is no longer what it was.
@@ -303,7 +306,7 @@ extension Bitfinex {
     grow(to: code)
     if leaving[code] == number { leaving[code] = 0 }
     numbers[code] = number
-    outcome.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
+    outcome.report(.acknowledged(id: nil, index: topic.index, channel: topic.channel))
   }
 
   private func unsubscribed(_ event: borrowing FieldObject, _ outcome: inout MessageOutcome) {
@@ -331,11 +334,11 @@ extension Bitfinex {
     // It is subscribed, or about to be: the acknowledgement is on its way, or the request is sent again.
     case (10_301, _): return
     case (10_300, let topic?), (10_001, let topic?):
-      (refusal.place, refusal.channel) = (topic.place, topic.channel)
-      refusal.reason = "Bitfinex refused \(instruments[topic.place].venueSymbol): \(message)"
+      (refusal.index, refusal.channel) = (topic.index, topic.channel)
+      refusal.reason = "Bitfinex refused \(instruments[topic.index].venueSymbol): \(message)"
     // One channel too many.
     case (10_305, let topic?):
-      (refusal.place, refusal.channel) = (topic.place, topic.channel)
+      (refusal.index, refusal.channel) = (topic.index, topic.channel)
       refusal.effect = .again(after: Microseconds.minute)
     // What was to be given up is not there.
     case (10_400, _):

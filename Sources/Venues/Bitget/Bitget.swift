@@ -95,7 +95,7 @@ package final class Bitget: Dialect, RegisteredVenue {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      argument(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
+      argument(facts.channels[topic.channel].name, instruments[topic.index].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
@@ -123,14 +123,14 @@ package final class Bitget: Dialect, RegisteredVenue {
       isOwn ? try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments) : nil
     switch (try reply.name("event"), topic) {
     case _ where reply.says("op", "unsubscribe") == true: return nil
-    case ("subscribe", let topic?): return .acknowledged(id: nil, place: topic.place, channel: topic.channel)
+    case ("subscribe", let topic?): return .acknowledged(id: nil, index: topic.index, channel: topic.channel)
     case ("error", _):
       // A number, and a text in the manual.
       let code = reply.integer("code") ?? 0
       var refusal = MessageOutcome.Refusal(reason: "code \(code): \(reply.text("msg") ?? "")")
       // Too many requests; after the second one the venue closes the connection.
       if code == 30_006 || code == 30_007 { refusal.effect = .pause(nil) }
-      (refusal.place, refusal.channel) = (topic?.place, topic?.channel)
+      (refusal.index, refusal.channel) = (topic?.index, topic?.channel)
       return .refused(refusal)
     default: return nil
     }

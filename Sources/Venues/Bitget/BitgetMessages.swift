@@ -5,7 +5,8 @@ import MarketData
 /// `{"event":…}`.
 extension Bitget {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     // The answer to `ping` is the bare word.
     if message.equals("pong") {
@@ -27,8 +28,8 @@ extension Bitget {
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
         if hasAction, subject.isOwn, subject.channel != .other, let symbol = subject.symbol {
-          let place = try instruments.place(reader.text(symbol))
-          try readData(&reader, subject.channel, place, isSnapshot, &instruments, &outcome, into: &batch)
+          let index = try instruments.index(reader.text(symbol))
+          try readData(&reader, subject.channel, index, isSnapshot, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -54,39 +55,39 @@ extension Bitget {
       outcome.ignored += 1
       return
     }
-    let place = try instruments.place(reader.text(symbol))
+    let index = try instruments.index(reader.text(symbol))
     if !isRead {
       guard let data else { throw FeedError.missing("data", in: "message") }
       var entries = reader.reader(data)
-      try readData(&entries, subject.channel, place, isSnapshot, &instruments, &outcome, into: &batch)
+      try readData(&entries, subject.channel, index, isSnapshot, &instruments, &outcome, into: &batch)
     }
     // All of the text could be read: nothing fails from here on.
-    if subject.channel == .trades { dropSeenTrades(from: first, place, &outcome, into: &batch) }
+    if subject.channel == .trades { dropSeenTrades(from: first, index, &outcome, into: &batch) }
   }
 
   private func readData(
-    _ entries: inout FieldReader, _ channel: Channel, _ place: Int, _ isSnapshot: Bool,
+    _ entries: inout FieldReader, _ channel: Channel, _ index: Int, _ isSnapshot: Bool,
     _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
     switch channel {
-    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
+    case .book: try readBook(&entries, index, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
     case .quote:
       while try entries.nextElement() {
         let quote = try instruments.readQuote(
-          &entries, place, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
+          &entries, index, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
         batch.events.append(.quote(quote))
       }
     case .trades:
       while try entries.nextElement() {
         let trade = try instruments.readTrade(
-          &entries, Self.tradeFormat, place, now: outcome.now, isBacklog: isSnapshot)
+          &entries, Self.tradeFormat, index, now: outcome.now, isBacklog: isSnapshot)
         batch.events.append(.trade(trade))
       }
     case .ticker:
       while try entries.nextElement() {
-        var ticker = Ticker(instrument: InstrumentID(place), time: outcome.now)
+        var ticker = Ticker(instrument: InstrumentID(index), time: outcome.now)
         try instruments.readFigures(&entries, Self.tickerFormat, into: &ticker)
         batch.events.append(.ticker(ticker))
       }
@@ -136,12 +137,12 @@ extension Bitget {
   /// A message of a book has one entry; were it to have more, they would have to be applied together or not at all.
   /// Before 2026 updates named no number before theirs: those are as good as their checksum.
   private func readBook(
-    _ entries: inout FieldReader, _ place: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    _ entries: inout FieldReader, _ index: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
     var checksum: UInt32?
-    let fields = try instruments.readUpdate(&entries, of: place, Self.updateFormat, Self.bookFormat, into: &batch) {
+    let fields = try instruments.readUpdate(&entries, of: index, Self.updateFormat, Self.bookFormat, into: &batch) {
       (key, reader) throws(FeedError) in
       guard reader.equals(key, "checksum") else { return false }
       // Signed, in 32 bits; 0 stands for none.
@@ -155,10 +156,10 @@ extension Bitget {
     if isSnapshot {
       let mark = fields.mark
       let levels = Self.window(bids: batch.bids.count - mark.bids, asks: batch.asks.count - mark.asks)
-      batch.events.append(.bookDepth(InstrumentID(place), levels: levels))
+      batch.events.append(.bookDepth(InstrumentID(index), levels: levels))
     }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now, checksum: checksum)
+      isSnapshot ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? outcome.now, checksum: checksum)
     guard isLinked, let number = fields.last else { return }
     outcome.number(UpdateNumbers(first: number, last: number, previous: fields.previous ?? 0))
   }
@@ -180,14 +181,14 @@ extension Bitget {
   /// `[{"ts":"…","price":"…","size":"…","side":"buy","tradeId":"…"},…]`, the newest first as far as it was seen, which
   /// nothing promises. A subscription begins with trades of which some may have come before.
   private func dropSeenTrades(
-    from first: Int, _ place: Int, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    from first: Int, _ symbolIndex: Int, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) {
     batch.orderTrades(from: first)
-    while seenTrades.count <= place { seenTrades.append(SeenTrades(limit: Self.seenTradeLimit)) }
+    while seenTrades.count <= symbolIndex { seenTrades.append(SeenTrades(limit: Self.seenTradeLimit)) }
     var kept = first
     for index in first..<batch.events.count {
       guard case .trade(let trade) = batch.events[index] else { continue }
-      if let number = trade.id.number, !seenTrades[place].insert(number, at: trade.time) { continue }
+      if let number = trade.id.number, !seenTrades[symbolIndex].insert(number, at: trade.time) { continue }
       batch.events[kept] = .trade(trade)
       kept += 1
     }

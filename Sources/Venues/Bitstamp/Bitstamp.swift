@@ -52,8 +52,8 @@ package final class Bitstamp: Dialect, RegisteredVenue {
     var bridge = DialectFacts.Bridge(
       // The whole book, whatever is asked for: 7,400 levels have been 206 KB.
       rule: Self.rule, path: { instrument, _ in "/api/v2/order_book/\(instrument.venueSymbol)/?group=1" },
-      read: { (reader, place, instruments, batch) throws(FeedError) in
-        try Self.readBookFields(&reader, place, &instruments, into: &batch)
+      read: { (reader, index, instruments, batch) throws(FeedError) in
+        try Self.readBookFields(&reader, index, &instruments, into: &batch)
       }, snapshots: [(levels: 0, weight: 1)], weightPerMinute: 300, concurrency: 4, bodyLimit: 16 << 20)
     // Answers have been seen to be up to 2.2 s old.
     bridge.delay = 2 * Microseconds.second
@@ -77,7 +77,7 @@ package final class Bitstamp: Dialect, RegisteredVenue {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ event: String, _ topic: Topic) -> String {
-      let name = JSONQuoting.quoted("\(Self.prefixes[topic.channel])\(instruments[topic.place].venueSymbol)")
+      let name = JSONQuoting.quoted("\(Self.prefixes[topic.channel])\(instruments[topic.index].venueSymbol)")
       return #"{"event":"bts:\#(event)","data":{"channel":\#(name)}}"#
     }
     switch request {

@@ -6,7 +6,8 @@ extension Bitstamp {
   private enum Event { case data, trade, subscribed, unsubscribed, error, heartbeat, reconnect, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var event: Event?
@@ -27,7 +28,7 @@ extension Bitstamp {
     try reader.end()
     guard let event else { throw FeedError.missing("event", in: "message") }
     let topic = name.flatMap { Self.topic(reader.text($0), instruments) }
-    let followed = topic.flatMap { $0.place >= 0 ? $0 : nil }
+    let followed = topic.flatMap { $0.index >= 0 ? $0 : nil }
     outcome.isAnswer = event != .data && event != .trade
     switch event {
     case .heartbeat: batch.events.append(.heartbeat)
@@ -43,10 +44,10 @@ extension Bitstamp {
       outcome.report(
         .refused(
           MessageOutcome.Refusal(
-            place: followed?.place, channel: followed?.channel, reason: text ?? "no reason given")))
+            index: followed?.index, channel: followed?.channel, reason: text ?? "no reason given")))
     case .subscribed:
       if let followed {
-        outcome.report(.acknowledged(id: nil, place: followed.place, channel: followed.channel))
+        outcome.report(.acknowledged(id: nil, index: followed.index, channel: followed.channel))
       }
     case .unsubscribed: break
     case .data, .trade:
@@ -62,9 +63,9 @@ extension Bitstamp {
       guard let data else { throw FeedError.missing("data", in: "message") }
       var value = reader.reader(data)
       if event == .data {
-        try readBook(&value, followed.place, &instruments, &outcome, into: &batch)
+        try readBook(&value, followed.index, &instruments, &outcome, into: &batch)
       } else {
-        try readTrade(&value, followed.place, &instruments, now: outcome.now, into: &batch)
+        try readTrade(&value, followed.index, &instruments, now: outcome.now, into: &batch)
       }
     case .other: outcome.ignored += 1
     }
@@ -85,7 +86,7 @@ extension Bitstamp {
     name.withUnsafeBytes { bytes in
       for (channel, prefix) in prefixes.enumerated() where bytes.count > prefix.utf8CodeUnitCount {
         guard let symbol = MalformedMessageScan.inner(bytes, prefix: prefix, suffix: "") else { continue }
-        return Topic(place: instruments.names.find(symbol), channel: channel)
+        return Topic(index: instruments.names.find(symbol), channel: channel)
       }
       return nil
     }
@@ -96,12 +97,12 @@ extension Bitstamp {
   /// `{"timestamp":…,"microtimestamp":…,"bids":[["77049","0.00000"],…],"asks":[…]}`: levels that changed; a size of
   /// 0, however it is spelled, removes one.
   private func readBook(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
-    let time = try Self.readBookFields(&reader, place, &instruments, into: &batch)
-    batch.appendBook(.delta, place, since: mark, time: Timestamp(microseconds: time))
+    let time = try Self.readBookFields(&reader, index, &instruments, into: &batch)
+    batch.appendBook(.delta, index, since: mark, time: Timestamp(microseconds: time))
     outcome.number(UpdateNumbers(first: time, last: time))
   }
 
@@ -110,11 +111,11 @@ extension Bitstamp {
 
   /// The time of a book, µs; its levels are appended to the batch.
   static func readBookFields(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     var seconds: Int64?
     reader.field = "data"
-    let fields = try instruments.readUpdate(&reader, of: place, updateFormat, bookFormat, into: &batch) {
+    let fields = try instruments.readUpdate(&reader, of: index, updateFormat, bookFormat, into: &batch) {
       (key, reader) throws(FeedError) in
       guard reader.equals(key, "timestamp") else { return false }
       seconds = try reader.int64("timestamp")
@@ -138,10 +139,10 @@ extension Bitstamp {
   /// `{"id":…,"amount_str":…,"price_str":…,"type":0,"microtimestamp":…}`: the numbers beside the texts have been
   /// through a binary fraction (3651.3000000000002). `type` is the taker's side, 0 for a purchase.
   private func readTrade(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var fields = TradeFields(place: place)
+    var fields = TradeFields(index: index)
     var hasPriceText = false
     var hasSizeText = false
     var micro: Int64?

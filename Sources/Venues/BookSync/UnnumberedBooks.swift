@@ -41,18 +41,18 @@ struct UnnumberedBooks {
   /// A trade of a live book whose newest update is of the time `newest`, µs: what it took is missing in the book from
   /// then on, and the next update says so. One without a time of its own has the clock's.
   mutating func traded(_ trade: Trade, newest: Int64, now: Timestamp) {
-    let place = trade.instrument.index
-    guard entries[place].unfollowed == nil, trade.time != now, trade.time.microseconds > newest else { return }
-    entries[place].unfollowed = (trade.time, now)
+    let index = trade.instrument.index
+    guard entries[index].unfollowed == nil, trade.time != now, trade.time.microseconds > newest else { return }
+    entries[index].unfollowed = (trade.time, now)
   }
 
   /// An update, which the book has taken already.
   mutating func updated(_ event: BookEvent, _ numbers: UpdateNumbers, _ batch: borrowing EventBatch, now: Timestamp) {
-    let place = event.instrument.index
-    if let unfollowed = entries[place].unfollowed, numbers.last >= unfollowed.time.microseconds {
-      entries[place].unfollowed = nil
+    let index = event.instrument.index
+    if let unfollowed = entries[index].unfollowed, numbers.last >= unfollowed.time.microseconds {
+      entries[index].unfollowed = nil
     }
-    guard renewal?.place == place, var renewed = renewal.take() else { return }
+    guard renewal?.index == index, var renewed = renewal.take() else { return }
     _ = renewed.bridge.receive(
       numbers, bids: batch.bids[event.bidRange], asks: batch.asks[event.askRange], time: event.time)
     renewed.kept += 1
@@ -60,62 +60,62 @@ struct UnnumberedBooks {
       renewal = renewed
     } else {
       // More than is kept: the renewal is off, and the book goes on as it was.
-      entries[place].renewDue = now + limits.firstRenewal
+      entries[index].renewDue = now + limits.firstRenewal
     }
   }
 
   /// What a live book wants now.
-  func care(of place: Int, now: Timestamp) -> Care {
-    if let unfollowed = entries[place].unfollowed, now - unfollowed.since >= limits.tradePatience {
+  func care(of index: Int, now: Timestamp) -> Care {
+    if let unfollowed = entries[index].unfollowed, now - unfollowed.since >= limits.tradePatience {
       return .isContradicted
     }
-    return renewal == nil && now >= entries[place].renewDue ? .isDue : .none
+    return renewal == nil && now >= entries[index].renewDue ? .isDue : .none
   }
 
   // MARK: Renewals
 
   /// A snapshot of a live book is asked for.
-  mutating func begin(_ place: Int, _ bridge: borrowing SnapshotBridge) {
-    renewal = BookRenewal(place: place, floor: max(0, bridge.newest), bridge: SnapshotBridge(rule: bridge.rule))
+  mutating func begin(_ index: Int, _ bridge: borrowing SnapshotBridge) {
+    renewal = BookRenewal(index: index, floor: max(0, bridge.newest), bridge: SnapshotBridge(rule: bridge.rule))
   }
 
-  func isRenewing(_ place: Int) -> Bool { renewal?.place == place }
+  func isRenewing(_ index: Int) -> Bool { renewal?.index == index }
 
   /// The renewal that its snapshot has come for, which is under way no more; the next one has its time.
   mutating func takeRenewal(now: Timestamp) -> BookRenewal? {
     guard let renewed = renewal.take() else { return nil }
-    entries[renewed.place].renewDue = now + limits.renewal
+    entries[renewed.index].renewDue = now + limits.renewal
     return renewed
   }
 
   /// The snapshot could not be used: the renewal is given up until its next turn.
-  mutating func gaveUp(_ place: Int, now: Timestamp) {
+  mutating func gaveUp(_ index: Int, now: Timestamp) {
     renewal = nil
-    entries[place].renewDue = now + limits.firstRenewal
+    entries[index].renewDue = now + limits.firstRenewal
   }
 
   /// A book came into sync.
-  mutating func joined(_ place: Int, now: Timestamp) { entries[place].renewDue = now + limits.firstRenewal }
+  mutating func joined(_ index: Int, now: Timestamp) { entries[index].renewDue = now + limits.firstRenewal }
 
   /// A book left sync.
-  mutating func lost(_ place: Int) {
-    if renewal?.place == place { renewal = nil }
-    entries[place].unfollowed = nil
+  mutating func lost(_ index: Int) {
+    if renewal?.index == index { renewal = nil }
+    entries[index].unfollowed = nil
   }
 
   /// Something was lost of a live book that cannot be told: it is renewed as soon as it can be.
-  mutating func doubt(_ place: Int, now: Timestamp) { entries[place].renewDue = now }
+  mutating func doubt(_ index: Int, now: Timestamp) { entries[index].renewDue = now }
 
   /// The scales of an instrument have been widened: levels kept aside follow.
-  mutating func rescale(_ place: Int, priceBy: Int64, sizeBy: Int64) {
-    if renewal?.place == place { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
+  mutating func rescale(_ index: Int, priceBy: Int64, sizeBy: Int64) {
+    if renewal?.index == index { renewal?.bridge.rescale(priceBy: priceBy, sizeBy: sizeBy) }
   }
 
   /// The symbol is asked for anew, or its connection is gone.
-  mutating func forget(_ place: Int) { entries[place] = Entry() }
+  mutating func forget(_ index: Int) { entries[index] = Entry() }
 
   mutating func disconnected() {
     renewal = nil
-    for place in entries.indices { entries[place] = Entry() }
+    for index in entries.indices { entries[index] = Entry() }
   }
 }

@@ -86,7 +86,7 @@ package final class Bybit: Dialect, RegisteredVenue {
     switch request {
     case .topics(let topics, let verb):
       let names = JSONQuoting.array(
-        topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.place].venueSymbol)" })
+        topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.index].venueSymbol)" })
       return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
     default: return nil
@@ -113,11 +113,11 @@ package final class Bybit: Dialect, RegisteredVenue {
     let (id, succeeded) = (reply.id("req_id") ?? 0, reply.flag("success") ?? !reply.has("success"))
     // Public sockets answer `"op":"ping"` with a message of `pong`; others `"op":"pong"`.
     if operation == "pong" || (operation == "ping" && succeeded) { return nil }
-    guard !succeeded else { return .acknowledged(id: id, place: nil, channel: nil) }
+    guard !succeeded else { return .acknowledged(id: id, index: nil, channel: nil) }
     let topic = topic(namedIn: message, instruments)
     return .refused(
       MessageOutcome.Refusal(
-        id: id, blames: topic.map { [.init(place: $0.place, channel: $0.channel)] } ?? [], reason: message,
+        id: id, blames: topic.map { [.init(index: $0.index, channel: $0.channel)] } ?? [], reason: message,
         effect: message.contains("already subscribed") ? .already : .final, what: operation))
   }
 
@@ -125,8 +125,8 @@ package final class Bybit: Dialect, RegisteredVenue {
   private static func topic(namedIn text: String, _ instruments: InstrumentTable) -> Topic? {
     for word in text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "." }) {
       for (channel, known) in channels.enumerated() where word.hasPrefix(known.name + ".") {
-        guard let place = instruments.place(named: String(word.dropFirst(known.name.count + 1))) else { continue }
-        return Topic(place: place, channel: channel)
+        guard let index = instruments.index(named: String(word.dropFirst(known.name.count + 1))) else { continue }
+        return Topic(index: index, channel: channel)
       }
     }
     return nil

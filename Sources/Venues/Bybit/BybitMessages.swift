@@ -4,7 +4,8 @@ import MarketData
 /// Reading Bybit's messages: `{"topic":…,"type":…,"ts":…,"data":…}` with its fields in any order, or a reply with `op`.
 extension Bybit {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: Channel?
@@ -61,13 +62,13 @@ extension Bybit {
       throw FeedError.missing("data", in: "message")
     }
     guard let update else { return }
-    guard let place = update.place else { throw FeedError.missing("s", in: "orderbook") }
+    guard let index = update.index else { throw FeedError.missing("s", in: "orderbook") }
     if channel == .quote {
-      take(quote: update, place, isSnapshot: isSnapshot, at, &outcome, into: &batch)
+      take(quote: update, index, isSnapshot: isSnapshot, at, &outcome, into: &batch)
     } else {
       // A change with `u` = 1 replaces the book too: the service began anew. Others must follow by one.
       guard let number = update.last else { throw FeedError.missing("u", in: "orderbook") }
-      batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, place, since: update.mark, time: at)
+      batch.appendBook(isSnapshot || number == 1 ? .snapshot : .delta, index, since: update.mark, time: at)
       outcome.number(UpdateNumbers(first: number, last: number))
     }
   }
@@ -93,20 +94,20 @@ extension Bybit {
   /// `orderbook.1`: the whole best level each time; a side that is not there has no orders. (Changes, which it once
   /// sent, keep the other side.)
   private func take(
-    quote update: UpdateFields, _ place: Int, isSnapshot: Bool, _ time: Timestamp, _ outcome: inout MessageOutcome,
+    quote update: UpdateFields, _ index: Int, isSnapshot: Bool, _ time: Timestamp, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) {
-    var quote = Quote(instrument: InstrumentID(place), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
-    if !isSnapshot, place < quotes.count, let old = quotes[place] {
+    var quote = Quote(instrument: InstrumentID(index), bid: 0, bidSize: 0, ask: 0, askSize: 0, time: time)
+    if !isSnapshot, index < quotes.count, let old = quotes[index] {
       quote = old
       quote.time = time
     }
     let (bid, ask) = batch.takeBest(since: update.mark)
     if let bid { (quote.bid, quote.bidSize) = (bid.price, bid.size) }
     if let ask { (quote.ask, quote.askSize) = (ask.price, ask.size) }
-    while quotes.count <= place { quotes.append(nil) }
-    quotes[place] = quote
-    outcome.hear(Topic(place: place, channel: Channel.quote.rawValue))
+    while quotes.count <= index { quotes.append(nil) }
+    quotes[index] = quote
+    outcome.hear(Topic(index: index, channel: Channel.quote.rawValue))
     batch.events.append(.quote(quote))
   }
 
@@ -149,23 +150,23 @@ extension Bybit {
     _ data: FieldSlice, _ outer: borrowing FieldReader, isSnapshot: Bool, _ time: Timestamp,
     _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try instruments.place("symbol", in: outer.reader(data))
-    while tickers.count <= place { tickers.append(nil) }
+    let index = try instruments.index("symbol", in: outer.reader(data))
+    while tickers.count <= index { tickers.append(nil) }
     // A change of what is not known yet says too little.
-    let old = isSnapshot ? Ticker(instrument: InstrumentID(place), time: time) : tickers[place]
-    guard var ticker = old else { return askForTicker(place, &outcome) }
+    let old = isSnapshot ? Ticker(instrument: InstrumentID(index), time: time) : tickers[index]
+    guard var ticker = old else { return askForTicker(index, &outcome) }
     ticker.time = time
     var reader = outer.reader(data)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
-    tickers[place] = ticker
+    tickers[index] = ticker
     batch.events.append(.ticker(ticker))
   }
 
   /// The snapshot of a ticker is missing, and nothing but another subscription brings one.
-  private func askForTicker(_ place: Int, _ outcome: inout MessageOutcome) {
-    while tickersAsked.count <= place { tickersAsked.append(.distantPast) }
-    guard outcome.now - tickersAsked[place] >= Self.tickerPatience else { return }
-    tickersAsked[place] = outcome.now
-    outcome.report(.unfounded(Topic(place: place, channel: Channel.ticker.rawValue)))
+  private func askForTicker(_ index: Int, _ outcome: inout MessageOutcome) {
+    while tickersAsked.count <= index { tickersAsked.append(.distantPast) }
+    guard outcome.now - tickersAsked[index] >= Self.tickerPatience else { return }
+    tickersAsked[index] = outcome.now
+    outcome.report(.unfounded(Topic(index: index, channel: Channel.ticker.rawValue)))
   }
 }

@@ -80,37 +80,37 @@ package final class Coinbase: Dialect, RegisteredVenue {
   ) -> String? {
     guard case .topics(let topics, let verb) = request else { return nil }
     for topic in topics where topic.channel == 0 {
-      name(topic.place)
-      if verb == .subscribe { namings[topic.place].present = namings[topic.place].next }
+      name(topic.index)
+      if verb == .subscribe { namings[topic.index].present = namings[topic.index].next }
     }
     return text(verb.rawValue, topics, instruments)
   }
 
   /// Which products each channel is asked for of; in short where they are the same for all.
   private func text(_ type: String, _ topics: [Topic], _ instruments: InstrumentTable) -> String {
-    var channels: [(name: String, places: [Int])] = []
+    var channels: [(name: String, indices: [Int])] = []
     for topic in topics {
-      let name = topic.channel == 0 ? Self.bookNames[namings[topic.place].present] : facts.channels[topic.channel].name
+      let name = topic.channel == 0 ? Self.bookNames[namings[topic.index].present] : facts.channels[topic.channel].name
       if let index = channels.firstIndex(where: { $0.name == name }) {
-        channels[index].places.append(topic.place)
+        channels[index].indices.append(topic.index)
       } else {
-        channels.append((name, [topic.place]))
+        channels.append((name, [topic.index]))
       }
     }
-    func ids(_ places: [Int]) -> String { JSONQuoting.array(places.map { instruments[$0].venueSymbol }) }
-    if channels.allSatisfy({ $0.places == channels[0].places }) {
+    func ids(_ indices: [Int]) -> String { JSONQuoting.array(indices.map { instruments[$0].venueSymbol }) }
+    if channels.allSatisfy({ $0.indices == channels[0].indices }) {
       let names = JSONQuoting.array(channels.map(\.name))
-      return #"{"type":"\#(type)","product_ids":\#(ids(channels[0].places)),"channels":\#(names)}"#
+      return #"{"type":"\#(type)","product_ids":\#(ids(channels[0].indices)),"channels":\#(names)}"#
     }
-    let parts = channels.map { #"{"name":"\#($0.name)","product_ids":\#(ids($0.places))}"# }.joined(separator: ",")
+    let parts = channels.map { #"{"name":"\#($0.name)","product_ids":\#(ids($0.indices))}"# }.joined(separator: ",")
     return #"{"type":"\#(type)","channels":[\#(parts)]}"#
   }
 
-  private func name(_ place: Int) { while namings.count <= place { namings.append(Naming()) } }
+  private func name(_ index: Int) { while namings.count <= index { namings.append(Naming()) } }
 
-  func silent(_ place: Int) {
-    name(place)
-    namings[place].next = 1 - namings[place].present
+  func silent(_ index: Int) {
+    name(index)
+    namings[index].next = 1 - namings[index].present
   }
 
   /// `{"type":"error",…}`. A bad product refuses the whole message; it says neither which one, nor of which channel.
@@ -119,11 +119,11 @@ package final class Coinbase: Dialect, RegisteredVenue {
     if reason.contains("is not a valid channel") || reason.contains("require authentication") {
       // Whatever was asked for by that name is asked for by the other one.
       let named = Self.bookNames.firstIndex { reason.hasPrefix($0 + " ") }
-      for place in namings.indices where named.map({ $0 == namings[place].present }) ?? reason.contains("level2") {
-        silent(place)
+      for index in namings.indices where named.map({ $0 == namings[index].present }) ?? reason.contains("level2") {
+        silent(index)
       }
-    } else if let word = reason.split(separator: " ").first, let place = instruments.place(named: String(word)) {
-      refusal.blames = [.init(place: place)]
+    } else if let word = reason.split(separator: " ").first, let index = instruments.index(named: String(word)) {
+      refusal.blames = [.init(index: index)]
       refusal.effect = .finalForAll
     }
     return .refused(refusal)

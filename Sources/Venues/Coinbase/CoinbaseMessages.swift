@@ -20,7 +20,8 @@ extension Coinbase {
   enum Kind { case l2update, match, lastMatch, ticker, heartbeat, snapshot, subscriptions, error, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
@@ -38,9 +39,9 @@ extension Coinbase {
         }
       } else if kind == .l2update, fields.product != nil, reader.equals(key, "changes") {
         // The product stands before them as a rule; if not, they wait.
-        let place = try place(fields, reader, instruments, "l2update")
-        try instruments.readLevels(&reader, place, "changes", isBid: nil, Self.changeFormat, into: &batch)
-        changed = place
+        let index = try index(fields, reader, instruments, "l2update")
+        try instruments.readLevels(&reader, index, "changes", isBid: nil, Self.changeFormat, into: &batch)
+        changed = index
       } else {
         try readField(key, &fields, &reader)
       }
@@ -105,11 +106,11 @@ extension Coinbase {
     }
   }
 
-  private func place(
+  private func index(
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ what: StaticString
   ) throws(FeedError) -> Int {
     guard let product = fields.product else { throw FeedError.missing("product_id", in: what) }
-    return try instruments.place(reader.text(product))
+    return try instruments.index(reader.text(product))
   }
 
   private func time(_ fields: Fields, _ reader: borrowing FieldReader) -> Timestamp? {
@@ -125,16 +126,17 @@ extension Coinbase {
 
   /// `{"type":"snapshot","product_id":…,"asks":[["price","size"],…],"bids":[…]}`; the time is missing in newer ones.
   private func readSnapshot(
-    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
+    _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "snapshot")
+    let index = try index(fields, reader, instruments, "snapshot")
     let mark = BatchMark(batch)
-    try instruments.readLevels(fields.bids, of: reader, place, isBid: true, Self.snapshotFormat, into: &batch)
-    try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.snapshotFormat, into: &batch)
+    try instruments.readLevels(fields.bids, of: reader, index, isBid: true, Self.snapshotFormat, into: &batch)
+    try instruments.readLevels(fields.asks, of: reader, index, isBid: false, Self.snapshotFormat, into: &batch)
     let time = time(fields, reader)
-    remember(time, place)
-    batch.appendBook(.snapshot, place, since: mark, time: time ?? outcome.now)
+    remember(time, index)
+    batch.appendBook(.snapshot, index, since: mark, time: time ?? outcome.now)
     // The order of times begins with the first update.
     outcome.number(UpdateNumbers(first: 0, last: 0))
   }
@@ -144,25 +146,26 @@ extension Coinbase {
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     into batch: inout EventBatch
   ) throws(FeedError) -> Int {
-    let place = try place(fields, reader, instruments, "l2update")
+    let index = try index(fields, reader, instruments, "l2update")
     guard let changes = fields.changes else { throw FeedError.missing("changes", in: "l2update") }
     var list = reader.reader(changes)
-    try instruments.readLevels(&list, place, "changes", isBid: nil, Self.changeFormat, into: &batch)
-    return place
+    try instruments.readLevels(&list, index, "changes", isBid: nil, Self.changeFormat, into: &batch)
+    return index
   }
 
   private func appendUpdate(
-    of place: Int, _ time: Timestamp?, since mark: BatchMark, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    of index: Int, _ time: Timestamp?, since mark: BatchMark, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) {
-    if let time { remember(time, place) }
-    let last = place < bookTimes.count ? bookTimes[place] : nil
-    batch.appendBook(.delta, place, since: mark, time: last ?? outcome.now)
+    if let time { remember(time, index) }
+    let last = index < bookTimes.count ? bookTimes[index] : nil
+    batch.appendBook(.delta, index, since: mark, time: last ?? outcome.now)
     if let time { outcome.number(UpdateNumbers(first: time.rawValue, last: time.rawValue)) }
   }
 
-  private func remember(_ time: Timestamp?, _ place: Int) {
-    while bookTimes.count <= place { bookTimes.append(nil) }
-    bookTimes[place] = time
+  private func remember(_ time: Timestamp?, _ index: Int) {
+    while bookTimes.count <= index { bookTimes.append(nil) }
+    bookTimes[index] = time
   }
 
   // MARK: Trades, statistics, liveness
@@ -176,8 +179,8 @@ extension Coinbase {
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, isBacklog: Bool,
     now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "match")
-    var found = TradeFields(place: place, price: fields.price, size: fields.size, id: fields.tradeID)
+    let index = try index(fields, reader, instruments, "match")
+    var found = TradeFields(index: index, price: fields.price, size: fields.size, id: fields.tradeID)
     found.side = fields.side.flatMap { reader.equals($0, "sell") ? .buy : reader.equals($0, "buy") ? .sell : nil }
     found.time = time(fields, reader)
     batch.events.append(
@@ -188,11 +191,11 @@ extension Coinbase {
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, reader, instruments, "heartbeat")
+    let index = try index(fields, reader, instruments, "heartbeat")
     batch.events.append(.heartbeat)
-    outcome.hear(Topic(place: place, channel: Channel.heartbeat.rawValue))
+    outcome.hear(Topic(index: index, channel: Channel.heartbeat.rawValue))
     // A trade of the last second may still be on its way; one that the heartbeat before knew is missing.
-    if let id = fields.lastTradeID { outcome.report(.newestTrade(place: place, id: Int64(clamping: id))) }
+    if let id = fields.lastTradeID { outcome.report(.newestTrade(index: index, id: Int64(clamping: id))) }
   }
 
   private static let tickerFormat = TickerFormat(
@@ -204,8 +207,8 @@ extension Coinbase {
     _ message: RawSpan, _ fields: Fields, _ outer: borrowing FieldReader, _ instruments: inout InstrumentTable,
     now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, outer, instruments, "ticker")
-    var ticker = Ticker(instrument: InstrumentID(place), time: time(fields, outer) ?? now)
+    let index = try index(fields, outer, instruments, "ticker")
+    var ticker = Ticker(instrument: InstrumentID(index), time: time(fields, outer) ?? now)
     var reader = FieldReader(message)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))
@@ -227,10 +230,10 @@ extension Coinbase {
       let products = subscription.elements("product_ids") { (name) throws(FeedError) in
         try name.decodedString("product_ids")
       }
-      return products.compactMap(instruments.place(named:)).map { Topic(place: $0, channel: channel) }
+      return products.compactMap(instruments.index(named:)).map { Topic(index: $0, channel: channel) }
     }
     for topic in subscribed.joined() {
-      outcome.report(.acknowledged(id: nil, place: topic.place, channel: topic.channel))
+      outcome.report(.acknowledged(id: nil, index: topic.index, channel: topic.channel))
     }
   }
 }

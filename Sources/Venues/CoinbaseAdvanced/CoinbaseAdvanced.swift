@@ -92,7 +92,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
     switch request {
     case .greeting: return #"{"type":"subscribe","channel":"heartbeats"}"#
     case .topics(let topics, let verb):
-      let ids = JSONQuoting.array(topics.map { instruments[$0.place].venueSymbol })
+      let ids = JSONQuoting.array(topics.map { instruments[$0.index].venueSymbol })
       let channel = facts.channels[topics[0].channel].name
       return #"{"type":"\#(verb.rawValue)","product_ids":\#(ids),"channel":"\#(channel)"}"#
     default: return nil
@@ -112,7 +112,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
     } else {
       // `BTC-USD` does not stand in `BTC-USDC`.
       let names = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
-      refusal.blames = names.compactMap { instruments.place(named: String($0)).map { .init(place: $0) } }
+      refusal.blames = names.compactMap { instruments.index(named: String($0)).map { .init(index: $0) } }
     }
     outcome.report(.refused(refusal))
   }
@@ -142,7 +142,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
     guard !MalformedMessageScan.contains(message, "\"error\"") else { return }
     if let number = MalformedMessageScan.number(message, key: "\"sequence_num\"") {
       _ = follow(number, nil, &outcome)
-      if outcome.lostBefore != nil { outcome.report(.lost(place: nil, .gap)) }
+      if outcome.lostBefore != nil { outcome.report(.lost(index: nil, .gap)) }
     } else if let sequence {
       self.sequence = sequence &+ 1
     }

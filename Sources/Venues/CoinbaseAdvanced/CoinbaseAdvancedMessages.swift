@@ -7,7 +7,8 @@ extension CoinbaseAdvanced {
   private enum Kind { case book, trades, ticker, heartbeats, subscriptions, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     let start = batch.events.count
     var counter: Int64?
@@ -77,7 +78,7 @@ extension CoinbaseAdvanced {
       batch.events.append(.heartbeat)
     case .subscriptions:
       outcome.isAnswer = true
-      outcome.report(.acknowledged(id: nil, place: nil, channel: nil))
+      outcome.report(.acknowledged(id: nil, index: nil, channel: nil))
     case .other: outcome.ignored += 1
     case .trades, .ticker: break
     }
@@ -89,10 +90,10 @@ extension CoinbaseAdvanced {
   ) {
     for index in start..<batch.events.count {
       guard case .book(var event) = batch.events[index] else { continue }
-      let place = event.instrument.index
-      while bookTimes.count <= place { bookTimes.append(nil) }
-      bookTimes[place] = time ?? bookTimes[place]
-      event.time = bookTimes[place] ?? outcome.now
+      let symbolIndex = event.instrument.index
+      while bookTimes.count <= symbolIndex { bookTimes.append(nil) }
+      bookTimes[symbolIndex] = time ?? bookTimes[symbolIndex]
+      event.time = bookTimes[symbolIndex] ?? outcome.now
       batch.events[index] = .book(event)
       // Several of one message have its number, each in its place.
       if let number { outcome.number(UpdateNumbers(first: number, last: number, previous: Int64(index - start))) }
@@ -139,7 +140,7 @@ extension CoinbaseAdvanced {
     try reader.arrayStart()
     while try reader.nextElement() {
       var isSnapshot: Bool?
-      var place: Int?
+      var index: Int?
       var slice: FieldSlice?
       var isRead = false
       let mark = BatchMark(batch)
@@ -153,10 +154,10 @@ extension CoinbaseAdvanced {
           }
         } else if reader.equals(key, "product_id") {
           let name = try reader.string("product_id")
-          place = instruments.names.find(reader.text(name))
+          index = instruments.names.find(reader.text(name))
         } else if reader.equals(key, "updates") {
-          if let isSnapshot, let place, place >= 0 {
-            try readUpdates(&reader, place, isSnapshot, &instruments, into: &batch)
+          if let isSnapshot, let index, index >= 0 {
+            try readUpdates(&reader, index, isSnapshot, &instruments, into: &batch)
             isRead = true
           } else {
             slice = try reader.rawValue("updates")
@@ -166,26 +167,26 @@ extension CoinbaseAdvanced {
         }
       }
       guard let isSnapshot else { throw FeedError.missing("type", in: "l2_data event") }
-      guard let place else { throw FeedError.missing("product_id", in: "l2_data event") }
-      guard place >= 0 else {
+      guard let index else { throw FeedError.missing("product_id", in: "l2_data event") }
+      guard index >= 0 else {
         outcome.ignored += 1
         continue
       }
       if !isRead {
         guard let slice else { throw FeedError.missing("updates", in: "l2_data event") }
         var updates = reader.reader(slice)
-        try readUpdates(&updates, place, isSnapshot, &instruments, into: &batch)
+        try readUpdates(&updates, index, isSnapshot, &instruments, into: &batch)
       }
-      batch.appendBook(isSnapshot ? .snapshot : .delta, place, since: mark, time: outcome.now)
+      batch.appendBook(isSnapshot ? .snapshot : .delta, index, since: mark, time: outcome.now)
     }
   }
 
   private func readUpdates(
-    _ reader: inout FieldReader, _ place: Int, _ isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    _ reader: inout FieldReader, _ index: Int, _ isSnapshot: Bool, _ instruments: inout InstrumentTable,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let format = isSnapshot ? Self.snapshotFormat : Self.updateFormat
-    try instruments.readLevels(&reader, place, "updates", isBid: nil, format, into: &batch)
+    try instruments.readLevels(&reader, index, "updates", isBid: nil, format, into: &batch)
   }
 
   // MARK: Trades, statistics, liveness
@@ -253,20 +254,20 @@ extension CoinbaseAdvanced {
     _ reader: inout FieldReader, isBacklog: Bool, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Trade? {
     var fields = TradeFields()
-    var place: Int?
+    var index: Int?
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
       if reader.equals(key, "product_id") {
         let name = try reader.string("product_id")
-        place = instruments.names.find(reader.text(name))
+        index = instruments.names.find(reader.text(name))
       } else {
         try reader.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("product_id", in: "trade") }
-    guard place >= 0 else { return nil }
-    fields.place = place
+    guard let index else { throw FeedError.missing("product_id", in: "trade") }
+    guard index >= 0 else { return nil }
+    fields.index = index
     return try instruments.trade(fields, reader, Self.tradeFormat, now: now, isBacklog: isBacklog)
   }
 
@@ -280,7 +281,8 @@ extension CoinbaseAdvanced {
 
   /// `[{"type":"update","tickers":[…]}]`. Sent with trades, so no quote feed.
   private func readTickers(
-    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    _ reader: inout FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable,
+    _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = "events"
@@ -312,20 +314,20 @@ extension CoinbaseAdvanced {
   private func readTicker(
     _ slice: FieldSlice, _ outer: borrowing FieldReader, _ time: Timestamp, _ instruments: inout InstrumentTable
   ) throws(FeedError) -> Ticker? {
-    var place: Int?
+    var index: Int?
     var finder = outer.reader(slice)
     try finder.objectStart()
     while let key = try finder.nextKey() {
       if finder.equals(key, "product_id") {
         let name = try finder.string("product_id")
-        place = instruments.names.find(finder.text(name))
+        index = instruments.names.find(finder.text(name))
       } else {
         try finder.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("product_id", in: "ticker") }
-    guard place >= 0 else { return nil }
-    var ticker = Ticker(instrument: InstrumentID(place), time: time)
+    guard let index else { throw FeedError.missing("product_id", in: "ticker") }
+    guard index >= 0 else { return nil }
+    var ticker = Ticker(instrument: InstrumentID(index), time: time)
     var reader = outer.reader(slice)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     return ticker

@@ -98,7 +98,7 @@ package final class Deribit: Dialect, RegisteredVenue {
   /// `book.BTC_USDC-PERPETUAL.100ms`
   private static func name(_ topic: Topic, _ instruments: InstrumentTable) -> String {
     var words = channels[topic.channel].name.split(separator: ".").map(String.init)
-    words.insert(instruments[topic.place].venueSymbol, at: 1)
+    words.insert(instruments[topic.index].venueSymbol, at: 1)
     return words.joined(separator: ".")
   }
 

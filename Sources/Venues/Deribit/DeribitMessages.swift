@@ -8,7 +8,8 @@ extension Deribit {
   private enum Method { case none, subscription, heartbeat, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var method = Method.none
@@ -116,7 +117,7 @@ extension Deribit {
       isSnapshot = reader.equals(slice, "snapshot") ? true : reader.equals(slice, "change") ? false : nil
       return true
     }
-    guard let place = fields.place else { throw FeedError.missing("instrument_name", in: "book") }
+    guard let index = fields.index else { throw FeedError.missing("instrument_name", in: "book") }
     guard let isSnapshot else {
       outcome.ignored += 1
       return
@@ -124,7 +125,7 @@ extension Deribit {
     guard let number = fields.last else { throw FeedError.missing("change_id", in: "book") }
     guard isSnapshot || fields.previous != nil else { throw FeedError.missing("prev_change_id", in: "book change") }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
+      isSnapshot ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? outcome.now)
     // What a snapshot says came before it is nothing that a change could repeat.
     outcome.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : fields.previous ?? 0))
   }
@@ -174,8 +175,8 @@ extension Deribit {
   private func readTicker(
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try instruments.place("instrument_name", in: reader.again())
-    var ticker = Ticker(instrument: InstrumentID(place), time: now)
+    let index = try instruments.index("instrument_name", in: reader.again())
+    var ticker = Ticker(instrument: InstrumentID(index), time: now)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try instruments.take(key, of: &reader, Self.priceFormat, into: &ticker) { continue }
@@ -218,15 +219,15 @@ extension Deribit {
       throw FeedError.missing("method, result or error", in: "message")
     }
     guard let id else { return }
-    guard result.peek() == .array else { return outcome.report(.acknowledged(id: id, place: nil, channel: nil)) }
+    guard result.peek() == .array else { return outcome.report(.acknowledged(id: id, index: nil, channel: nil)) }
     let names = answer.elements("result") { (name) throws(FeedError) in try name.decodedString("result") }
     followsPlatform = followsPlatform || names.contains("platform_state")
     let topics = names.compactMap { name -> Topic? in
       let parts = name.split(separator: ".")
-      guard parts.count > 1, let place = instruments.place(named: String(parts[1])),
+      guard parts.count > 1, let index = instruments.index(named: String(parts[1])),
         let channel = facts.channels.firstIndex(where: { $0.name.split(separator: ".")[0] == parts[0] })
       else { return nil }
-      return Topic(place: place, channel: channel)
+      return Topic(index: index, channel: channel)
     }
     // A platform that takes subscriptions and says nothing of maintenance is back.
     if !topics.isEmpty, !hasSaidMaintenance { outcome.report(.maintenance(false)) }

@@ -62,12 +62,12 @@ struct Books {
   var count: Int { lines.count }
   var indices: Range<Int> { lines.indices }
 
-  /// Whether the book at `place` is in sync: then no list that is asked for meanwhile changes anything about it.
-  func isLive(_ place: Int) -> Bool { lines[place].book.isLive }
+  /// Whether the book at `index` is in sync: then no list that is asked for meanwhile changes anything about it.
+  func isLive(_ index: Int) -> Bool { lines[index].book.isLive }
 
   /// Why a book is not being rebuilt just now; nil unless it has failed too often (`BookCircuit`).
-  func failure(of place: Int) -> BookFailure? {
-    lines[place].book.isBridged ? pacer.failure(of: place) : lines[place].book.failure
+  func failure(of index: Int) -> BookFailure? {
+    lines[index].book.isBridged ? pacer.failure(of: index) : lines[index].book.failure
   }
 
   // MARK: Symbols
@@ -90,23 +90,23 @@ struct Books {
   }
 
   /// A symbol is asked for anew. What failed before is remembered.
-  mutating func retry(_ place: Int) {
-    lines[place].book.stop()
-    lines[place] = Line(book: lines[place].book, isSuspect: true, isEnded: lines[place].isEnded)
-    unnumbered?.forget(place)
+  mutating func retry(_ index: Int) {
+    lines[index].book.stop()
+    lines[index] = Line(book: lines[index].book, isSuspect: true, isEnded: lines[index].isEnded)
+    unnumbered?.forget(index)
   }
 
   /// A symbol is to be carried from now on.
-  mutating func begin(_ place: Int) {
-    lines[place].isListed = true
-    lines[place].isEnded = false
-    lines[place].isAsked = false
+  mutating func begin(_ index: Int) {
+    lines[index].isListed = true
+    lines[index].isEnded = false
+    lines[index].isAsked = false
   }
 
   /// A symbol is not to be carried any more.
-  mutating func end(_ place: Int) {
-    lines[place].isEnded = true
-    lines[place].book.stop()
+  mutating func end(_ index: Int) {
+    lines[index].isEnded = true
+    lines[index].book.stop()
     hasEnded = true
   }
 
@@ -115,11 +115,11 @@ struct Books {
     probes = []
     pacer.removeAll()
     unnumbered?.disconnected()
-    for place in lines.indices {
-      lines[place].book.disconnected()
-      lines[place] = Line(
-        book: lines[place].book, isSuspect: lines[place].isSuspect || lines[place].isRefused,
-        isEnded: lines[place].isEnded)
+    for index in lines.indices {
+      lines[index].book.disconnected()
+      lines[index] = Line(
+        book: lines[index].book, isSuspect: lines[index].isSuspect || lines[index].isRefused,
+        isEnded: lines[index].isEnded)
     }
   }
 
@@ -142,10 +142,10 @@ struct Books {
   }
 
   /// A message of these books could not be read, and those of them that were live have been lost.
-  mutating func lostUnread(_ places: [Int], now: Timestamp) {
+  mutating func lostUnread(_ indices: [Int], now: Timestamp) {
     guard !provesLinks else { return }
-    for place in places { beginAnew(place, now: now) }
-    if places.isEmpty { doubtAll(now: now) }
+    for index in indices { beginAnew(index, now: now) }
+    if indices.isEmpty { doubtAll(now: now) }
   }
 
   /// A message could not be read that is of no book, as far as can be told.
@@ -154,46 +154,46 @@ struct Books {
   }
 
   private mutating func doubtAll(now: Timestamp) {
-    for place in lines.indices where lines[place].book.isLive { unnumbered?.doubt(place, now: now) }
+    for index in lines.indices where lines[index].book.isLive { unnumbered?.doubt(index, now: now) }
   }
 
   /// Updates of an unknown time are lost: the book begins as after its subscription.
-  private mutating func beginAnew(_ place: Int, now: Timestamp) {
-    lines[place].book.beginAnew()
-    lines[place].acknowledged = now
+  private mutating func beginAnew(_ index: Int, now: Timestamp) {
+    lines[index].book.beginAnew()
+    lines[index].acknowledged = now
   }
 
   /// Levels kept aside follow the scales of an instrument, which have been widened.
-  mutating func rescale(_ place: Int, priceBy: Int64, sizeBy: Int64) {
-    lines[place].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
-    unnumbered?.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
+  mutating func rescale(_ index: Int, priceBy: Int64, sizeBy: Int64) {
+    lines[index].book.rescale(priceBy: priceBy, sizeBy: sizeBy)
+    unnumbered?.rescale(index, priceBy: priceBy, sizeBy: sizeBy)
   }
 
   // MARK: Snapshots by REST
 
   /// The next book whose snapshot can be requested at `now`, and the number of the request. A book whose subscription
   /// is being renewed waits for the acknowledgement.
-  mutating func nextSnapshot(now: Timestamp) -> (place: Int, request: Int)? {
+  mutating func nextSnapshot(now: Timestamp) -> (index: Int, request: Int)? {
     guard bridge != nil else { return nil }
-    while let (place, request) = pacer.next(now: now) {
-      let line = lines[place]
-      let isWanted = !line.book.isLive && line.acknowledged != nil || isRenewing(place)
-      if line.book.isBridged, line.isCarried, isWanted { return (place, request) }
+    while let (index, request) = pacer.next(now: now) {
+      let line = lines[index]
+      let isWanted = !line.book.isLive && line.acknowledged != nil || isRenewing(index)
+      if line.book.isBridged, line.isCarried, isWanted { return (index, request) }
       _ = pacer.answered(request)
     }
     return nil
   }
 
   /// Whether the snapshot that is asked for is to renew a live book.
-  func isRenewing(_ place: Int) -> Bool { unnumbered?.isRenewing(place) ?? false }
+  func isRenewing(_ index: Int) -> Bool { unnumbered?.isRenewing(index) ?? false }
 
   /// Whether a snapshot at `id` is older than the first update that it must be joined to.
-  mutating func isStale(_ id: Int64, _ place: Int, isRenewal: Bool, now: Timestamp) -> Bool {
+  mutating func isStale(_ id: Int64, _ index: Int, isRenewal: Bool, now: Timestamp) -> Bool {
     if isRenewal { return id < unnumbered?.renewal?.floor ?? 0 }
     let limits = unnumbered?.limits
-    guard lines[place].book.isStale(id, begun: lines[place].acknowledged, limits) else { return false }
+    guard lines[index].book.isStale(id, begun: lines[index].acknowledged, limits) else { return false }
     // The times of what came are not believed any more.
-    if let limits, lines[place].book.staleSnapshots >= limits.staleAttempts { beginAnew(place, now: now) }
+    if let limits, lines[index].book.staleSnapshots >= limits.staleAttempts { beginAnew(index, now: now) }
     return true
   }
 
@@ -203,52 +203,52 @@ struct Books {
   }
 
   /// A snapshot came that its book was joined to.
-  mutating func joined(_ place: Int, now: Timestamp) {
-    lines[place].wasLive = true
-    lines[place].isHeard = true
-    unnumbered?.joined(place, now: now)
-    pacer.succeeded(place)
+  mutating func joined(_ index: Int, now: Timestamp) {
+    lines[index].wasLive = true
+    lines[index].isHeard = true
+    unnumbered?.joined(index, now: now)
+    pacer.succeeded(index)
   }
 
   /// The renewal that a snapshot has come for.
   mutating func takeRenewal(now: Timestamp) -> BookRenewal? {
     guard let renewed = unnumbered?.takeRenewal(now: now) else { return nil }
-    pacer.succeeded(renewed.place)
+    pacer.succeeded(renewed.index)
     return renewed
   }
 
   /// A snapshot could not be used: another one is asked for, later. A renewal is given up until its next turn.
-  mutating func snapshotFailed(_ place: Int, _ status: AnswerStatus, now: Timestamp) {
+  mutating func snapshotFailed(_ index: Int, _ status: AnswerStatus, now: Timestamp) {
     var code = status.code
-    if isRenewing(place) {
-      unnumbered?.gaveUp(place, now: now)
+    if isRenewing(index) {
+      unnumbered?.gaveUp(index, now: now)
       // The book is good as it is: nothing of this counts against it.
       if status.isOK { code = 0 }
     }
-    pacer.failed(place, status: code, retryAfter: status.retryAfter, now: now)
+    pacer.failed(index, status: code, retryAfter: status.retryAfter, now: now)
   }
 
   /// A bridged book has been lost: it wants another snapshot.
-  mutating func lost(_ place: Int, now: Timestamp) {
-    unnumbered?.lost(place)
-    pacer.lost(place, notBefore: now + (bridge?.delay ?? 0), now: now)
+  mutating func lost(_ index: Int, now: Timestamp) {
+    unnumbered?.lost(index)
+    pacer.lost(index, notBefore: now + (bridge?.delay ?? 0), now: now)
   }
 
   /// The next step of a book without an update: a new subscription if other channels contradict it, or its renewal if
   /// that is due. Called a few times a second.
-  mutating func care(of place: Int, now: Timestamp) -> UnnumberedBooks.Care {
-    guard !provesLinks, lines[place].isCarried, lines[place].book.isLive else { return .none }
-    let care = unnumbered?.care(of: place, now: now) ?? .none
+  mutating func care(of index: Int, now: Timestamp) -> UnnumberedBooks.Care {
+    guard !provesLinks, lines[index].isCarried, lines[index].book.isLive else { return .none }
+    let care = unnumbered?.care(of: index, now: now) ?? .none
     if case .isDue = care {
-      unnumbered?.begin(place, lines[place].book.bridge)
-      pacer.want(place)
+      unnumbered?.begin(index, lines[index].book.bridge)
+      pacer.want(index)
     }
     return care
   }
 
   /// The channel of a book that was contradicted is subscribed anew. A snapshot helps only after it has spoken again.
-  mutating func resubscribes(_ place: Int, now: Timestamp) {
-    beginAnew(place, now: now)
-    lines[place].acknowledged = nil
+  mutating func resubscribes(_ index: Int, now: Timestamp) {
+    beginAnew(index, now: now)
+    lines[index].acknowledged = nil
   }
 }

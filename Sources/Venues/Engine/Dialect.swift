@@ -17,7 +17,8 @@ protocol Dialect: AnyObject {
   /// taken back, and the message may be read again at a wider scale: nothing of the dialect's own is changed before
   /// the last thing that can fail.
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError)
 
   /// A message could not be read: what is lost with it, beside what `facts.salvage` tells, and what of the dialect's
@@ -28,7 +29,7 @@ protocol Dialect: AnyObject {
   func opening(_ url: String) -> ConnectionOpening
 
   /// A book was subscribed and did not come: it is asked for again, and by another name if it has one.
-  func silent(_ place: Int)
+  func silent(_ index: Int)
 
   /// The connection is gone, and with it what the dialect kept of it.
   func forget()
@@ -41,14 +42,14 @@ protocol Dialect: AnyObject {
 extension Dialect {
   func missed(_ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome) {}
   func opening(_ url: String) -> ConnectionOpening { .atOnce }
-  func silent(_ place: Int) {}
+  func silent(_ index: Int) {}
   func forget() {}
   func skip() {}
 }
 
 /// A channel of a symbol: its place, and the place of the channel in `DialectFacts.channels`.
 struct Topic: Hashable {
-  var place: Int
+  var index: Int
   var channel: Int
 }
 

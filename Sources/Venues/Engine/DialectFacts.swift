@@ -57,7 +57,7 @@ struct DialectFacts {
     /// returned.
     var read:
       @Sendable (
-        inout FieldReader, _ place: Int, inout InstrumentTable, inout EventBatch
+        inout FieldReader, _ index: Int, inout InstrumentTable, inout EventBatch
       ) throws(FeedError) -> Int64
     /// Snapshots that can be asked for, the deepest first: levels a side, and what a request costs of the weight.
     var snapshots: [(levels: Int, weight: Int)]

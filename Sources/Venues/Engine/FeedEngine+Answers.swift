@@ -41,9 +41,9 @@ extension FeedEngine {
     } else if let subject = lists.details?.answered(request) {
       defer { pumpMarkets(now) }
       try takeMarket(subject, status, body, now: now, into: &batch)
-    } else if let place = books.pacer.answered(request) {
+    } else if let index = books.pacer.answered(request) {
       defer { pump(now) }
-      try takeSnapshot(place, status, body, now: now, into: &batch)
+      try takeSnapshot(index, status, body, now: now, into: &batch)
     }
   }
 
@@ -52,48 +52,48 @@ extension FeedEngine {
   /// Requests the wanted snapshots, within the limits at `now`.
   func pump(_ now: Timestamp) {
     guard life.isConnected, let bridge = facts.bridge else { return }
-    while let (place, request) = books.nextSnapshot(now: now) {
+    while let (index, request) = books.nextSnapshot(now: now) {
       actions.append(
         .get(
-          request: request, path: bridge.path(known[place], books.snapshotLevels), bodyLimit: bridge.bodyLimit))
+          request: request, path: bridge.path(known[index], books.snapshotLevels), bodyLimit: bridge.bodyLimit))
     }
   }
 
   private func takeSnapshot(
-    _ place: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
+    _ index: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     // The symbol may have been refused since.
-    guard books.lines[place].isCarried else { return }
-    let isRenewal = books.isLive(place)
-    guard books.lines[place].book.isBridged, !isRenewal || books.isRenewing(place) else {
-      return books.pacer.succeeded(place)
+    guard books.lines[index].isCarried else { return }
+    let isRenewal = books.isLive(index)
+    guard books.lines[index].book.isBridged, !isRenewal || books.isRenewing(index) else {
+      return books.pacer.succeeded(index)
     }
     if let missing = facts.bridge?.missing, status.code == missing, !isRenewal {
-      refuse(place, "\(venue.title) has no order book of it (\(missing))")
-      return books.pacer.succeeded(place)
+      refuse(index, "\(venue.title) has no order book of it (\(missing))")
+      return books.pacer.succeeded(index)
     }
-    guard status.isOK else { return books.snapshotFailed(place, status, now: now) }
+    guard status.isOK else { return books.snapshotFailed(index, status, now: now) }
     var mark = BatchMark(batch)
     let id: Int64
     do throws(FeedError) {
-      id = try snapshot(body, place, from: &mark, into: &batch)
+      id = try snapshot(body, index, from: &mark, into: &batch)
     } catch {
-      books.snapshotFailed(place, status, now: now)
+      books.snapshotFailed(index, status, now: now)
       throw error
     }
-    guard !books.isStale(id, place, isRenewal: isRenewal, now: now) else {
+    guard !books.isStale(id, index, isRenewal: isRenewal, now: now) else {
       // Older than the first update that was kept: another one, and what is kept stays.
       mark.rewind(&batch)
-      return books.snapshotFailed(place, status, now: now)
+      return books.snapshotFailed(index, status, now: now)
     }
-    if isRenewal { return renew(place, at: id, from: mark, now, into: &batch) }
+    if isRenewal { return renew(index, at: id, from: mark, now, into: &batch) }
     let time = books.time(ofSnapshot: id, now: now)
     if join(
-      &books.lines[place].book.bridge, place, at: id, from: mark, time: time, isLinked: books.provesLinks, into: &batch)
+      &books.lines[index].book.bridge, index, at: id, from: mark, time: time, isLinked: books.provesLinks, into: &batch)
     {
-      books.joined(place, now: now)
+      books.joined(index, now: now)
     } else {
-      books.pacer.failed(place, status: status.code, retryAfter: status.retryAfter, now: now)
+      books.pacer.failed(index, status: status.code, retryAfter: status.retryAfter, now: now)
     }
   }
 
@@ -101,7 +101,7 @@ extension FeedEngine {
   /// - Parameter mark: behind it the snapshot's levels stand.
   /// - Returns: the number or time that the snapshot stands at.
   func snapshot(
-    _ body: RawSpan, _ place: Int, from mark: inout BatchMark, into batch: inout EventBatch
+    _ body: RawSpan, _ index: Int, from mark: inout BatchMark, into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
     guard let bridge = facts.bridge else { preconditionFailure("a snapshot of a book that is not bridged") }
     // Price and size may each widen several times.
@@ -109,7 +109,7 @@ extension FeedEngine {
       do throws(FeedError) {
         known.begin()
         var reader = FieldReader(body)
-        return try bridge.read(&reader, place, &known, &batch)
+        return try bridge.read(&reader, index, &known, &batch)
       } catch {
         mark.rewind(&batch)
         guard widenIfNeeded(into: &batch) else { throw error }
@@ -125,14 +125,14 @@ extension FeedEngine {
   ///
   /// - Parameter isLinked: whether an update that follows vouches for the one before it, and is counted for that.
   func join(
-    _ bridge: inout SnapshotBridge, _ place: Int, at id: Int64, from mark: BatchMark, time: Timestamp,
+    _ bridge: inout SnapshotBridge, _ index: Int, at id: Int64, from mark: BatchMark, time: Timestamp,
     isLinked: Bool = true, into batch: inout EventBatch
   ) -> Bool {
-    let instrument = InstrumentID(place)
-    known.note(place, batch.bids[mark.bids...])
-    known.note(place, batch.asks[mark.asks...])
-    batch.appendBook(.snapshot, place, since: mark, time: time)
-    var counts = tally.symbols[place]
+    let instrument = InstrumentID(index)
+    known.note(index, batch.bids[mark.bids...])
+    known.note(index, batch.asks[mark.asks...])
+    batch.appendBook(.snapshot, index, since: mark, time: time)
+    var counts = tally.symbols[index]
     counts.snapshots += 1
     let whole = bridge.bridge(id) { verdict, update, updateBids, updateAsks in
       switch verdict {
@@ -157,21 +157,21 @@ extension FeedEngine {
       counts.gaps += 1
       batch.events.append(.bookReset(instrument, .gap))
     }
-    tally.symbols[place] = counts
+    tally.symbols[index] = counts
     return whole
   }
 
   /// Puts the snapshot that stands in the batch from `mark` on, and what came after it, in the place of a live book.
   private func renew(
-    _ place: Int, at id: Int64, from mark: BatchMark, _ now: Timestamp, into batch: inout EventBatch
+    _ index: Int, at id: Int64, from mark: BatchMark, _ now: Timestamp, into batch: inout EventBatch
   ) {
     guard var renewed = books.takeRenewal(now: now) else { return }
     // Later updates come from the book's own bridge, which has seen and counted the same ones.
-    var counted = tally.symbols[place]
+    var counted = tally.symbols[index]
     counted.snapshots += 1
     _ = join(
-      &renewed.bridge, place, at: id, from: mark, time: Timestamp(microseconds: id), isLinked: false, into: &batch)
-    tally.symbols[place] = counted
+      &renewed.bridge, index, at: id, from: mark, time: Timestamp(microseconds: id), isLinked: false, into: &batch)
+    tally.symbols[index] = counted
   }
 
   // MARK: Missing trades
@@ -199,12 +199,12 @@ extension FeedEngine {
   func takeTrades(
     _ request: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let place = trades.place(of: request), let pages = trades.pages else { return }
+    guard let index = trades.index(of: request), let pages = trades.pages else { return }
     guard status.isOK else {
       return trades.failed(request, status: status.code, retryAfter: status.retryAfter, now: now)
     }
     do throws(FeedError) {
-      trades.answered(request, try read(pages, body, place, now: now, into: &batch), now: now)
+      trades.answered(request, try read(pages, body, index, now: now, into: &batch), now: now)
     } catch {
       trades.failed(request, status: status.code, retryAfter: status.retryAfter, now: now)
       throw error
@@ -214,13 +214,13 @@ extension FeedEngine {
 
   /// Reads the rows of an answer, at scales that are widened as they want them.
   private func read(
-    _ pages: TradePages, _ body: RawSpan, _ place: Int, now: Timestamp, into batch: inout EventBatch
+    _ pages: TradePages, _ body: RawSpan, _ index: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) -> [Trade] {
     // Price and size may each widen several times.
     for _ in 0..<32 {
       do throws(FeedError) {
         known.begin()
-        return try pages.read(body, place, &known, now: now)
+        return try pages.read(body, index, &known, now: now)
       } catch {
         guard widenIfNeeded(into: &batch) else { throw error }
       }
@@ -232,9 +232,9 @@ extension FeedEngine {
 
   /// Asks for the venue's figures of a market, whose trades are in doubt.
   func askForFigures(of instrument: InstrumentID, now: Timestamp) {
-    let place = instrument.index
-    guard life.isConnected, books.indices.contains(place), books.lines[place].isCarried,
-      let (path, request) = figures.ask(known[place], now: now)
+    let index = instrument.index
+    guard life.isConnected, books.indices.contains(index), books.lines[index].isCarried,
+      let (path, request) = figures.ask(known[index], now: now)
     else { return }
     actions.append(.get(request: request, path: path, bodyLimit: FigureRequests.bodyLimit))
   }
@@ -247,42 +247,42 @@ extension FeedEngine {
     life.heard = now
     life.marketHeard = now
     requests.desk.heard()
-    for place in books.indices {
-      books.lines[place].hasTraded = true
-      for channel in facts.channels.indices { requests.desk.flows(Topic(place: place, channel: channel)) }
+    for index in books.indices {
+      books.lines[index].hasTraded = true
+      for channel in facts.channels.indices { requests.desk.flows(Topic(index: index, channel: channel)) }
     }
   }
 
   /// A book is out of sync, as it was in another run.
   func restore(_ lost: LostBook, into batch: inout EventBatch) -> Bool {
-    guard let place = known.place(named: lost.venueSymbol) else { return false }
-    batch.events.append(.bookReset(InstrumentID(place), lost.reason))
+    guard let index = known.index(named: lost.venueSymbol) else { return false }
+    batch.events.append(.bookReset(InstrumentID(index), lost.reason))
     return true
   }
 
   func restore(_ checkpoint: BookCheckpoint, now: Timestamp, into batch: inout EventBatch) -> Bool {
-    guard let place = known.place(named: checkpoint.venueSymbol), books.indices.contains(place),
-      books.lines[place].isCarried,
+    guard let index = known.index(named: checkpoint.venueSymbol), books.indices.contains(index),
+      books.lines[index].isCarried,
       widen(
-        InstrumentID(place), priceScale: checkpoint.priceScale, sizeScale: checkpoint.sizeScale, into: &batch),
-      known[place].priceScale == checkpoint.priceScale, known[place].sizeScale == checkpoint.sizeScale,
-      books.lines[place].book.restore(checkpoint.link, canBridge: facts.bridge != nil, now: now)
+        InstrumentID(index), priceScale: checkpoint.priceScale, sizeScale: checkpoint.sizeScale, into: &batch),
+      known[index].priceScale == checkpoint.priceScale, known[index].sizeScale == checkpoint.sizeScale,
+      books.lines[index].book.restore(checkpoint.link, canBridge: facts.bridge != nil, now: now)
     else { return false }
-    books.lines[place].isAsked = true
-    books.lines[place].wasLive = true
-    books.lines[place].isHeard = true
-    books.lines[place].acknowledged = books.lines[place].acknowledged ?? now
-    life.watches.heardBook(of: place, now: now)
-    if checkpoint.link.isBridged { books.joined(place, now: now) }
+    books.lines[index].isAsked = true
+    books.lines[index].wasLive = true
+    books.lines[index].isHeard = true
+    books.lines[index].acknowledged = books.lines[index].acknowledged ?? now
+    life.watches.heardBook(of: index, now: now)
+    if checkpoint.link.isBridged { books.joined(index, now: now) }
     let (bids, asks) = (batch.bids.count, batch.asks.count)
     batch.bids += checkpoint.bids
     batch.asks += checkpoint.asks
     let event = BookEvent(
-      instrument: InstrumentID(place), kind: .snapshot, bidRange: bids..<batch.bids.count,
+      instrument: InstrumentID(index), kind: .snapshot, bidRange: bids..<batch.bids.count,
       askRange: asks..<batch.asks.count, time: checkpoint.time)
     // The venue's own limit is not an event's.
     if let depth = checkpoint.depthLimit, depth != venue.market.bookDepthLimit ?? Market.defaultDepthLimit {
-      batch.events.append(.bookDepth(InstrumentID(place), levels: depth))
+      batch.events.append(.bookDepth(InstrumentID(index), levels: depth))
     }
     batch.events.append(.book(event))
     note(event, batch)

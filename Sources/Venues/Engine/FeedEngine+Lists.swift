@@ -119,11 +119,11 @@ extension FeedEngine {
     let symbols = Set(others.map(\.symbol))
     let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && !$0.isAlias }, into: &batch)
     makeLines()
-    for place in books.indices {
-      books.lines[place].isListed = carried.contains(place)
-      guard books.lines[place].isCarried, !books.isLive(place), requests.suspects.isShunned(place) else { continue }
-      books.lines[place].isRefused = true
-      refuse(configuredName(place), requests.suspects.reason(known[place].venueSymbol, venue: venue.title))
+    for index in books.indices {
+      books.lines[index].isListed = carried.contains(index)
+      guard books.lines[index].isCarried, !books.isLive(index), requests.suspects.isShunned(index) else { continue }
+      books.lines[index].isRefused = true
+      refuse(configuredName(index), requests.suspects.reason(known[index].venueSymbol, venue: venue.title))
     }
     lists.details?.placed(in: known)
   }
@@ -183,12 +183,12 @@ extension FeedEngine {
     }
     // What was closed may have been opened, which its details say.
     lists.details?.forgetDetails(of: symbols)
-    for place in books.indices where symbols.contains(configuredName(place)) && !books.isLive(place) {
-      requests.suspects.release(place, now: now)
-      guard books.lines[place].isRefused || books.lines[place].isToldSilent else { continue }
-      books.retry(place)
-      figures.forget(place)
-      requests.desk.forget(place)
+    for index in books.indices where symbols.contains(configuredName(index)) && !books.isLive(index) {
+      requests.suspects.release(index, now: now)
+      guard books.lines[index].isRefused || books.lines[index].isToldSilent else { continue }
+      books.retry(index)
+      figures.forget(index)
+      requests.desk.forget(index)
     }
     guard facts.streamedList != nil else {
       lists.request.again()
@@ -206,7 +206,7 @@ extension FeedEngine {
   }
 
   /// The symbol of an instrument as it was configured.
-  func configuredName(_ place: Int) -> String { FeedSymbol(instruments[place]).text }
+  func configuredName(_ index: Int) -> String { FeedSymbol(instruments[index]).text }
 
   // MARK: What is carried
 
@@ -242,12 +242,12 @@ extension FeedEngine {
     list(markets.filter(isListed))
     let bySymbol = Dictionary(markets.lazy.map { ($0.symbol, $0) }, uniquingKeysWith: { first, _ in first })
     let count = instruments.count
-    var places: Set<Int> = []
+    var indices: Set<Int> = []
     for symbol in lists.market.symbols {
       guard let wanted = wanted(symbol) else { continue }
-      let present = known.place(of: wanted)
-      if let place = present, place < count, books.isLive(place) {
-        places.insert(place)
+      let present = known.index(of: wanted)
+      if let index = present, index < count, books.isLive(index) {
+        indices.insert(index)
         continue
       }
       guard var market = bySymbol[wanted] else {
@@ -278,11 +278,11 @@ extension FeedEngine {
         continue
       }
       guard let market = known(of: market) else { continue }
-      if let place = add(market, for: symbol, into: &batch) {
-        places.insert(place)
+      if let index = add(market, for: symbol, into: &batch) {
+        indices.insert(index)
       }
     }
-    return places
+    return indices
   }
 
   /// Why a market that is listed is not carried under that symbol; nil if it is.
@@ -291,20 +291,20 @@ extension FeedEngine {
       return "\(venue.title)'s \(market.venueSymbol) is already followed as \(carrier.text): leave one of them out"
     }
     // A book may have two names, of which one is carried.
-    guard let place = known.place(named: market.venueSymbol), configuredName(place) != symbol else { return nil }
-    return "\(symbol) is the same book as \(configuredName(place)), which is already followed: leave one of them out"
+    guard let index = known.index(named: market.venueSymbol), configuredName(index) != symbol else { return nil }
+    return "\(symbol) is the same book as \(configuredName(index)), which is already followed: leave one of them out"
   }
 
   /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and
   /// then the configured `symbol` is refused.
   func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
-    guard let (place, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
+    guard let (index, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
       refuse(symbol, "too many symbols on one connection")
       return nil
     }
     tally.grow(to: known.count)
-    if priceBy != 1 || sizeBy != 1 { widened(place, priceBy: priceBy, sizeBy: sizeBy) }
-    return place
+    if priceBy != 1 || sizeBy != 1 { widened(index, priceBy: priceBy, sizeBy: sizeBy) }
+    return index
   }
 
   /// Takes the venue's whole list, before `symbols` is looked at. `markets` is made only if it is wanted.
@@ -337,8 +337,8 @@ extension FeedEngine {
 
   /// Whom a name is carried for already, where several configured symbols spell it.
   private func carrier(of market: ListedMarket) -> FeedSymbol? {
-    guard lists.details != nil, let place = known.place(named: market.venueSymbol) else { return nil }
-    let symbol = FeedSymbol(known[place])
+    guard lists.details != nil, let index = known.index(named: market.venueSymbol) else { return nil }
+    let symbol = FeedSymbol(known[index])
     return symbol == market.symbol ? nil : symbol
   }
 
@@ -372,7 +372,7 @@ extension FeedEngine {
     } catch {
       if status.code != 400, status.code != 404 {
         lists.details?.failed(subject, status, now: now)
-      } else if case .details(let index) = subject, let market = lists.details?.entries[index], market.place == nil {
+      } else if case .details(let index) = subject, let market = lists.details?.entries[index], market.index == nil {
         // The venue has no details, now or soon. What need not wait does without them.
         refuse(market.market.symbol.text, "\(venue.title) gives no details of \(market.market.venueSymbol)")
       }
@@ -388,14 +388,16 @@ extension FeedEngine {
     else { return }
     switch details {
     case .refused(let reason):
-      if let place = entry.place { end(place, into: &batch) }
+      if let symbolIndex = entry.index { end(symbolIndex, into: &batch) }
       refuse(entry.market.symbol.text, reason)
     case .market(let market):
-      guard carrier(of: market) == nil, let place = add(market, for: market.symbol.text, into: &batch) else { return }
-      if entry.isListed, entry.place == nil || entry.ended != nil {
+      guard carrier(of: market) == nil, let symbolIndex = add(market, for: market.symbol.text, into: &batch) else {
+        return
+      }
+      if entry.isListed, entry.index == nil || entry.ended != nil {
         makeLines()
-        books.begin(place)
-        lists.details?.entries[index].place = place
+        books.begin(symbolIndex)
+        lists.details?.entries[index].index = symbolIndex
       }
       guard life.isConnected else { return }
       subscribeMissing(now)
@@ -404,10 +406,10 @@ extension FeedEngine {
   }
 
   /// The engine no longer follows a market: it ends the channels, and publishes nothing more of it.
-  private func end(_ place: Int, into batch: inout EventBatch) {
-    guard !books.lines[place].isEnded else { return }
-    if books.isLive(place) { batch.events.append(.bookReset(InstrumentID(place), .venueReset)) }
-    books.end(place)
-    if life.isConnected { requests.desk.end(place) }
+  private func end(_ index: Int, into batch: inout EventBatch) {
+    guard !books.lines[index].isEnded else { return }
+    if books.isLive(index) { batch.events.append(.bookReset(InstrumentID(index), .venueReset)) }
+    books.end(index)
+    if life.isConnected { requests.desk.end(index) }
   }
 }

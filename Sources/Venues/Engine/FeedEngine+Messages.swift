@@ -69,7 +69,7 @@ extension FeedEngine {
     _ outcome: borrowing MessageOutcome, from start: Int, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     tally.counts.ignored += outcome.ignored
-    if let place = outcome.linked { tally.symbols[place].sequenceOK += 1 }
+    if let index = outcome.linked { tally.symbols[index].sequenceOK += 1 }
     let lost = outcome.lostBefore
     let first = lost.map { loseBooks($0, before: start, now: now, into: &batch) } ?? start
     take(outcome, from: first, now: now, into: &batch)
@@ -83,9 +83,9 @@ extension FeedEngine {
     dialect.missed(message, known, &outcome)
     for topic in outcome.heard { life.watches.heard(requests.desk.code(topic), now: now) }
     for report in outcome.reports { try? act(report, now: now, into: &batch) }
-    guard let places = booksOfBroken(message) else { return books.passedUnread(message, now: now) }
-    for place in places { take(place, outOfSync: .malformed, now: now, into: &batch) }
-    books.lostUnread(places, now: now)
+    guard let indices = booksOfBroken(message) else { return books.passedUnread(message, now: now) }
+    for index in indices { take(index, outOfSync: .malformed, now: now, into: &batch) }
+    books.lostUnread(indices, now: now)
     tick(now: now, into: &batch)
   }
 
@@ -97,8 +97,12 @@ extension FeedEngine {
       guard case .trade(let trade) = batch.events[index], trade.price <= 0 || trade.size <= 0 else { continue }
       dropped += 1
       batch.events[index] = .heartbeat
-      let place = trade.instrument.index
-      if trade.isBacklog { tally.symbols[place].backlogTrades -= 1 } else { tally.symbols[place].trades -= 1 }
+      let symbolIndex = trade.instrument.index
+      if trade.isBacklog {
+        tally.symbols[symbolIndex].backlogTrades -= 1
+      } else {
+        tally.symbols[symbolIndex].trades -= 1
+      }
     }
     guard dropped > 0 else { return }
     tally.counts.rejected += 1
@@ -119,10 +123,11 @@ extension FeedEngine {
   /// Takes the market events of a message that could be read, in their order. O(events).
   ///
   /// Its steps are inlined: each has one caller, and as calls they cost up to 5 % of a short message.
-  private func take(_ outcome: borrowing MessageOutcome, from start: Int, now: Timestamp, into batch: inout EventBatch) {
+  private func take(_ outcome: borrowing MessageOutcome, from start: Int, now: Timestamp, into batch: inout EventBatch)
+  {
     for topic in outcome.heard {
       requests.desk.flows(topic)
-      proves(topic.place, now)
+      proves(topic.index, now)
       life.watches.heard(requests.desk.code(topic), now: now)
     }
     var progress = Progress()
@@ -153,7 +158,7 @@ extension FeedEngine {
 
   /// Whether an event is of a symbol that is not to be carried any more.
   private func isOfEnded(_ event: MarketEvent) -> Bool {
-    Self.place(of: event).map { books.lines[$0].isEnded } ?? false
+    Self.index(of: event).map { books.lines[$0].isEnded } ?? false
   }
 
   /// Takes the trade at `index` of the batch. Returns the index behind it.
@@ -162,18 +167,18 @@ extension FeedEngine {
     _ trade: Trade, _ outcome: borrowing MessageOutcome, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Int {
-    let place = trade.instrument.index
+    let symbolIndex = trade.instrument.index
     var trade = trade
-    if facts.beginsWithOldTrades, !books.lines[place].hasTraded || progress.newcomer == place {
-      progress.newcomer = place
-      books.lines[place].hasTraded = true
-      let subscribed = books.lines[place].tradesSince ?? books.lines[place].subscribed
+    if facts.beginsWithOldTrades, !books.lines[symbolIndex].hasTraded || progress.newcomer == symbolIndex {
+      progress.newcomer = symbolIndex
+      books.lines[symbolIndex].hasTraded = true
+      let subscribed = books.lines[symbolIndex].tradesSince ?? books.lines[symbolIndex].subscribed
       trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
       batch.events[index] = .trade(trade)
     }
     count(trade)
     books.traded(trade, now: now)
-    hear(place)
+    hear(symbolIndex)
     guard facts.countsTrades else { return index + 1 }
     let fills = progress.trades < outcome.fills.count ? outcome.fills[progress.trades] : 1
     progress.trades += 1
@@ -182,17 +187,17 @@ extension FeedEngine {
 
   /// Counts a trade and notes its price and size, once nothing of its message can fail any more.
   private func count(_ trade: Trade) {
-    let place = trade.instrument.index
-    known.note(place, price: trade.price, size: trade.size)
-    if trade.isBacklog { tally.symbols[place].backlogTrades += 1 } else { tally.symbols[place].trades += 1 }
+    let index = trade.instrument.index
+    known.note(index, price: trade.price, size: trade.size)
+    if trade.isBacklog { tally.symbols[index].backlogTrades += 1 } else { tally.symbols[index].trades += 1 }
   }
 
   /// Something before the message is missing, of which it cannot be told whose it was: no book that is live is vouched
   /// for. A snapshot that shows it is good itself.
   func loseBooks(_ reason: ResyncReason, before start: Int, now: Timestamp, into batch: inout EventBatch) -> Int {
     var first = start
-    for place in books.indices where lose(place, reason, now: now) {
-      batch.events.insert(.bookReset(InstrumentID(place), reason), at: first)
+    for index in books.indices where lose(index, reason, now: now) {
+      batch.events.insert(.bookReset(InstrumentID(index), reason), at: first)
       first += 1
     }
     return first
@@ -204,13 +209,16 @@ extension FeedEngine {
       return Array(books.indices)
     }
     guard let fact = facts.salvage.first(where: { MalformedMessageScan.contains(message, $0.mark) }) else { return nil }
-    let places = MalformedMessageScan.symbols(message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
-    if !facts.kinds.isEmpty, places.isEmpty, !MalformedMessageScan.hasText(message, key: fact.key) { return Array(books.indices) }
-    return places
+    let indices = MalformedMessageScan.symbols(
+      message, key: fact.key, in: known.names, prefix: fact.prefix, suffix: fact.suffix)
+    if !facts.kinds.isEmpty, indices.isEmpty, !MalformedMessageScan.hasText(message, key: fact.key) {
+      return Array(books.indices)
+    }
+    return indices
   }
 
   /// Whose an event is.
-  private static func place(of event: MarketEvent) -> Int? {
+  private static func index(of event: MarketEvent) -> Int? {
     switch event {
     case .trade(let trade): trade.instrument.index
     case .book(let event): event.instrument.index
@@ -221,8 +229,8 @@ extension FeedEngine {
   }
 
   /// Something came of a symbol beside its book.
-  func hear(_ place: Int) {
-    if books.lines[place].book.isBridged { books.lines[place].isHeard = true }
+  func hear(_ index: Int) {
+    if books.lines[index].book.isBridged { books.lines[index].isHeard = true }
   }
 
   // MARK: Books
@@ -233,22 +241,22 @@ extension FeedEngine {
     _ event: BookEvent, _ outcome: borrowing MessageOutcome, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Bool {
-    let place = event.instrument.index
+    let symbolIndex = event.instrument.index
     let numbers = outcome.numbers(progress.books)
     progress.books += 1
     if outcome.isProbe {
-      books.lines[place].book.compare(event, batch, now: now)
+      books.lines[symbolIndex].book.compare(event, batch, now: now)
       Self.dropLevels(of: event, &batch)
       return false
     }
     // Levels of a refused symbol belong to another request. A book that they made live would have no retry to come back
     // by when it is lost. The retry of the refusal requests the symbol with all of its channels.
-    guard !books.lines[place].isRefused else {
+    guard !books.lines[symbolIndex].isRefused else {
       tally.counts.ignored += 1
       Self.dropLevels(of: event, &batch)
       return false
     }
-    let verdict = books.lines[place].book.take(event, numbers, batch, now: now)
+    let verdict = books.lines[symbolIndex].book.take(event, numbers, batch, now: now)
     count(event, verdict)
     switch verdict {
     case .shallower: return false
@@ -257,45 +265,45 @@ extension FeedEngine {
       return false
     default: break
     }
-    spoke(place, isWhole: event.kind == .snapshot || verdict == .whole, now)
+    spoke(symbolIndex, isWhole: event.kind == .snapshot || verdict == .whole, now)
     books.updated(event, numbers, batch, now: now)
     return follow(verdict, event, at: index, &progress, now: now, into: &batch)
   }
 
   @inline(__always)
   private func count(_ event: BookEvent, _ verdict: BookKeeper.Verdict) {
-    let place = event.instrument.index
+    let index = event.instrument.index
     switch verdict {
     case .shallower:
       tally.counts.ignored += 1
       return
     case .late:
-      tally.symbols[place].dropped += 1
+      tally.symbols[index].dropped += 1
       return
-    case .followed: tally.symbols[place].sequenceOK += books.provesLinks ? 1 : 0
-    case .joined: tally.symbols[place].bridged += 1
-    case .old, .again: tally.symbols[place].dropped += 1
-    case .gap: tally.symbols[place].gaps += 1
+    case .followed: tally.symbols[index].sequenceOK += books.provesLinks ? 1 : 0
+    case .joined: tally.symbols[index].bridged += 1
+    case .old, .again: tally.symbols[index].dropped += 1
+    case .gap: tally.symbols[index].gaps += 1
     case .whole, .same, .applied, .nothing, .kept: break
     }
     if event.kind == .snapshot || verdict == .whole {
-      tally.symbols[place].snapshots += 1
+      tally.symbols[index].snapshots += 1
     } else if event.checksum == nil || !event.bidRange.isEmpty || !event.askRange.isEmpty {
       // A checksum alone is no update.
-      tally.symbols[place].deltas += 1
+      tally.symbols[index].deltas += 1
     }
   }
 
   /// A book's channel has spoken.
   @inline(__always)
-  private func spoke(_ place: Int, isWhole: Bool, _ now: Timestamp) {
-    let isBridged = books.lines[place].book.isBridged
-    if isWhole || isBridged { books.lines[place].isHeard = true }
-    if isBridged, books.lines[place].acknowledged == nil {
-      books.lines[place].acknowledged = now
-      requests.desk.flows(Topic(place: place, channel: 0))
+  private func spoke(_ index: Int, isWhole: Bool, _ now: Timestamp) {
+    let isBridged = books.lines[index].book.isBridged
+    if isWhole || isBridged { books.lines[index].isHeard = true }
+    if isBridged, books.lines[index].acknowledged == nil {
+      books.lines[index].acknowledged = now
+      requests.desk.flows(Topic(index: index, channel: 0))
     }
-    life.watches.heardBook(of: place, now: now)
+    life.watches.heardBook(of: index, now: now)
   }
 
   /// Does what the verdict about a book's message comes to; false if its event is to be left out.
@@ -304,7 +312,7 @@ extension FeedEngine {
     _ verdict: BookKeeper.Verdict, _ event: BookEvent, at index: Int, _ progress: inout Progress, now: Timestamp,
     into batch: inout EventBatch
   ) -> Bool {
-    let place = event.instrument.index
+    let symbolIndex = event.instrument.index
     switch verdict {
     case .whole:
       if event.kind != .snapshot {
@@ -313,9 +321,9 @@ extension FeedEngine {
         event.kind = .snapshot
         batch.events[index] = .book(event)
       }
-      books.lines[place].wasLive = true
-      requests.desk.flows(Topic(place: place, channel: 0))
-      proves(place, now)
+      books.lines[symbolIndex].wasLive = true
+      requests.desk.flows(Topic(index: symbolIndex, channel: 0))
+      proves(symbolIndex, now)
     case .same:
       // The book is as old as that, and nothing has to be told to anyone.
       Self.dropLevels(of: event, &batch)
@@ -329,15 +337,15 @@ extension FeedEngine {
       // What is kept may have to be widened, as what is applied.
       note(event, batch)
       let delay = facts.bridge?.delay ?? 0
-      books.pacer.want(place, notBefore: now + delay)
+      books.pacer.want(symbolIndex, notBefore: now + delay)
       // One that is to wait goes with a tick.
       if delay == 0 { pump(now) }
       return false
     case .gap:
-      if books.lines[place].book.isBridged {
-        books.lost(place, now: now)
+      if books.lines[symbolIndex].book.isBridged {
+        books.lost(symbolIndex, now: now)
       } else {
-        _ = books.lines[place].book.lose(now: now)
+        _ = books.lines[symbolIndex].book.lose(now: now)
       }
       batch.events[index] = .bookReset(event.instrument, .gap)
       progress.hasLost = true
@@ -362,16 +370,16 @@ extension FeedEngine {
   /// Takes a live book out of sync, and says so.
   /// - Parameter isDead: see `BookKeeper.lose`.
   func take(
-    _ place: Int, outOfSync reason: ResyncReason, isDead: Bool = false, now: Timestamp, into batch: inout EventBatch
+    _ index: Int, outOfSync reason: ResyncReason, isDead: Bool = false, now: Timestamp, into batch: inout EventBatch
   ) {
-    if lose(place, reason, isDead: isDead, now: now) { batch.events.append(.bookReset(InstrumentID(place), reason)) }
+    if lose(index, reason, isDead: isDead, now: now) { batch.events.append(.bookReset(InstrumentID(index), reason)) }
   }
 
   /// The same, for one who says so; false if it was not live.
-  private func lose(_ place: Int, _ reason: ResyncReason, isDead: Bool = false, now: Timestamp) -> Bool {
-    guard books.lines[place].book.lose(now: now, isDead: isDead) else { return false }
-    if reason == .gap { tally.symbols[place].gaps += 1 }
-    if books.lines[place].book.isBridged { books.lost(place, now: now) }
+  private func lose(_ index: Int, _ reason: ResyncReason, isDead: Bool = false, now: Timestamp) -> Bool {
+    guard books.lines[index].book.lose(now: now, isDead: isDead) else { return false }
+    if reason == .gap { tally.symbols[index].gaps += 1 }
+    if books.lines[index].book.isBridged { books.lost(index, now: now) }
     return true
   }
 
@@ -379,9 +387,9 @@ extension FeedEngine {
   package func resync(
     _ instrument: InstrumentID, reason: ResyncReason, now: Timestamp, into batch: inout EventBatch
   ) {
-    let place = instrument.index
-    guard life.isConnected, books.indices.contains(place), books.lines[place].book.lose(now: now) else { return }
-    if books.lines[place].book.isBridged { books.lost(place, now: now) }
+    let index = instrument.index
+    guard life.isConnected, books.indices.contains(index), books.lines[index].book.lose(now: now) else { return }
+    if books.lines[index].book.isBridged { books.lost(index, now: now) }
     tick(now: now, into: &batch)
   }
 
@@ -422,30 +430,30 @@ extension FeedEngine {
   }
 
   /// The venue says which trade of a symbol is its newest.
-  func compareTrades(_ place: Int, _ id: Int64, now: Timestamp, into batch: inout EventBatch) {
-    guard let hole = trades.tell(place, id, now: now) else { return }
-    note(hole, of: place)
-    batch.events.append(.tradesMissing(InstrumentID(place), hole))
+  func compareTrades(_ index: Int, _ id: Int64, now: Timestamp, into batch: inout EventBatch) {
+    guard let hole = trades.tell(index, id, now: now) else { return }
+    note(hole, of: index)
+    batch.events.append(.tradesMissing(InstrumentID(index), hole))
   }
 
-  private func note(_ hole: TradeHole, of place: Int) {
-    tally.symbols[place].missedTrades &+= Int(hole.count ?? 0)
-    tally.symbols[place].tradeHoles += 1
+  private func note(_ hole: TradeHole, of index: Int) {
+    tally.symbols[index].missedTrades &+= Int(hole.count ?? 0)
+    tally.symbols[index].tradeHoles += 1
   }
 
   // MARK: Scales
 
   /// The scales of an instrument have been widened: levels kept aside follow.
-  func widened(_ place: Int, priceBy: Int64, sizeBy: Int64) {
-    guard books.indices.contains(place) else { return }
-    books.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
-    trades.rescale(place, priceBy: priceBy, sizeBy: sizeBy)
+  func widened(_ index: Int, priceBy: Int64, sizeBy: Int64) {
+    guard books.indices.contains(index) else { return }
+    books.rescale(index, priceBy: priceBy, sizeBy: sizeBy)
+    trades.rescale(index, priceBy: priceBy, sizeBy: sizeBy)
   }
 
   /// Widens the scale that the last failed read asked for; false if it asked for none or cannot have it.
   func widenIfNeeded(into batch: inout EventBatch) -> Bool {
-    guard let (place, priceBy, sizeBy) = known.widenIfNeeded(into: &batch) else { return false }
-    widened(place, priceBy: priceBy, sizeBy: sizeBy)
+    guard let (index, priceBy, sizeBy) = known.widenIfNeeded(into: &batch) else { return false }
+    widened(index, priceBy: priceBy, sizeBy: sizeBy)
     return true
   }
 
@@ -453,15 +461,15 @@ extension FeedEngine {
   package func widen(
     _ instrument: InstrumentID, priceScale: UInt8, sizeScale: UInt8, into batch: inout EventBatch
   ) -> Bool {
-    let place = instrument.index
-    guard known.instruments.indices.contains(place) else { return false }
-    if let factor = known.widen(place, isPrice: true, to: priceScale, into: &batch) {
-      widened(place, priceBy: factor, sizeBy: 1)
+    let index = instrument.index
+    guard known.instruments.indices.contains(index) else { return false }
+    if let factor = known.widen(index, isPrice: true, to: priceScale, into: &batch) {
+      widened(index, priceBy: factor, sizeBy: 1)
     }
-    if let factor = known.widen(place, isPrice: false, to: sizeScale, into: &batch) {
-      widened(place, priceBy: 1, sizeBy: factor)
+    if let factor = known.widen(index, isPrice: false, to: sizeScale, into: &batch) {
+      widened(index, priceBy: 1, sizeBy: factor)
     }
-    return known[place].priceScale >= priceScale && known[place].sizeScale >= sizeScale
+    return known[index].priceScale >= priceScale && known[index].sizeScale >= sizeScale
   }
 }
 

@@ -7,18 +7,18 @@ extension FeedEngine {
   /// What is carried and has not been asked for on this connection.
   func subscribeMissing(_ now: Timestamp) {
     guard !life.opening.isNever else { return }
-    let places = books.indices.filter {
+    let indices = books.indices.filter {
       books.lines[$0].isCarried && !books.lines[$0].isAsked && !requests.suspects.isSuspect($0)
     }
-    guard !places.isEmpty else { return }
-    let apart = requests.suspects.spoilRequests ? places.filter { books.lines[$0].isSuspect } : []
-    requests.desk.subscribe(places.filter { !apart.contains($0) })
-    for place in apart { requests.desk.subscribe([place]) }
-    for place in places {
-      books.lines[place].isAsked = true
-      books.lines[place].book.queued(now: now)
+    guard !indices.isEmpty else { return }
+    let apart = requests.suspects.spoilRequests ? indices.filter { books.lines[$0].isSuspect } : []
+    requests.desk.subscribe(indices.filter { !apart.contains($0) })
+    for index in apart { requests.desk.subscribe([index]) }
+    for index in indices {
+      books.lines[index].isAsked = true
+      books.lines[index].book.queued(now: now)
     }
-    lists.details?.begin(places, now: now)
+    lists.details?.begin(indices, now: now)
   }
 
   /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
@@ -34,21 +34,21 @@ extension FeedEngine {
       leave("\(known[hopeless].venueSymbol) got no snapshot by subscribing again", within: RequestDeadline.renewal)
       due.removeAll { books.lines[$0].wasLive && books.lines[$0].book.silentAttempts >= limit }
     }
-    for place in due {
-      if books.lines[place].book.silentAttempts > 0 { dialect.silent(place) }
-      books.lines[place].book.queued(now: now)
+    for index in due {
+      if books.lines[index].book.silentAttempts > 0 { dialect.silent(index) }
+      books.lines[index].book.queued(now: now)
     }
     // The ones that are put before all others last, in their order.
     requests.desk.renew(due.filter { !books.lines[$0].wasLive }, channel: 0)
-    for place in groupsFirst(due.filter { books.lines[$0].wasLive }) {
-      requests.desk.renew(place, channel: 0, isFirst: true)
+    for index in groupsFirst(due.filter { books.lines[$0].wasLive }) {
+      requests.desk.renew(index, channel: 0, isFirst: true)
     }
   }
 
   /// The groups to put before all other requests, one after the other: the last comes first.
-  func groupsFirst(_ places: [Int]) -> [[Int]] {
-    if case .topic = facts.pacing.grouping { return places.reversed().map { [$0] } }
-    return places.isEmpty ? [] : [places]
+  func groupsFirst(_ indices: [Int]) -> [[Int]] {
+    if case .topic = facts.pacing.grouping { return indices.reversed().map { [$0] } }
+    return indices.isEmpty ? [] : [indices]
   }
 
   func flush(_ now: Timestamp) {
@@ -60,8 +60,8 @@ extension FeedEngine {
     let sent = next.firstIndex { !send($0, now) } ?? next.count
     for request in next[sent...].reversed() { requests.desk.putBack(request) }
     let count = min(books.probes.count, requests.sending.room(now: now))
-    for place in books.probes.prefix(count) {
-      if let text = spell(.book(place), now) { send(text, now) }
+    for index in books.probes.prefix(count) {
+      if let text = spell(.book(index), now) { send(text, now) }
     }
     books.probes.removeFirst(count)
   }
@@ -76,15 +76,15 @@ extension FeedEngine {
     }
     var request = request
     // Of a symbol that was refused nothing is asked for, and a book whose snapshot has come after all is left as it is.
-    request.places.removeAll {
+    request.indices.removeAll {
       if request.isLast { return false }
       let topic = requests.desk.topic($0)
-      let line = books.lines[topic.place]
+      let line = books.lines[topic.index]
       return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
     }
-    guard !request.places.isEmpty else { return true }
+    guard !request.indices.isEmpty else { return true }
     // A new subscription follows each end at once.
-    guard hasRoom(for: request.isEnd ? 2 * request.places.count : request.places.count, now) else { return false }
+    guard hasRoom(for: request.isEnd ? 2 * request.indices.count : request.indices.count, now) else { return false }
     let topics = requests.desk.topics(request)
     guard let text = spell(.topics(topics, request.isEnd ? .unsubscribe : .subscribe), now) else { return true }
     requests.sending.began(topics.count)
@@ -92,11 +92,11 @@ extension FeedEngine {
     requests.desk.sent(request, as: requests.sending.lastID, now: now)
     for topic in topics where topic.channel == 0 {
       guard !request.isEnd else {
-        books.lines[topic.place].book.left()
+        books.lines[topic.index].book.left()
         continue
       }
-      if books.lines[topic.place].subscribed == .distantFuture { books.lines[topic.place].subscribed = now }
-      books.lines[topic.place].book.subscribed(now: now)
+      if books.lines[topic.index].subscribed == .distantFuture { books.lines[topic.index].subscribed = now }
+      books.lines[topic.index].book.subscribed(now: now)
     }
     return true
   }
@@ -115,13 +115,13 @@ extension FeedEngine {
     guard life.maintenance.set(isOn, now: now) else { return }
     actions.append(.maintenance(isOn))
     guard life.maintenance.endsSubscriptions else { return }
-    for place in books.indices { take(place, outOfSync: .venueReset, now: now, into: &batch) }
+    for index in books.indices { take(index, outOfSync: .venueReset, now: now, into: &batch) }
     guard !isOn else { return }
     // One that was not heard before the maintenance is not heard behind it either.
     if requests.sending.greetingDue != nil { greet(now) }
-    let places = books.indices.filter { books.lines[$0].isCarried }
-    for place in places { books.lines[place].book.queued(now: now) }
-    for channel in facts.channels.indices { requests.desk.renew(places, channel: channel) }
+    let indices = books.indices.filter { books.lines[$0].isCarried }
+    for index in indices { books.lines[index].book.queued(now: now) }
+    for channel in facts.channels.indices { requests.desk.renew(indices, channel: channel) }
     flush(now)
   }
 
@@ -140,23 +140,23 @@ extension FeedEngine {
   func isMoot(_ request: inout SubscriptionRequests.Request, _ now: Timestamp) -> Bool {
     if request.isEnd || request.isGreeting { return request.isEnd }
     var silent: [Int] = []
-    request.places.removeAll { code in
+    request.indices.removeAll { code in
       let topic = requests.desk.topic(code)
-      let line = books.lines[topic.place]
+      let line = books.lines[topic.index]
       // What comes is as good as an acknowledgement.
       if !line.isCarried || requests.desk.states[code] == .acknowledged { return true }
       guard topic.channel == 0, !line.book.isBridged else { return false }
       // A streamed book asks again by itself, until its data comes.
-      if !line.book.isLive { silent.append(topic.place) }
+      if !line.book.isLive { silent.append(topic.index) }
       return true
     }
     if let attempts = silent.map({ books.lines[$0].book.silentAttempts }).max() {
       unanswered(
         attempts,
-        words(SubscriptionRequests.Request(places: silent.map { requests.desk.code(Topic(place: $0, channel: 0)) })),
+        words(SubscriptionRequests.Request(indices: silent.map { requests.desk.code(Topic(index: $0, channel: 0)) })),
         now: now)
     }
-    return request.places.isEmpty
+    return request.indices.isEmpty
   }
 
   /// Names a request for people.
@@ -170,23 +170,23 @@ extension FeedEngine {
     return "\(channels.joined(separator: " ")) of \(names)"
   }
 
-  func watchSilence(of place: Int, _ now: Timestamp) {
-    let line = books.lines[place]
+  func watchSilence(of index: Int, _ now: Timestamp) {
+    let line = books.lines[index]
     if line.book.isBridged, !line.book.isLive, let acknowledged = line.acknowledged, let bridge = facts.bridge,
       now - acknowledged >= bridge.quietAfter
     {
-      books.pacer.want(place)
+      books.pacer.want(index)
     }
     guard let limit = facts.silenceLimit else { return }
     if line.isHeard || line.book.isLive {
       guard line.isToldSilent else { return }
-      books.lines[place].isToldSilent = false
-      actions.append(.symbolAccepted(symbol: configuredName(place)))
+      books.lines[index].isToldSilent = false
+      actions.append(.symbolAccepted(symbol: configuredName(index)))
     } else if !line.isToldSilent, now - line.subscribed >= limit {
-      books.lines[place].isToldSilent = true
+      books.lines[index].isToldSilent = true
       let what = line.book.isBridged ? "no data" : "no book"
       refuse(
-        configuredName(place), "\(what) arrived within \(limit / Microseconds.second) s of the subscription")
+        configuredName(index), "\(what) arrived within \(limit / Microseconds.second) s of the subscription")
     }
   }
 
@@ -228,26 +228,26 @@ extension FeedEngine {
   func layBlame(_ now: Timestamp) {
     guard let limits = requests.suspects.limits else { return }
     let asked = requests.desk.unanswered(within: limits.within, now: now)
-    guard let place = requests.suspects.disconnected(behind: asked, now: now) else { return }
-    refuse(configuredName(place), requests.suspects.reason(known[place].venueSymbol, venue: venue.title))
+    guard let index = requests.suspects.disconnected(behind: asked, now: now) else { return }
+    refuse(configuredName(index), requests.suspects.reason(known[index].venueSymbol, venue: venue.title))
   }
 
   /// Asks for the book of one suspect, when nothing else is under way that could be to blame.
   func subscribeSuspect(_ now: Timestamp) {
     guard let limits = requests.suspects.limits, facts.streamedList == nil || lists.streamed.isThere,
       requests.desk.outbox.isEmpty, requests.desk.unanswered(within: limits.within, now: now).isEmpty,
-      let place = requests.suspects.next(
+      let index = requests.suspects.next(
         among: books.indices.filter { books.lines[$0].isCarried && !books.lines[$0].isAsked })
     else { return }
-    books.lines[place].isAsked = true
-    books.lines[place].book.queued(now: now)
-    requests.desk.subscribe([place], channels: 0..<1)
+    books.lines[index].isAsked = true
+    books.lines[index].book.queued(now: now)
+    requests.desk.subscribe([index], channels: 0..<1)
   }
 
   /// The venue knows the name of a symbol, by what it answered or sent.
-  func proves(_ place: Int, _ now: Timestamp) {
-    guard requests.suspects.prove(place), books.lines[place].isCarried else { return }
-    requests.desk.subscribe([place], channels: 1..<facts.channels.count)
+  func proves(_ index: Int, _ now: Timestamp) {
+    guard requests.suspects.prove(index), books.lines[index].isCarried else { return }
+    requests.desk.subscribe([index], channels: 1..<facts.channels.count)
     flush(now)
   }
 
@@ -271,23 +271,23 @@ extension FeedEngine {
   /// not help, on another connection. The connection that lives is left when the next one has everything.
   /// - Parameter attempt: how often it was found silent since it last spoke, 1 for the first time.
   package func revive(_ instrument: InstrumentID, _ channel: MarketChannel, attempt: Int, now: Timestamp) {
-    let place = instrument.index
-    guard life.isConnected, books.indices.contains(place), books.lines[place].isCarried else { return }
+    let index = instrument.index
+    guard life.isConnected, books.indices.contains(index), books.lines[index].isCarried else { return }
     let content = VenueProfile.Content(channel)
     let codes = facts.channels.indices.filter { facts.channels[$0].content == content }
     // One that is not in force has been asked for, or waits its time.
-    let inForce = codes.filter { requests.desk.state(Topic(place: place, channel: $0)) == .acknowledged }
+    let inForce = codes.filter { requests.desk.state(Topic(index: index, channel: $0)) == .acknowledged }
     guard !inForce.isEmpty else { return }
     guard attempt <= Self.revivals else {
       guard requests.sending.takeRenewal(now: now) else { return }
-      return leave("\(channel.silenceReason): \(known[place].venueSymbol)", within: RequestDeadline.renewal)
+      return leave("\(channel.silenceReason): \(known[index].venueSymbol)", within: RequestDeadline.renewal)
     }
     if channel == .trades {
       // The time of a trade shows whether the venue sends it again with the subscription.
-      books.lines[place].hasTraded = false
-      books.lines[place].tradesSince = now
+      books.lines[index].hasTraded = false
+      books.lines[index].tradesSince = now
     }
-    for channel in inForce { requests.desk.renew([place], channel: channel) }
+    for channel in inForce { requests.desk.renew([index], channel: channel) }
     flush(now)
   }
 
@@ -295,37 +295,37 @@ extension FeedEngine {
 
   func act(_ report: MessageOutcome.Report, now: Timestamp, into batch: inout EventBatch) throws(FeedError) {
     switch report {
-    case .acknowledged(let id, let place, let channel):
+    case .acknowledged(let id, let index, let channel):
       if requests.sending.greetingDue != nil { ungreeted("the venue answered a subscription before the greeting") }
-      for topic in requests.desk.acknowledged(id: id, place: place, channel: channel) {
+      for topic in requests.desk.acknowledged(id: id, index: index, channel: channel) {
         life.watches.subscribed(requests.desk.code(topic), now: now)
-        if topic.channel == 0 { books.lines[topic.place].acknowledged = now }
-        proves(topic.place, now)
+        if topic.channel == 0 { books.lines[topic.index].acknowledged = now }
+        proves(topic.index, now)
       }
       if facts.pacing.oneByOne != nil { flush(now) }
     case .taken(let id, let topics, let reason): try take(topics, of: id, rest: reason, now: now)
     case .refused(let refusal): try act(refusal, now: now)
-    case .passedTrade(let place, let id): trades.pass(place, id)
-    case .newestTrade(let place, let id): compareTrades(place, id, now: now, into: &batch)
+    case .passedTrade(let index, let id): trades.pass(index, id)
+    case .newestTrade(let index, let id): compareTrades(index, id, now: now, into: &batch)
     case .welcome(let pingAfter): welcomed(pingAfter, now)
     case .greeted: requests.sending.greetingDue = nil
     case .ended(let topic) where topic.channel == 0:
-      take(topic.place, outOfSync: .venueReset, now: now, into: &batch)
+      take(topic.index, outOfSync: .venueReset, now: now, into: &batch)
       tick(now: now, into: &batch)
     case .ended(let topic): requests.desk.ended(topic, now: now)
     case .unfounded(let topic):
       // One that is not in force has been asked for, or waits its time.
       guard life.isConnected, requests.desk.state(topic) == .acknowledged else { break }
-      requests.desk.renew([topic.place], channel: topic.channel)
+      requests.desk.renew([topic.index], channel: topic.channel)
       flush(now)
     case .maintenance(let isOn): maintain(isOn, now, into: &batch)
     case .leave(let reason, let within): leave(reason, within: within)
     case .reconnect(let reason): actions.append(.reconnect(reason: reason))
     case .listed(let markets, let part): listed(markets, part: part, now: now, into: &batch)
-    case .lost(let place, let reason):
+    case .lost(let index, let reason):
       let events = batch.events.count
-      for place in place.map({ [$0] }) ?? Array(books.indices) {
-        take(place, outOfSync: reason, now: now, into: &batch)
+      for index in index.map({ [$0] }) ?? Array(books.indices) {
+        take(index, outOfSync: reason, now: now, into: &batch)
       }
       if batch.events.count > events { tick(now: now, into: &batch) }
     case .send(let text): send(text, now)
@@ -353,11 +353,11 @@ extension FeedEngine {
     defer { if facts.pacing.oneByOne != nil || !refusal.blames.isEmpty { flush(now) } }
     // The end of a subscription that is refused is no refusal of the one that follows it.
     guard let request, !request.isEnd else { throw FeedError(.refused, "\(refusal.what): \(refusal.reason)") }
-    let blamed = request.places.filter { refusal.blames(requests.desk.topic($0)) }
-    guard !blamed.isEmpty, blamed.count < request.places.count else { return try act(refusal, request, now: now) }
+    let blamed = request.indices.filter { refusal.blames(requests.desk.topic($0)) }
+    guard !blamed.isEmpty, blamed.count < request.indices.count else { return try act(refusal, request, now: now) }
     var (bad, good, blame) = (request, request, refusal)
-    good.places.removeAll(where: blamed.contains)
-    bad.places = blamed
+    good.indices.removeAll(where: blamed.contains)
+    bad.indices = blamed
     queueBooks(requests.desk.topics(good).filter { $0.channel == 0 }, now)
     requests.desk.putBack(good)
     if case .final = refusal.effect { blame.effect = .finalForAll }
@@ -367,8 +367,8 @@ extension FeedEngine {
   /// Of a request these topics were carried out, and no others.
   private func take(_ topics: [Topic], of id: Int, rest reason: String, now: Timestamp) throws(FeedError) {
     guard let (taken, rest) = requests.desk.acknowledged(id: id, only: topics), !rest.isEnd else { return }
-    for topic in taken where topic.channel == 0 { books.lines[topic.place].acknowledged = now }
-    guard !rest.places.isEmpty else { return }
+    for topic in taken where topic.channel == 0 { books.lines[topic.index].acknowledged = now }
+    guard !rest.indices.isEmpty else { return }
     try act(MessageOutcome.Refusal(reason: reason, effect: .finalForAll), rest, now: now)
   }
 
@@ -378,7 +378,7 @@ extension FeedEngine {
     let words = FeedError(.refused, "\(words(request)): \(refusal.reason)")
     let topics = requests.desk.topics(request)
     // Where the symbol itself was refused, its book has said so.
-    guard topics.contains(where: { !books.lines[$0.place].isRefused }) else { return }
+    guard topics.contains(where: { !books.lines[$0.index].isRefused }) else { return }
     let ofBooks = topics.filter { $0.channel == 0 }
     switch refusal.effect {
     case .pause(let wait):
@@ -398,27 +398,27 @@ extension FeedEngine {
       requests.desk.putBack(request, inHalves: true)
       throw words
     case .final, .finalForAll:
-      let dead = ofBooks.filter { !books.isLive($0.place) }
-      for topic in dead { refuse(topic.place, refusal.reason) }
+      let dead = ofBooks.filter { !books.isLive($0.index) }
+      for topic in dead { refuse(topic.index, refusal.reason) }
       // Where the symbol itself is refused, its book says so.
       var rest = request
-      rest.places.removeAll { code in
-        code % facts.channels.count == 0 || dead.contains { $0.place == code / facts.channels.count }
+      rest.indices.removeAll { code in
+        code % facts.channels.count == 0 || dead.contains { $0.index == code / facts.channels.count }
       }
-      if !rest.places.isEmpty || rest.isGreeting { requests.desk.rest(rest, now: now) }
+      if !rest.indices.isEmpty || rest.isGreeting { requests.desk.rest(rest, now: now) }
       if dead.isEmpty { throw words }
     }
   }
 
   private func queueBooks(_ topics: [Topic], _ now: Timestamp) {
-    for topic in topics { books.lines[topic.place].book.queued(now: now) }
+    for topic in topics { books.lines[topic.index].book.queued(now: now) }
   }
 
-  func refuse(_ place: Int, _ reason: String) {
-    books.lines[place].isRefused = true
-    books.lines[place].book.stop()
-    requests.desk.forget(place)
-    refuse(configuredName(place), reason)
+  func refuse(_ index: Int, _ reason: String) {
+    books.lines[index].isRefused = true
+    books.lines[index].book.stop()
+    requests.desk.forget(index)
+    refuse(configuredName(index), reason)
   }
 
   private func welcomed(_ interval: Int64?, _ now: Timestamp) {

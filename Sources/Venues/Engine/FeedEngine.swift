@@ -104,7 +104,7 @@ package final class FeedEngine {
     requests.sending.connected(now: now)
     switch life.opening {
     case .never(let reason):
-      for place in books.indices { books.lines[place].isRefused = true }
+      for index in books.indices { books.lines[index].isRefused = true }
       for symbol in lists.market.symbols { refuse(symbol, reason) }
       return
     case .atOnce, .afterWelcome: break
@@ -167,7 +167,7 @@ package final class FeedEngine {
     watch(now, into: &batch)
     probeBooks(now, into: &batch)
     renewBooks(now)
-    for place in books.indices where books.lines[place].isCarried { watchSilence(of: place, now) }
+    for index in books.indices where books.lines[index].isCarried { watchSilence(of: index, now) }
     tendBooks(now, into: &batch)
     repeatUnanswered(now)
     subscribeSuspect(now)
@@ -181,17 +181,17 @@ package final class FeedEngine {
   /// Looks for channels that promise something and have died.
   private func watch(_ now: Timestamp, into batch: inout EventBatch) {
     let silent = life.watches.takeDead(connectionHeard: life.marketHeard, now: now) {
-      books.lines[requests.desk.topic($0).place].isCarried
+      books.lines[requests.desk.topic($0).index].isCarried
     }
     var dead: [Int] = []
     for topic in silent.map(requests.desk.topic) {
       if topic.channel == 0 {
-        take(topic.place, outOfSync: .stale, now: now, into: &batch)
+        take(topic.index, outOfSync: .stale, now: now, into: &batch)
       } else if facts.channels[topic.channel].isOfAll {
-        take(topic.place, outOfSync: .stale, now: now, into: &batch)
-        dead.append(topic.place)
+        take(topic.index, outOfSync: .stale, now: now, into: &batch)
+        dead.append(topic.index)
       } else {
-        requests.desk.renew([topic.place], channel: topic.channel)
+        requests.desk.renew([topic.index], channel: topic.channel)
       }
     }
     requests.desk.renew(dead, channels: 1..<facts.channels.count)
@@ -205,22 +205,22 @@ package final class FeedEngine {
   /// Looks for books whose stream has died while the connection lives, where each message is the whole book.
   private func probeBooks(_ now: Timestamp, into batch: inout EventBatch) {
     guard case .whole(let limits) = facts.book, now - life.heard < limits.probeWithin / 2 else { return }
-    for place in books.indices where books.isLive(place) {
-      switch books.lines[place].book.doubt(now: now) {
+    for index in books.indices where books.isLive(index) {
+      switch books.lines[index].book.doubt(now: now) {
       case .none: break
-      case .asks: books.probes.append(place)
-      case .isDead: take(place, outOfSync: .stale, isDead: true, now: now, into: &batch)
+      case .asks: books.probes.append(index)
+      case .isDead: take(index, outOfSync: .stale, isDead: true, now: now, into: &batch)
       }
     }
   }
 
   /// Looks after the books that are live and contradicted by what else came.
   private func tendBooks(_ now: Timestamp, into batch: inout EventBatch) {
-    for place in books.indices {
-      guard case .isContradicted = books.care(of: place, now: now) else { continue }
-      take(place, outOfSync: .stale, now: now, into: &batch)
-      books.resubscribes(place, now: now)
-      requests.desk.renew([place], channel: 0)
+    for index in books.indices {
+      guard case .isContradicted = books.care(of: index, now: now) else { continue }
+      take(index, outOfSync: .stale, now: now, into: &batch)
+      books.resubscribes(index, now: now)
+      requests.desk.renew([index], channel: 0)
     }
   }
 }

@@ -25,33 +25,33 @@ struct FigureRequests {
 
   /// Asks for the figures of an instrument; nil if that may not be done now.
   mutating func ask(_ instrument: Instrument, now: Timestamp) -> (path: String, request: Int)? {
-    let place = instrument.id.index
-    guard let witness, asked[place].map({ now - $0 >= Self.timeout }) ?? true, now >= pausedUntil,
+    let index = instrument.id.index
+    guard let witness, asked[index].map({ now - $0 >= Self.timeout }) ?? true, now >= pausedUntil,
       budget.left(now: now) > 0
     else { return nil }
     budget.spend(1, now: now)
-    asked[place] = now
-    return (witness.path(instrument), Self.first + place)
+    asked[index] = now
+    return (witness.path(instrument), Self.first + index)
   }
 
   /// Reads the answer to a request; nil if nothing awaits it.
   mutating func answered(
     _ request: Int, _ status: AnswerStatus, _ body: RawSpan, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Ticker? {
-    let place = request - Self.first
-    guard let witness, asked.removeValue(forKey: place) != nil else { return nil }
+    let index = request - Self.first
+    guard let witness, asked.removeValue(forKey: index) != nil else { return nil }
     if !status.isOK, status.code != 0 {
       pausedUntil = now + ListRequest.wait(status: status.code, retryAfter: status.retryAfter, 0)
     }
     try status.check()
-    var figures = Ticker(instrument: InstrumentID(place), time: now)
+    var figures = Ticker(instrument: InstrumentID(index), time: now)
     var reader = FieldReader(body)
     try witness.read(&reader, &instruments, &figures)
     return figures
   }
 
   /// The symbol is asked for anew: an answer that is still to come is none to that.
-  mutating func forget(_ place: Int) { asked[place] = nil }
+  mutating func forget(_ index: Int) { asked[index] = nil }
 
   /// The connection is gone.
   mutating func disconnected() { asked.removeAll() }

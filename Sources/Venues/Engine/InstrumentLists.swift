@@ -9,7 +9,7 @@ struct InstrumentLists {
   struct Entry {
     /// As the list has it.
     let market: ListedMarket
-    var place: Int?
+    var index: Int?
     var details: ListedMarket?
     /// When its details were read.
     var fetched: Timestamp?
@@ -86,7 +86,7 @@ struct InstrumentLists {
 
   /// A new list is there: its markets have their places, what was carried is found by them.
   mutating func placed(in instruments: InstrumentTable) {
-    for index in entries.indices { entries[index].place = instruments.place(of: entries[index].market.symbol) }
+    for index in entries.indices { entries[index].index = instruments.index(of: entries[index].market.symbol) }
   }
 
   /// A new list begins.
@@ -126,8 +126,8 @@ struct InstrumentLists {
   mutating func takeFigures(
     _ body: RawSpan, _ index: Int, _ kind: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Ticker? {
-    guard let place = entries[index].place else { return nil }
-    var ticker = entries[index].ticker ?? Ticker(instrument: InstrumentID(place), time: now)
+    guard let symbolIndex = entries[index].index else { return nil }
+    var ticker = entries[index].ticker ?? Ticker(instrument: InstrumentID(symbolIndex), time: now)
     ticker.time = now
     var reader = FieldReader(body)
     try facts.figures[kind].read(&reader, &instruments, &ticker)
@@ -146,10 +146,10 @@ struct InstrumentLists {
   }
 
   /// The first figures of markets that have just been asked for, of all one after the other.
-  mutating func begin(_ places: [Int], now: Timestamp) {
+  mutating func begin(_ indices: [Int], now: Timestamp) {
     for index in entries.indices {
-      guard let place = entries[index].place, places.contains(place) else { continue }
-      entries[index].due = now + Int64(1 + place) * Microseconds.minute / Int64(pacer.weightPerMinute)
+      guard let symbolIndex = entries[index].index, indices.contains(symbolIndex) else { continue }
+      entries[index].due = now + Int64(1 + symbolIndex) * Microseconds.minute / Int64(pacer.weightPerMinute)
     }
   }
 
@@ -158,7 +158,7 @@ struct InstrumentLists {
   mutating func wantFigures(_ isCarried: (Int) -> Bool, now: Timestamp) {
     guard !facts.figures.isEmpty else { return }
     for index in entries.indices where now >= entries[index].due {
-      guard let place = entries[index].place, isCarried(place) else {
+      guard let symbolIndex = entries[index].index, isCarried(symbolIndex) else {
         entries[index].due = .distantFuture
         continue
       }

@@ -36,10 +36,10 @@ struct InstrumentTable {
   /// Asks that were left out of the message being read; counted when all of it has been.
   var badLevels = 0
   /// Set when a value had more digits than its instrument's scale; the reader of books takes back what it tried.
-  var widening: (place: Int, isPrice: Bool, needed: UInt8)?
+  var widening: (index: Int, isPrice: Bool, needed: UInt8)?
 
   var count: Int { instruments.count }
-  subscript(_ place: Int) -> Instrument { instruments[place] }
+  subscript(_ index: Int) -> Instrument { instruments[index] }
 
   /// A message begins to be read.
   mutating func begin() {
@@ -50,24 +50,24 @@ struct InstrumentTable {
   // MARK: Names
 
   /// The place of a venue symbol, or an error that names it.
-  func place(_ text: RawSpan) throws(FeedError) -> Int {
-    let place = names.find(text)
-    guard place >= 0 else {
+  func index(_ text: RawSpan) throws(FeedError) -> Int {
+    let index = names.find(text)
+    guard index >= 0 else {
       let shown = text.withUnsafeBytes { String(decoding: $0.prefix(40), as: UTF8.self) }
       throw FeedError(.unknownSymbol, "symbol \(shown) was not subscribed")
     }
-    return place
+    return index
   }
 
   /// The place of a venue symbol; nil if it has none.
-  func place(named name: String) -> Int? {
+  func index(named name: String) -> Int? {
     var name = name
-    let place = name.withUTF8 { names.find(UnsafeRawBufferPointer($0)) }
-    return place >= 0 ? place : nil
+    let index = name.withUTF8 { names.find(UnsafeRawBufferPointer($0)) }
+    return index >= 0 ? index : nil
   }
 
   /// The place of a symbol that is carried, or was; nil if it has none. O(instruments).
-  func place(of symbol: FeedSymbol) -> Int? {
+  func index(of symbol: FeedSymbol) -> Int? {
     instruments.firstIndex { $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind }
   }
 
@@ -78,60 +78,60 @@ struct InstrumentTable {
   /// changes; where it does, the venue lists another. Precondition: the market has a contract size.
   mutating func add(
     _ market: ListedMarket, venue: String, into batch: inout EventBatch
-  ) -> (place: Int, priceBy: Int64, sizeBy: Int64)? {
+  ) -> (index: Int, priceBy: Int64, sizeBy: Int64)? {
     guard let contract = market.contractSize else { preconditionFailure("what has no exact size is refused before") }
-    guard let place = names.insert(market.venueSymbol) else { return nil }
-    if place == instruments.count {
+    guard let index = names.insert(market.venueSymbol) else { return nil }
+    if index == instruments.count {
       instruments.append(
         Instrument(
-          id: InstrumentID(place), venue: venue, venueSymbol: market.venueSymbol, base: market.symbol.base,
+          id: InstrumentID(index), venue: venue, venueSymbol: market.venueSymbol, base: market.symbol.base,
           quote: market.symbol.quote, kind: market.symbol.kind, contractSize: contract, priceScale: market.priceScale,
           sizeScale: market.sizeScale, priceIncrement: market.priceIncrement, sizeIncrement: market.sizeIncrement))
       peaks.append(PriceLevel(price: 0, size: 0))
-      units.append(Units(instruments[place]))
-      batch.append(instrument: instruments[place])
-      return (place, 1, 1)
+      units.append(Units(instruments[index]))
+      batch.append(instrument: instruments[index])
+      return (index, 1, 1)
     }
-    var changed = instruments[place]
+    var changed = instruments[index]
     changed.priceIncrement = market.priceIncrement ?? changed.priceIncrement
     changed.sizeIncrement = market.sizeIncrement ?? changed.sizeIncrement
-    if changed != instruments[place] {
-      instruments[place] = changed
+    if changed != instruments[index] {
+      instruments[index] = changed
       batch.append(instrument: changed)
     }
-    let price = widen(place, isPrice: true, to: market.priceScale, into: &batch) ?? 1
-    let size = widen(place, isPrice: false, to: market.sizeScale, into: &batch) ?? 1
-    return (place, price, size)
+    let price = widen(index, isPrice: true, to: market.priceScale, into: &batch) ?? 1
+    let size = widen(index, isPrice: false, to: market.sizeScale, into: &batch) ?? 1
+    return (index, price, size)
   }
 
   // MARK: Numbers
 
   /// Reads a price of an instrument, bare or in quotes, at its scale.
-  mutating func price(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    try decimal(&reader, place, isPrice: true, field)
+  mutating func price(_ reader: inout FieldReader, _ index: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    try decimal(&reader, index, isPrice: true, field)
   }
 
   /// Reads a size of an instrument, bare or in quotes, at its scale. Negative ones are refused.
-  mutating func size(_ reader: inout FieldReader, _ place: Int, _ field: StaticString) throws(FeedError) -> Int64 {
-    let size = try decimal(&reader, place, isPrice: false, field)
+  mutating func size(_ reader: inout FieldReader, _ index: Int, _ field: StaticString) throws(FeedError) -> Int64 {
+    let size = try decimal(&reader, index, isPrice: false, field)
     guard size >= 0 else { throw FeedError(.decimal, "field \(field) at offset \(reader.offset): negative size") }
     return size
   }
 
   /// Reads a size whose sign says something of its own (the side, on Bitfinex).
   mutating func signedSize(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
+    _ reader: inout FieldReader, _ index: Int, _ field: StaticString
   ) throws(FeedError) -> Int64 {
-    try decimal(&reader, place, isPrice: false, field)
+    try decimal(&reader, index, isPrice: false, field)
   }
 
   /// Reads the price of a level: `Int64.max` for one that is too large.
   mutating func levelPrice(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
+    _ reader: inout FieldReader, _ index: Int, _ field: StaticString
   ) throws(FeedError) -> Int64 {
     reader.field = field
     do throws(JSONError) {
-      return try scaled(&reader, place, isPrice: true)
+      return try scaled(&reader, index, isPrice: true)
     } catch {
       if case .decimal(.overflow) = error.reason { return .max }
       throw reader.failure(error)
@@ -139,27 +139,27 @@ struct InstrumentTable {
   }
 
   private mutating func decimal(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
+    _ reader: inout FieldReader, _ index: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64 {
     reader.field = field
     do throws(JSONError) {
-      return try scaled(&reader, place, isPrice: isPrice)
+      return try scaled(&reader, index, isPrice: isPrice)
     } catch {
       throw reader.failure(error)
     }
   }
 
   private mutating func scaled(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool
+    _ reader: inout FieldReader, _ index: Int, isPrice: Bool
   ) throws(JSONError) -> Int64 {
-    let unit = units[place]
+    let unit = units[index]
     let value: Int64
     do throws(JSONError) {
       value = try reader.json.decimal(isPrice ? unit.price : unit.size)
     } catch {
       if case .decimal(.tooPrecise(let needed)) = error.reason {
         // A number may be printed with more digits than any scale has.
-        widening = (place, isPrice, UInt8(clamping: Int(needed) + (isPrice ? 0 : Int(unit.added))))
+        widening = (index, isPrice, UInt8(clamping: Int(needed) + (isPrice ? 0 : Int(unit.added))))
       }
       throw error
     }
@@ -171,26 +171,26 @@ struct InstrumentTable {
 
   /// Widens the scale to the digits that a number above zero is printed with, zeros at the end included: the message
   /// will be read again. Eight is the most that venues print a real price or size with.
-  mutating func learnDigits(of text: RawSpan, _ place: Int, isPrice: Bool) throws(FeedError) {
+  mutating func learnDigits(of text: RawSpan, _ index: Int, isPrice: Bool) throws(FeedError) {
     let digits = DecimalText.printedScale(text)
-    let added = isPrice ? 0 : units[place].added
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale - added
+    let added = isPrice ? 0 : units[index].added
+    let scale = isPrice ? instruments[index].priceScale : instruments[index].sizeScale - added
     guard digits > scale, digits <= 8, let value = try? DecimalText.parse(text, scale: digits), value > 0 else {
       return
     }
-    widening = (place, isPrice, digits + added)
+    widening = (index, isPrice, digits + added)
     throw FeedError(.decimal, FeedError.words(.tooPrecise(needed: digits + added)))
   }
 
   /// A price of the venue's own statistics: what does not fit the scale, or is below zero, is left out; it widens
   /// nothing.
   func statisticsPrice(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString
+    _ reader: inout FieldReader, _ index: Int, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     reader.field = field
     do throws(JSONError) {
       if try reader.json.null() { return nil }
-      let price = try reader.json.decimal(units[place].price)
+      let price = try reader.json.decimal(units[index].price)
       return price < 0 ? nil : price
     } catch {
       if case .decimal = error.reason { return nil }
@@ -201,46 +201,46 @@ struct InstrumentTable {
   // MARK: Scales
 
   /// Notes the largest values among levels that were accepted. O(levels).
-  mutating func note(_ place: Int, _ levels: ArraySlice<PriceLevel>) {
-    var peak = peaks[place]
+  mutating func note(_ index: Int, _ levels: ArraySlice<PriceLevel>) {
+    var peak = peaks[index]
     for level in levels {
       peak.price = max(peak.price, level.price)
       peak.size = max(peak.size, level.size)
     }
-    peaks[place] = peak
+    peaks[index] = peak
   }
 
-  mutating func note(_ place: Int, price: Int64, size: Int64) {
-    peaks[place].price = max(peaks[place].price, price)
-    peaks[place].size = max(peaks[place].size, size)
+  mutating func note(_ index: Int, price: Int64, size: Int64) {
+    peaks[index].price = max(peaks[index].price, price)
+    peaks[index].size = max(peaks[index].size, size)
   }
 
   /// Widens the scale that the last failed reading asked for. By what the values of which place are to be multiplied;
   /// nil if it asked for none, or cannot have it.
-  mutating func widenIfNeeded(into batch: inout EventBatch) -> (place: Int, priceBy: Int64, sizeBy: Int64)? {
-    guard let (place, isPrice, needed) = widening else { return nil }
+  mutating func widenIfNeeded(into batch: inout EventBatch) -> (index: Int, priceBy: Int64, sizeBy: Int64)? {
+    guard let (index, isPrice, needed) = widening else { return nil }
     widening = nil
-    return widen(place, isPrice: isPrice, to: needed, into: &batch).map { (place, isPrice ? $0 : 1, isPrice ? 1 : $0) }
+    return widen(index, isPrice: isPrice, to: needed, into: &batch).map { (index, isPrice ? $0 : 1, isPrice ? 1 : $0) }
   }
 
   /// Appends `.instrument` with the wider scale. The factor between the scales; nil if the scale is as wide already,
   /// would be beyond `widestScale`, or a value seen so far would overflow at it.
-  mutating func widen(_ place: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Int64? {
-    let scale = isPrice ? instruments[place].priceScale : instruments[place].sizeScale
+  mutating func widen(_ index: Int, isPrice: Bool, to needed: UInt8, into batch: inout EventBatch) -> Int64? {
+    let scale = isPrice ? instruments[index].priceScale : instruments[index].sizeScale
     guard needed > scale, needed <= Self.widestScale else { return nil }
     let factor = Int64(DecimalText.power(needed - scale))
-    let (peak, overflow) = (isPrice ? peaks[place].price : peaks[place].size).multipliedReportingOverflow(by: factor)
+    let (peak, overflow) = (isPrice ? peaks[index].price : peaks[index].size).multipliedReportingOverflow(by: factor)
     // Room for a thousand times the largest value so far.
     guard !overflow, peak <= Int64.max / 1000 else { return nil }
     if isPrice {
-      instruments[place].priceScale = needed
-      peaks[place].price = peak
+      instruments[index].priceScale = needed
+      peaks[index].price = peak
     } else {
-      instruments[place].sizeScale = needed
-      peaks[place].size = peak
+      instruments[index].sizeScale = needed
+      peaks[index].size = peak
     }
-    units[place] = Units(instruments[place])
-    batch.append(instrument: instruments[place])
+    units[index] = Units(instruments[index])
+    batch.append(instrument: instruments[index])
     return factor
   }
 }

@@ -29,12 +29,12 @@ struct MessageOutcome: ~Copyable {
     }
     /// A symbol, or one channel of it.
     struct Blame {
-      var place: Int
+      var index: Int
       var channel: Int?
     }
     var id: Int?
     /// The part of its request that it is about, and that the rest goes on without.
-    var place: Int?
+    var index: Int?
     var channel: Int?
     /// Of a request that was refused whole, what spoilt it, as far as the venue names it: the rest is asked for again
     /// at once. A text that names all of it says nothing.
@@ -49,20 +49,20 @@ struct MessageOutcome: ~Copyable {
     var what = "request"
 
     func blames(_ topic: Topic) -> Bool {
-      blames.contains { $0.place == topic.place && $0.channel ?? topic.channel == topic.channel }
+      blames.contains { $0.index == topic.index && $0.channel ?? topic.channel == topic.channel }
     }
   }
 
   enum Report {
-    /// A subscription was carried out, or what ends one was. `place` nil: all of the request.
-    case acknowledged(id: Int?, place: Int?, channel: Int?)
+    /// A subscription was carried out, or what ends one was. `index` nil: all of the request.
+    case acknowledged(id: Int?, index: Int?, channel: Int?)
     case refused(Refusal)
     /// Of a request these topics were carried out. The rest was refused, for this reason.
     case taken(id: Int, [Topic], rest: String)
     /// The number of a symbol's newest trade, where the venue says it again.
-    case newestTrade(place: Int, id: Int64)
+    case newestTrade(index: Int, id: Int64)
     /// A trade with this number was left out on purpose.
-    case passedTrade(place: Int, id: Int64)
+    case passedTrade(index: Int, id: Int64)
     /// The venue is ready for subscriptions, and wants a ping this often, µs.
     case welcome(pingAfter: Int64?)
     /// The greeting was answered.
@@ -78,8 +78,8 @@ struct MessageOutcome: ~Copyable {
     case reconnect(String)
     /// The list of markets, or a part of it, where it comes in the stream.
     case listed([ListedMarket], part: Int = 0)
-    /// A book is contradicted by what else was said; all of them if `place` is nil.
-    case lost(place: Int?, ResyncReason)
+    /// A book is contradicted by what else was said; all of them if `index` is nil.
+    case lost(index: Int?, ResyncReason)
     /// An answer that the venue waits for, outside all pacing.
     case send(String)
   }

@@ -17,7 +17,7 @@ struct SubscriptionRequests {
 
   /// The beginning or the end of some topics, which stand in `places`.
   struct Request {
-    var places: [Int]
+    var indices: [Int]
     var isEnd = false
     /// The first on a connection, which is about no topic.
     var isGreeting = false
@@ -61,9 +61,9 @@ struct SubscriptionRequests {
 
   // MARK: Topics
 
-  func code(_ topic: Topic) -> Int { topic.place * channels + topic.channel }
-  func topic(_ code: Int) -> Topic { Topic(place: code / channels, channel: code % channels) }
-  func topics(_ request: Request) -> [Topic] { request.places.map(topic) }
+  func code(_ topic: Topic) -> Int { topic.index * channels + topic.channel }
+  func topic(_ code: Int) -> Topic { Topic(index: code / channels, channel: code % channels) }
+  func topics(_ request: Request) -> [Topic] { request.indices.map(topic) }
   func state(_ topic: Topic) -> State { states[code(topic)] }
 
   /// Makes room for so many symbols.
@@ -77,43 +77,43 @@ struct SubscriptionRequests {
 
   /// Wants all channels of some symbols, or some of them.
   /// - Parameter several: all of them unless each topic is asked for by itself.
-  mutating func subscribe(_ places: [Int], channels several: Range<Int>? = nil) {
+  mutating func subscribe(_ indices: [Int], channels several: Range<Int>? = nil) {
     switch grouping {
     case .topic:
-      for channel in several ?? 0..<channels { for place in places { append([place * channels + channel]) } }
+      for channel in several ?? 0..<channels { for index in indices { append([index * channels + channel]) } }
     case .channel:
       for channel in 0..<channels {
-        for some in Self.groups(of: places, most[channel]) { append(some.map { $0 * channels + channel }) }
+        for some in Self.groups(of: indices, most[channel]) { append(some.map { $0 * channels + channel }) }
       }
     case .symbols(let count):
-      for some in Self.groups(of: places, count) {
-        append(some.flatMap { place in (0..<channels).map { place * channels + $0 } })
+      for some in Self.groups(of: indices, count) {
+        append(some.flatMap { index in (0..<channels).map { index * channels + $0 } })
       }
     }
   }
 
   /// Wants a channel of some symbols ended and begun again, as one piece.
   /// - Parameter isFirst: before whatever else waits.
-  mutating func renew(_ places: [Int], channel: Int, isFirst: Bool = false) {
-    for some in Self.groups(of: places, most[channel]) {
+  mutating func renew(_ indices: [Int], channel: Int, isFirst: Bool = false) {
+    for some in Self.groups(of: indices, most[channel]) {
       renew(codes: some.map { $0 * channels + channel }, isFirst: isFirst)
     }
   }
 
   /// The same of several channels: in one request where one has all channels of a symbol.
-  mutating func renew(_ places: [Int], channels several: Range<Int>) {
+  mutating func renew(_ indices: [Int], channels several: Range<Int>) {
     guard case .symbols(let count) = grouping else {
-      for channel in several { renew(places, channel: channel) }
+      for channel in several { renew(indices, channel: channel) }
       return
     }
-    for some in Self.groups(of: places, count) {
-      renew(codes: some.flatMap { place in several.map { place * channels + $0 } }, isFirst: false)
+    for some in Self.groups(of: indices, count) {
+      renew(codes: some.flatMap { index in several.map { index * channels + $0 } }, isFirst: false)
     }
   }
 
   private mutating func renew(codes: [Int], isFirst: Bool) {
     set(.idle, codes)
-    let (end, beginning) = (Request(places: codes, isEnd: true), Request(places: codes))
+    let (end, beginning) = (Request(indices: codes, isEnd: true), Request(indices: codes))
     if oneByOne == nil {
       outbox.append(together: end, beginning, isFirst: isFirst)
     } else if isFirst {
@@ -124,7 +124,7 @@ struct SubscriptionRequests {
   }
 
   /// Wants the first request of a connection, where it is answered.
-  mutating func greet() { outbox.append(Request(places: [], isGreeting: true)) }
+  mutating func greet() { outbox.append(Request(indices: [], isGreeting: true)) }
 
   /// Whether what is wanted now had better wait, as one request of several symbols will do for what is wanted until
   /// something can be sent.
@@ -135,68 +135,68 @@ struct SubscriptionRequests {
 
   /// The same request again: behind all others, or as soon as it is `due`.
   mutating func again(_ request: Request, due: Timestamp? = nil) {
-    set(.idle, request.places)
+    set(.idle, request.indices)
     if let due { outbox.append(request, due: due) } else { outbox.append(request) }
   }
 
   /// The same before all others; in halves, where it is not known which of its symbols is to blame.
   mutating func putBack(_ request: Request, inHalves: Bool = false) {
-    set(.idle, request.places)
+    set(.idle, request.indices)
     guard inHalves else { return outbox.putBack(request) }
     // Topics of one symbol stay together.
-    let places = symbols(of: request)
-    let middle = Set(places.prefix(places.count / 2))
+    let indices = symbols(of: request)
+    let middle = Set(indices.prefix(indices.count / 2))
     var (first, second) = (request, request)
-    first.places = request.places.filter { middle.contains($0 / channels) }
-    second.places = request.places.filter { !middle.contains($0 / channels) }
+    first.indices = request.indices.filter { middle.contains($0 / channels) }
+    second.indices = request.indices.filter { !middle.contains($0 / channels) }
     outbox.putBack(first, second)
   }
 
   /// The venue has ended a subscription by itself, which is asked for again when an answer to it would be overdue.
   mutating func ended(_ topic: Topic, now: Timestamp) {
-    again(Request(places: [code(topic)]), due: now + answerWithin)
+    again(Request(indices: [code(topic)]), due: now + answerWithin)
   }
 
   /// Asks again later, ever more rarely, for what was refused beside a book.
   mutating func rest(_ request: Request, now: Timestamp) {
-    guard !request.places.isEmpty || request.isGreeting else { return }
+    guard !request.indices.isEmpty || request.isGreeting else { return }
     var request = request
     request.attempts = 0
     request.refusals += 1
     let due = now + RequestDeadline.refusalWait(request.refusals)
-    set(.idle, request.places)
+    set(.idle, request.indices)
     outbox.append(request, due: due)
   }
 
   /// Ends all channels of a symbol, which is not asked for any more.
-  mutating func end(_ place: Int) {
-    let codes = Array((place * channels)..<((place + 1) * channels))
+  mutating func end(_ index: Int) {
+    let codes = Array((index * channels)..<((index + 1) * channels))
     set(.idle, codes)
     if case .symbols = grouping {
-      outbox.append(Request(places: codes, isEnd: true, isLast: true))
+      outbox.append(Request(indices: codes, isEnd: true, isLast: true))
     } else {
-      for code in codes { outbox.append(Request(places: [code], isEnd: true, isLast: true)) }
+      for code in codes { outbox.append(Request(indices: [code], isEnd: true, isLast: true)) }
     }
   }
 
   /// A symbol was refused, or is to be asked for anew.
-  mutating func forget(_ place: Int) { set(.idle, Array((place * channels)..<((place + 1) * channels))) }
+  mutating func forget(_ index: Int) { set(.idle, Array((index * channels)..<((index + 1) * channels))) }
 
   /// The symbols of a request, each once, in their order.
   func symbols(of request: Request) -> [Int] {
-    request.places.reduce(into: []) { places, code in
-      if places.last != code / channels, !places.contains(code / channels) { places.append(code / channels) }
+    request.indices.reduce(into: []) { indices, code in
+      if indices.last != code / channels, !indices.contains(code / channels) { indices.append(code / channels) }
     }
   }
 
   private mutating func append(_ codes: [Int]) {
     set(.idle, codes)
-    outbox.append(Request(places: codes))
+    outbox.append(Request(indices: codes))
   }
 
-  private static func groups(of places: [Int], _ count: Int) -> [[Int]] {
-    guard places.count > count else { return places.isEmpty ? [] : [places] }
-    return stride(from: 0, to: places.count, by: count).map { Array(places[$0..<min($0 + count, places.count)]) }
+  private static func groups(of indices: [Int], _ count: Int) -> [[Int]] {
+    guard indices.count > count else { return indices.isEmpty ? [] : [indices] }
+    return stride(from: 0, to: indices.count, by: count).map { Array(indices[$0..<min($0 + count, indices.count)]) }
   }
 
   // MARK: Sending
@@ -219,10 +219,10 @@ struct SubscriptionRequests {
     guard taken.count > 1, case .channel = grouping else { return taken }
     var joined: [Request] = []
     for request in taken {
-      let channel = request.places[0] % channels
-      let last = joined.lastIndex { $0.places[0] % channels == channel }
+      let channel = request.indices[0] % channels
+      let last = joined.lastIndex { $0.indices[0] % channels == channel }
       if let last, joined[last].isEnd == request.isEnd, joined[last].isLast == request.isLast {
-        joined[last].places += request.places.filter { !joined[last].places.contains($0) }
+        joined[last].indices += request.indices.filter { !joined[last].indices.contains($0) }
         joined[last].attempts = max(joined[last].attempts, request.attempts)
         joined[last].refusals = max(joined[last].refusals, request.refusals)
       } else {
@@ -237,7 +237,7 @@ struct SubscriptionRequests {
   mutating func sent(_ request: Request, as id: Int, now: Timestamp) {
     if let oneByOne { silentUntil = now + 3 * oneByOne }
     guard !request.isEnd || oneByOne != nil else { return }
-    if !request.isEnd { set(.sent, request.places) }
+    if !request.isEnd { set(.sent, request.indices) }
     outbox.sent(request, as: id, within: oneByOne ?? answerWithin, now: now)
   }
 
@@ -251,7 +251,7 @@ struct SubscriptionRequests {
   /// Whether a refusal that names nothing may be the late answer to an earlier request, and not about the one that
   /// awaits an answer. Each request that was overdue is answered once at the most.
   mutating func isDoubtful(_ refusal: MessageOutcome.Refusal) -> Bool {
-    guard late > 0, refusal.id == nil, refusal.place == nil, refusal.blames.isEmpty else { return false }
+    guard late > 0, refusal.id == nil, refusal.index == nil, refusal.blames.isEmpty else { return false }
     late -= 1
     return true
   }
@@ -259,31 +259,31 @@ struct SubscriptionRequests {
   // MARK: Answers
 
   /// Takes the request that an answer is to, or the part of it that the answer is about; nil if none awaits it.
-  mutating func answered(id: Int?, place: Int?, channel: Int?) -> Request? {
-    guard place != nil || channel != nil else {
+  mutating func answered(id: Int?, index: Int?, channel: Int?) -> Request? {
+    guard index != nil || channel != nil else {
       return id.map { outbox.answered($0) } ?? (oneByOne == nil ? nil : outbox.answeredOldest())
     }
     return outbox.answered(id) { code in
-      (place == nil || code / channels == place) && (channel == nil || code % channels == channel)
+      (index == nil || code / channels == index) && (channel == nil || code % channels == channel)
     }
   }
 
   /// What was asked for is there already.
-  mutating func isThere(_ request: Request) { set(.acknowledged, request.places) }
+  mutating func isThere(_ request: Request) { set(.acknowledged, request.indices) }
 
   /// Something was carried out: the topics that this acknowledges.
-  mutating func acknowledged(id: Int?, place: Int?, channel: Int?) -> [Topic] {
+  mutating func acknowledged(id: Int?, index: Int?, channel: Int?) -> [Topic] {
     rateBackoff.reset()
-    guard let request = answered(id: id, place: place, channel: channel), !request.isEnd else { return [] }
-    set(.acknowledged, request.places)
+    guard let request = answered(id: id, index: index, channel: channel), !request.isEnd else { return [] }
+    set(.acknowledged, request.indices)
     return topics(request)
   }
 
   /// The symbols of which something was asked for in the last `span` µs that nothing has answered yet.
   func unanswered(within span: Int64, now: Timestamp) -> [Int] {
-    let codes = outbox.awaited(dueAfter: now + answerWithin - span).flatMap(\.places)
-    return codes.filter { states[$0] == .sent }.reduce(into: []) { places, code in
-      if !places.contains(code / channels) { places.append(code / channels) }
+    let codes = outbox.awaited(dueAfter: now + answerWithin - span).flatMap(\.indices)
+    return codes.filter { states[$0] == .sent }.reduce(into: []) { indices, code in
+      if !indices.contains(code / channels) { indices.append(code / channels) }
     }
   }
 
@@ -293,11 +293,11 @@ struct SubscriptionRequests {
     let states = states
     if refusal.isOfOldest { return outbox.answered(nil) { states[$0] == .sent } }
     guard refusal.id == nil, oneByOne == nil, !refusal.blames.isEmpty else {
-      return answered(id: refusal.id, place: refusal.place, channel: refusal.channel)
+      return answered(id: refusal.id, index: refusal.index, channel: refusal.channel)
     }
     let channels = channels
     return outbox.takeAwaited {
-      !$1.isEnd && $1.places.contains { refusal.blames(Topic(place: $0 / channels, channel: $0 % channels)) }
+      !$1.isEnd && $1.indices.contains { refusal.blames(Topic(index: $0 / channels, channel: $0 % channels)) }
     } part: {
       ($0, true)
     }
@@ -308,16 +308,16 @@ struct SubscriptionRequests {
     rateBackoff.reset()
     guard var request = outbox.answered(id) else { return nil }
     let codes = Set(topics.map(code))
-    let taken = request.places.filter(codes.contains)
+    let taken = request.indices.filter(codes.contains)
     set(.acknowledged, taken)
-    request.places.removeAll(where: codes.contains)
+    request.indices.removeAll(where: codes.contains)
     return (taken.map(topic), request)
   }
 
   /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
   mutating func flows(_ topic: Topic) {
     if case .symbols = grouping, !answersEachTopic {
-      for code in (topic.place * channels)..<((topic.place + 1) * channels) where states[code] == .sent {
+      for code in (topic.index * channels)..<((topic.index + 1) * channels) where states[code] == .sent {
         states[code] = .acknowledged
       }
     } else if states[code(topic)] == .sent {
@@ -342,12 +342,12 @@ extension RequestOutbox<SubscriptionRequests.Request> {
   /// where the answer has no number. Nil if none awaits it. O(awaited).
   mutating func answered(_ id: Int?, where matches: (Int) -> Bool) -> Request? {
     takeAwaited {
-      (id == nil || $0 == id) && $1.places.contains(where: matches)
+      (id == nil || $0 == id) && $1.indices.contains(where: matches)
     } part: {
       var part = $0
-      part.places = $0.places.filter(matches)
-      $0.places.removeAll(where: matches)
-      return (part, $0.places.isEmpty)
+      part.indices = $0.indices.filter(matches)
+      $0.indices.removeAll(where: matches)
+      return (part, $0.indices.isEmpty)
     }
   }
 }

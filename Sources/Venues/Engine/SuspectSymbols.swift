@@ -41,42 +41,42 @@ struct SuspectSymbols {
     while entries.count < symbols { entries.append(Entry()) }
   }
 
-  func isSuspect(_ place: Int) -> Bool { limits != nil && entries[place].isSuspect }
-  func isShunned(_ place: Int) -> Bool { limits != nil && entries[place].shunnedUntil != nil }
+  func isSuspect(_ index: Int) -> Bool { limits != nil && entries[index].isSuspect }
+  func isShunned(_ index: Int) -> Bool { limits != nil && entries[index].shunnedUntil != nil }
 
   /// The venue knows the name. True if it was a suspect until now.
   @inline(__always)
-  mutating func prove(_ place: Int) -> Bool {
-    guard limits != nil, !entries[place].isKnown else { return false }
-    entries[place].isKnown = true
-    entries[place].strikes = 0
-    defer { entries[place].isSuspect = false }
-    return entries[place].isSuspect
+  mutating func prove(_ index: Int) -> Bool {
+    guard limits != nil, !entries[index].isKnown else { return false }
+    entries[index].isKnown = true
+    entries[index].strikes = 0
+    defer { entries[index].isSuspect = false }
+    return entries[index].isSuspect
   }
 
   /// The connection is gone, right behind subscriptions of these symbols that were not answered. Returns the one that
   /// is to be left alone from now on.
-  mutating func disconnected(behind places: [Int], now: Timestamp) -> Int? {
+  mutating func disconnected(behind indices: [Int], now: Timestamp) -> Int? {
     guard let limits else { return nil }
-    let blamed = places.filter { !entries[$0].isKnown }
-    for place in blamed { entries[place].isSuspect = true }
-    for place in entries.indices { entries[place].isKnown = false }
-    guard blamed.count == 1, let place = blamed.first else { return nil }
-    entries[place].strikes += 1
-    guard entries[place].strikes >= limits.strikes else { return nil }
-    entries[place].shunnedUntil = now + limits.rest
-    return place
+    let blamed = indices.filter { !entries[$0].isKnown }
+    for index in blamed { entries[index].isSuspect = true }
+    for index in entries.indices { entries[index].isKnown = false }
+    guard blamed.count == 1, let index = blamed.first else { return nil }
+    entries[index].strikes += 1
+    guard entries[index].strikes >= limits.strikes else { return nil }
+    entries[index].shunnedUntil = now + limits.rest
+    return index
   }
 
   /// Who of these is asked for next: the one that has ended the fewest connections.
-  func next(among places: [Int]) -> Int? {
-    places.filter(isSuspect).min { entries[$0].strikes < entries[$1].strikes }
+  func next(among indices: [Int]) -> Int? {
+    indices.filter(isSuspect).min { entries[$0].strikes < entries[$1].strikes }
   }
 
   /// Somebody asks for it again: after its rest it is, alone, and one end is enough.
-  mutating func release(_ place: Int, now: Timestamp) {
-    guard let limits, let until = entries[place].shunnedUntil, now >= until else { return }
-    entries[place] = Entry(strikes: limits.strikes - 1, isSuspect: true)
+  mutating func release(_ index: Int, now: Timestamp) {
+    guard let limits, let until = entries[index].shunnedUntil, now >= until else { return }
+    entries[index] = Entry(strikes: limits.strikes - 1, isSuspect: true)
   }
 
   /// Why a name is left alone, for people.

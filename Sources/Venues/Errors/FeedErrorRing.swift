@@ -61,7 +61,7 @@ package struct FeedErrorRing: Sendable {
 
   /// Notes a message and the reason of its rejection. O(`textLimit`).
   package mutating func note(_ error: FeedError, _ message: RawSpan, now: Timestamp) {
-    counters[error.kind.place] += 1
+    counters[error.kind.index] += 1
     message.withUnsafeBytes { bytes in
       insert(Slot(time: now, error: error, length: bytes.count), bytes.prefix(Self.textLimit))
     }
@@ -69,7 +69,7 @@ package struct FeedErrorRing: Sendable {
 
   /// Takes over what another ring has, as newer than what is here.
   mutating func append(_ other: FeedErrorRing) {
-    for place in counters.indices { counters[place] += other.counters[place] }
+    for position in counters.indices { counters[position] += other.counters[position] }
     for age in other.slots.indices.reversed() {
       let index = other.index(age)
       let slot = other.slots[index]
@@ -111,5 +111,5 @@ package struct FeedErrorRing: Sendable {
 }
 
 extension FeedError.Kind {
-  fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

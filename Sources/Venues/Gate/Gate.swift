@@ -96,7 +96,7 @@ package final class Gate: Dialect, RegisteredVenue {
     switch request {
     case .topics(let topics, let verb):
       (event, channel) = (verb.rawValue, facts.channels[topics[0].channel].name)
-      let name = instruments[topics[0].place].venueSymbol
+      let name = instruments[topics[0].index].venueSymbol
       payload =
         switch channel {
         case "spot.obu": ["ob.\(name).\(Self.depth)"]
@@ -117,11 +117,11 @@ package final class Gate: Dialect, RegisteredVenue {
   static func report(_ reply: borrowing FieldObject) throws(FeedError) -> MessageOutcome.Report {
     let id = reply.id("id")
     guard let error = try reply.object("error"), reply.says("event", "unsubscribe") != true else {
-      return .acknowledged(id: id ?? 0, place: nil, channel: nil)
+      return .acknowledged(id: id ?? 0, index: nil, channel: nil)
     }
     let (code, message) = (error.integer("code") ?? 0, error.text("message") ?? "no reason given")
     // Subscribed or unsubscribed already: what was wanted is so.
-    guard !message.hasPrefix("Alert sub") else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
+    guard !message.hasPrefix("Alert sub") else { return .acknowledged(id: id ?? 0, index: nil, channel: nil) }
     // Others than 2 are the server's own trouble: the same again, later.
     return .refused(
       MessageOutcome.Refusal(

@@ -26,8 +26,8 @@ extension Gate {
 
   /// `{"id":…,"current":…,"update":…,"asks":[["price","size"],…],"bids":[…]}`
   @Sendable static func readSnapshot(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ batch: inout EventBatch
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, _ batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
-    try instruments.readSnapshot(&reader, place, number: "id", BookFormat(title: "order book"), into: &batch)
+    try instruments.readSnapshot(&reader, index, number: "id", BookFormat(title: "order book"), into: &batch)
   }
 }

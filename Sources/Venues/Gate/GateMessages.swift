@@ -17,7 +17,8 @@ extension Gate {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var kind: Kind?
@@ -118,13 +119,13 @@ extension Gate {
       outcome.ignored += 1
       return
     }
-    guard let place = fields.place else { throw FeedError.missing("s", in: "order book") }
+    guard let index = fields.index else { throw FeedError.missing("s", in: "order book") }
     guard let last = fields.last, last >= 0 else { throw FeedError.missing("u", in: "order book") }
     guard isFull || fields.first != nil else { throw FeedError.missing("U", in: "order book") }
     let first = isFull ? last : fields.first ?? last
     guard first <= last, first >= 0 else { throw FeedError(.shape, "order book from \(first) to \(last)") }
     batch.appendBook(
-      isFull ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? time ?? outcome.now)
+      isFull ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? time ?? outcome.now)
     outcome.number(UpdateNumbers(first: first, last: last), isBridged: !isStream)
   }
 
@@ -182,7 +183,7 @@ extension Gate {
     into batch: inout EventBatch
   ) throws(FeedError) {
     var ticker = Ticker(
-      instrument: InstrumentID(try instruments.place("currency_pair", in: outer.reader(result))), time: time)
+      instrument: InstrumentID(try instruments.index("currency_pair", in: outer.reader(result))), time: time)
     var reader = outer.reader(result)
     try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
     batch.events.append(.ticker(ticker))

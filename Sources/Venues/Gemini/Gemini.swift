@@ -82,7 +82,7 @@ package final class Gemini: Dialect, RegisteredVenue {
     switch request {
     case .topics(let topics, let verb):
       method = verb.rawValue
-      names = topics.map { "\(instruments[$0.place].venueSymbol)@\(Self.channels[$0.channel].name)" }
+      names = topics.map { "\(instruments[$0.index].venueSymbol)@\(Self.channels[$0.channel].name)" }
     case .canary(let market): (method, names) = ("subscribe", [market + "@bookTicker"])
     case .ping:
       ping = id
@@ -115,14 +115,14 @@ package final class Gemini: Dialect, RegisteredVenue {
       (code, message) = (error.integer("code") ?? 0, error.text("msg") ?? "")
     }
     guard let status else { throw FeedError.missing("status", in: "reply") }
-    guard status != 200 else { return .acknowledged(id: id ?? 0, place: nil, channel: nil) }
+    guard status != 200 else { return .acknowledged(id: id ?? 0, index: nil, channel: nil) }
     var refusal = MessageOutcome.Refusal(id: id ?? 0, reason: message.isEmpty ? "status \(status)" : message)
     if status != 400 || code == -1003 {
       // Too much at once, or the venue's own trouble: the same again later.
       refusal.effect = .pause(Self.ratePause)
     } else if let topic = Self.topic(namedIn: message, instruments) {
       // One bad stream refuses all; without a quote or trades there is still a book.
-      refusal.blames = [.init(place: topic.place, channel: topic.channel)]
+      refusal.blames = [.init(index: topic.index, channel: topic.channel)]
     }
     return .refused(refusal)
   }
@@ -131,9 +131,9 @@ package final class Gemini: Dialect, RegisteredVenue {
   private static func topic(namedIn message: String, _ instruments: InstrumentTable) -> Topic? {
     guard let name = message.split(separator: " ").last,
       let channel = channels.firstIndex(where: { name.hasSuffix("@\($0.name)") }),
-      let place = instruments.place(named: String(name.dropLast(channels[channel].name.count + 1)))
+      let index = instruments.index(named: String(name.dropLast(channels[channel].name.count + 1)))
     else { return nil }
-    return Topic(place: place, channel: channel)
+    return Topic(index: index, channel: channel)
   }
 }
 

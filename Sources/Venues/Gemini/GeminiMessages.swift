@@ -5,7 +5,7 @@ import MarketData
 /// and `m`, quotes `b` or `a`, replies `id` and `status`. Times are nanoseconds.
 extension Gemini {
   private struct Fields {
-    var place = -1
+    var index = -1
     var hasSymbol = false
     var isBook = false
     /// `e` of something else.
@@ -31,7 +31,8 @@ extension Gemini {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var fields = Fields()
     let mark = BatchMark(batch)
@@ -74,17 +75,17 @@ extension Gemini {
       fields.isOther = !fields.isBook
     case UInt8(ascii: "s"):
       let name = try reader.string("s")
-      fields.place = instruments.names.find(reader.text(name))
+      fields.index = instruments.names.find(reader.text(name))
       fields.hasSymbol = true
     case UInt8(ascii: "E"): fields.time = try reader.time("E", .nanoseconds)
     case UInt8(ascii: "U"): fields.first = try reader.int64("U")
     case UInt8(ascii: "u"): fields.last = try reader.int64("u")
     // Levels are read where they stand behind `e` and the symbol, as they do; else they wait.
-    case UInt8(ascii: "b") where fields.isBook && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "b", isBid: true, Self.bookFormat, into: &batch)
+    case UInt8(ascii: "b") where fields.isBook && fields.index >= 0:
+      try instruments.readLevels(&reader, fields.index, "b", isBid: true, Self.bookFormat, into: &batch)
       fields.hasBids = true
-    case UInt8(ascii: "a") where fields.isBook && fields.place >= 0:
-      try instruments.readLevels(&reader, fields.place, "a", isBid: false, Self.bookFormat, into: &batch)
+    case UInt8(ascii: "a") where fields.isBook && fields.index >= 0:
+      try instruments.readLevels(&reader, fields.index, "a", isBid: false, Self.bookFormat, into: &batch)
       fields.hasAsks = true
     case UInt8(ascii: "b"): fields.bids = try reader.rawValue("b")
     case UInt8(ascii: "a"): fields.asks = try reader.rawValue("a")
@@ -100,10 +101,10 @@ extension Gemini {
     }
   }
 
-  private func place(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {
+  private func index(_ fields: Fields, _ what: StaticString) throws(FeedError) -> Int {
     guard fields.hasSymbol else { throw FeedError.missing("s", in: what) }
-    guard fields.place >= 0 else { throw FeedError(.unknownSymbol, "\(what) of a symbol that was not subscribed") }
-    return fields.place
+    guard fields.index >= 0 else { throw FeedError(.unknownSymbol, "\(what) of a symbol that was not subscribed") }
+    return fields.index
   }
 
   // MARK: Books
@@ -115,16 +116,16 @@ extension Gemini {
     _ fields: Fields, since mark: BatchMark, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, "depthUpdate")
+    let index = try index(fields, "depthUpdate")
     guard let first = fields.first else { throw FeedError.missing("U", in: "depthUpdate") }
     guard let last = fields.last else { throw FeedError.missing("u", in: "depthUpdate") }
     if !fields.hasBids {
-      try instruments.readLevels(fields.bids, of: reader, place, isBid: true, Self.bookFormat, into: &batch)
+      try instruments.readLevels(fields.bids, of: reader, index, isBid: true, Self.bookFormat, into: &batch)
     }
     if !fields.hasAsks {
-      try instruments.readLevels(fields.asks, of: reader, place, isBid: false, Self.bookFormat, into: &batch)
+      try instruments.readLevels(fields.asks, of: reader, index, isBid: false, Self.bookFormat, into: &batch)
     }
-    batch.appendBook(.delta, place, since: mark, time: fields.time ?? outcome.now)
+    batch.appendBook(.delta, index, since: mark, time: fields.time ?? outcome.now)
     outcome.number(UpdateNumbers(first: first, last: last))
   }
 
@@ -138,19 +139,19 @@ extension Gemini {
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, "bookTicker")
+    let index = try index(fields, "bookTicker")
     let found = QuoteFields(
-      place: place, bid: fields.bids, bidSize: fields.bidSize, ask: fields.asks, askSize: fields.askSize,
+      index: index, bid: fields.bids, bidSize: fields.bidSize, ask: fields.asks, askSize: fields.askSize,
       time: fields.time)
     batch.events.append(.quote(try instruments.quote(found, reader, Self.quoteFormat, now: now)))
-    if let price = fields.lastPrice, showsTrade(price, fields.lastSize, reader, place) {
-      batch.events.append(.tradeShown(InstrumentID(place)))
+    if let price = fields.lastPrice, showsTrade(price, fields.lastSize, reader, index) {
+      batch.events.append(.tradeShown(InstrumentID(index)))
     }
   }
 
   /// Whether a quote names another last trade than the one before. The first of a connection shows nothing.
   private func showsTrade(
-    _ price: FieldSlice, _ size: FieldSlice?, _ reader: borrowing FieldReader, _ place: Int
+    _ price: FieldSlice, _ size: FieldSlice?, _ reader: borrowing FieldReader, _ symbolIndex: Int
   ) -> Bool {
     // FNV-1a.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -161,9 +162,9 @@ extension Gemini {
     }
     take(reader.text(price.slice))
     if let size { take(reader.text(size.slice)) }
-    while lastTrades.count <= place { lastTrades.append(0) }
-    let before = lastTrades[place]
-    lastTrades[place] = hash
+    while lastTrades.count <= symbolIndex { lastTrades.append(0) }
+    let before = lastTrades[symbolIndex]
+    lastTrades[symbolIndex] = hash
     return before != 0 && before != hash
   }
 
@@ -174,9 +175,9 @@ extension Gemini {
     _ fields: Fields, _ reader: borrowing FieldReader, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    let place = try place(fields, "trade")
+    let index = try index(fields, "trade")
     let found = TradeFields(
-      place: place, price: fields.price, size: fields.size, id: fields.trade,
+      index: index, price: fields.price, size: fields.size, id: fields.trade,
       side: fields.isBuyerMaker.map { $0 ? TakerSide.sell : .buy }, time: fields.time)
     batch.events.append(.trade(try instruments.trade(found, reader, Self.tradeFormat, now: now)))
   }

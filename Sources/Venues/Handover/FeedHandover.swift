@@ -91,13 +91,13 @@ package final class FeedHandover {
       targets.append(target.map(Int32.init) ?? -1)
     }
     for trade in successor.changes.trades {
-      let place = trade.instrument.index
-      let target = targets[place]
+      let index = trade.instrument.index
+      let target = targets[index]
       let instrument = market[trade.instrument].instrument
       overlap.hold(
         .init(
           // Of what is not carried yet nothing has been published: any name of its own will do.
-          key: TradeKey(instrument: target >= 0 ? target : -2 - Int32(place), id: trade.id), trade: trade,
+          key: TradeKey(instrument: target >= 0 ? target : -2 - Int32(index), id: trade.id), trade: trade,
           priceScale: instrument.priceScale, sizeScale: instrument.sizeScale))
     }
     successor.clear()

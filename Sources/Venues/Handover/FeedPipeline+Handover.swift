@@ -9,27 +9,27 @@ struct LaggingBooks {
 
   let market: Market
   /// By the new engine's places, with the market's own.
-  var books: [(place: InstrumentID, target: InstrumentID)]
+  var books: [(index: InstrumentID, target: InstrumentID)]
   let until: Timestamp
 
-  func contains(_ place: InstrumentID) -> Bool { books.contains { $0.place == place } }
+  func contains(_ index: InstrumentID) -> Bool { books.contains { $0.index == index } }
 }
 
 /// The change of one connection for another under a market that stays: what differs between two engines of one feed.
 extension FeedPipeline {
   /// Whether events have to be looked at before they are applied.
-  var isAdapting: Bool { overlap != nil || places != nil || lagging != nil }
+  var isAdapting: Bool { overlap != nil || indices != nil || lagging != nil }
 
   /// The market's place of an engine's instrument.
-  func target(of place: InstrumentID) -> InstrumentID {
-    guard let places else { return place }
-    return place.index < places.count ? places[place.index] : InstrumentID(market.instruments.count)
+  func target(of index: InstrumentID) -> InstrumentID {
+    guard let indices else { return index }
+    return index.index < indices.count ? indices[index.index] : InstrumentID(market.instruments.count)
   }
 
   /// The engine's place of a market's instrument; nil if it does not have it. O(instruments), rare.
-  func place(of target: InstrumentID) -> InstrumentID? {
-    guard let places else { return target }
-    return places.firstIndex(of: target).map { InstrumentID($0) }
+  func index(of target: InstrumentID) -> InstrumentID? {
+    guard let indices else { return target }
+    return indices.firstIndex(of: target).map { InstrumentID($0) }
   }
 
   /// Brings the batch from the engine's places to the market's, and takes out of it what is not to be applied twice
@@ -52,31 +52,33 @@ extension FeedPipeline {
       case .witness(var figures):
         figures.instrument = target(of: figures.instrument)
         batch.events[index] = .witness(figures)
-      case .tradeShown(let place): batch.events[index] = .tradeShown(target(of: place))
+      case .tradeShown(let symbolIndex): batch.events[index] = .tradeShown(target(of: symbolIndex))
       case .book(var book):
         let isLagging = lagging?.contains(book.instrument) ?? false
         book.instrument = target(of: book.instrument)
         batch.events[index] = isLagging ? .heartbeat : .book(book)
-      case .bookReset(let place, let reason):
-        lagging?.books.removeAll { $0.place == place }
-        batch.events[index] = .bookReset(target(of: place), reason)
-      case .bookDepth(let place, let levels):
-        batch.events[index] = .bookDepth(target(of: place), levels: levels)
+      case .bookReset(let symbolIndex, let reason):
+        lagging?.books.removeAll { $0.index == symbolIndex }
+        batch.events[index] = .bookReset(target(of: symbolIndex), reason)
+      case .bookDepth(let symbolIndex, let levels):
+        batch.events[index] = .bookDepth(target(of: symbolIndex), levels: levels)
       case .instrument(let slot):
-        guard places != nil, batch.instruments.indices.contains(slot) else { continue }
-        let place = batch.instruments[slot].id
-        if place.index == places?.count {
+        guard indices != nil, batch.instruments.indices.contains(slot) else { continue }
+        let symbolIndex = batch.instruments[slot].id
+        if symbolIndex.index == indices?.count {
           if let known = shown(as: batch.instruments[slot].symbol) {
-            places?.append(known.id)
+            indices?.append(known.id)
             batch.instruments[slot] = widened(batch.instruments[slot], to: known)
           } else {
-            places?.append(InstrumentID(added))
+            indices?.append(InstrumentID(added))
             added += 1
           }
         }
-        batch.instruments[slot] = batch.instruments[slot].placed(at: target(of: place))
-      case .tradesMissing(let place, let hole): batch.events[index] = .tradesMissing(target(of: place), hole)
-      case .tradesSearched(let place, let hole): batch.events[index] = .tradesSearched(target(of: place), hole)
+        batch.instruments[slot] = batch.instruments[slot].placed(at: target(of: symbolIndex))
+      case .tradesMissing(let symbolIndex, let hole):
+        batch.events[index] = .tradesMissing(target(of: symbolIndex), hole)
+      case .tradesSearched(let symbolIndex, let hole):
+        batch.events[index] = .tradesSearched(target(of: symbolIndex), hole)
       case .heartbeat: break
       }
     }
@@ -110,8 +112,8 @@ extension FeedPipeline {
   func catchUp(_ now: Timestamp) {
     guard var waiting = lagging else { return }
     batch.removeAll()
-    waiting.books.removeAll { place, target in
-      let state = waiting.market[place]
+    waiting.books.removeAll { index, target in
+      let state = waiting.market[index]
       if state.isCrossedForNow, now < waiting.until { return false }
       if case .syncing(let reason) = state.bookState {
         batch.events.append(.bookReset(target, reason ?? .gap))
@@ -158,8 +160,8 @@ extension FeedPipeline {
 
   /// The symbols that the engine has instruments of; the market may hold others, from before a change.
   package var followed: Set<String> {
-    guard let places else { return Set(market.instruments.map(\.instrument.symbol)) }
-    return Set(places.filter { $0.index < market.instruments.count }.map { market[$0].instrument.symbol })
+    guard let indices else { return Set(market.instruments.map(\.instrument.symbol)) }
+    return Set(indices.filter { $0.index < market.instruments.count }.map { market[$0].instrument.symbol })
   }
 
   /// Takes the engine of `successor`, whose books were built aside, in place of the present one: in one step the
@@ -180,20 +182,20 @@ extension FeedPipeline {
       guard held.trade.instrument.index < map.count,
         var trade = held.trade(at: map[held.trade.instrument.index], successor.market[held.trade.instrument].instrument)
       else { continue }
-      if let place = place(of: trade.instrument) { trade.isLate = engine.trades.found(trade, at: place.index) }
+      if let index = index(of: trade.instrument) { trade.isLate = engine.trades.found(trade, at: index.index) }
       batch.events.append(.trade(trade))
     }
-    var behind: [(place: InstrumentID, target: InstrumentID)] = []
+    var behind: [(index: InstrumentID, target: InstrumentID)] = []
     var continued: Set<Int> = []
     for state in successor.market.instruments {
-      let place = state.instrument.id
-      let target = map[place.index]
+      let index = state.instrument.id
+      let target = map[index.index]
       let own = target.index < market.instruments.count ? market[target] : nil
       append(quoteAndTickerOf: state, to: target, over: own)
       guard state.bookState == .live else { continue }
       continued.insert(target.index)
       if let own, own.bookState == .live, isBehind(state, own) {
-        behind.append((place, target))
+        behind.append((index, target))
       } else {
         move(state, to: target)
       }
@@ -203,13 +205,13 @@ extension FeedPipeline {
     }
 
     carry(to: successor, map)
-    let both = map.indices.compactMap { new in place(of: map[new]).map { (old: $0.index, new: new) } }
-    for (place, hole) in successor.engine.trades.takeOver(engine.trades, both) {
-      batch.events.append(.tradesMissing(map[place], hole))
+    let both = map.indices.compactMap { new in index(of: map[new]).map { (old: $0.index, new: new) } }
+    for (index, hole) in successor.engine.trades.takeOver(engine.trades, both) {
+      batch.events.append(.tradesMissing(map[index], hole))
     }
     engine = successor.engine
     // The same only if nothing stands behind them that another instrument of the engine's could come to be taken for.
-    places = map.count == count && zip(map.indices, map).allSatisfy({ $0 == $1.index }) ? nil : map
+    indices = map.count == count && zip(map.indices, map).allSatisfy({ $0 == $1.index }) ? nil : map
     lagging =
       behind.isEmpty
       ? nil : LaggingBooks(market: successor.market, books: behind, until: now + LaggingBooks.patience)
@@ -266,9 +268,9 @@ extension FeedPipeline {
     }
   }
 
-  private func widen(_ place: InstrumentID, price: UInt8, size: UInt8, now: Timestamp) -> Bool {
+  private func widen(_ index: InstrumentID, price: UInt8, size: UInt8, now: Timestamp) -> Bool {
     batch.removeAll()
-    let isWide = engine.widen(place, priceScale: price, sizeScale: size, into: &batch)
+    let isWide = engine.widen(index, priceScale: price, sizeScale: size, into: &batch)
     apply(now)
     return isWide
   }
@@ -278,9 +280,9 @@ extension FeedPipeline {
   private func carry(to successor: FeedPipeline, _ map: [InstrumentID]) {
     carriedCounts = counts - successor.engine.counts
     var carried = symbolCounts
-    for (place, target) in zip(successor.engine.symbolCounts.indices, map) {
+    for (index, target) in zip(successor.engine.symbolCounts.indices, map) {
       while carried.count <= target.index { carried.append(SymbolCounts()) }
-      carried[target.index] = carried[target.index] - successor.engine.symbolCounts[place]
+      carried[target.index] = carried[target.index] - successor.engine.symbolCounts[index]
     }
     carriedSymbols = carried
   }
@@ -290,10 +292,10 @@ extension FeedPipeline {
 
   /// The same by the market's instruments.
   package var symbolCounts: [SymbolCounts] {
-    guard !carriedSymbols.isEmpty || places != nil else { return engine.symbolCounts }
+    guard !carriedSymbols.isEmpty || indices != nil else { return engine.symbolCounts }
     var sums = carriedSymbols
-    for (place, counts) in engine.symbolCounts.enumerated() {
-      let target = target(of: InstrumentID(place)).index
+    for (index, counts) in engine.symbolCounts.enumerated() {
+      let target = target(of: InstrumentID(index)).index
       while sums.count <= target { sums.append(SymbolCounts()) }
       sums[target] = sums[target] + counts
     }

@@ -89,12 +89,12 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
   }
 
   func forget() {
-    for place in trades.indices { trades[place].hasTraded = false }
+    for index in trades.indices { trades[index].hasTraded = false }
   }
 
-  func trades(_ place: Int) -> Int {
-    while trades.count <= place { trades.append(Trades()) }
-    return place
+  func trades(_ index: Int) -> Int {
+    while trades.count <= index { trades.append(Trades()) }
+    return index
   }
 
   // MARK: Requests
@@ -104,7 +104,7 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
   ) -> String? {
     switch request {
     case .topics(let topics, let verb):
-      if verb == .subscribe, topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].place, now) }
+      if verb == .subscribe, topics[0].channel == Channel.trades.rawValue { subscribed(topics[0].index, now) }
       return #"{"method":"\#(verb.rawValue)","subscription":\#(text(topics[0], instruments))}"#
     case .ping: return #"{"method":"ping"}"#
     case .list(let query, .subscribe):
@@ -113,8 +113,8 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
       // With the 24 h figures of all markets where their volumes are wanted.
       let type = (isSpot ? "spotMeta" : "meta") + (query.wantsVolumes ? "AndAssetCtxs" : "")
       return Self.post(id, #"{"type":"\#(type)"}"#)
-    case .book(let place):
-      return Self.post(id, #"{"type":"l2Book","coin":\#(JSONQuoting.quoted(instruments[place].venueSymbol))}"#)
+    case .book(let index):
+      return Self.post(id, #"{"type":"l2Book","coin":\#(JSONQuoting.quoted(instruments[index].venueSymbol))}"#)
     default: return nil
     }
   }
@@ -124,15 +124,15 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
   }
 
   private func text(_ topic: Topic, _ instruments: InstrumentTable) -> String {
-    let coin = JSONQuoting.quoted(instruments[topic.place].venueSymbol)
+    let coin = JSONQuoting.quoted(instruments[topic.index].venueSymbol)
     let fast = topic.channel == 0 ? #","fast":true"# : ""
     return #"{"type":"\#(facts.channels[topic.channel].name)","coin":\#(coin)\#(fast)}"#
   }
 
-  private func subscribed(_ place: Int, _ now: Timestamp) {
-    let place = trades(place)
-    trades[place].subscribed = now
-    trades[place].hasTraded = false
-    trades[place].seen.close(before: trades[place].newest)
+  private func subscribed(_ index: Int, _ now: Timestamp) {
+    let index = trades(index)
+    trades[index].subscribed = now
+    trades[index].hasTraded = false
+    trades[index].seen.close(before: trades[index].newest)
   }
 }

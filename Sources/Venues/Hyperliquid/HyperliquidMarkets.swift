@@ -80,9 +80,9 @@ extension Hyperliquid {
       return index
     }
     while try reader.nextElement() { try reader.skipValue() }
-    for place in list.indices {
-      let (name, index) = (list[place].market.venueSymbol, list[place].index)
-      list[place].market.quoteVolume = byName[name] ?? (part == .spots ? nil : byIndex[index])
+    for symbolIndex in list.indices {
+      let (name, index) = (list[symbolIndex].market.venueSymbol, list[symbolIndex].index)
+      list[symbolIndex].market.quoteVolume = byName[name] ?? (part == .spots ? nil : byIndex[index])
     }
     return list
   }

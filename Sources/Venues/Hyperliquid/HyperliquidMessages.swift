@@ -6,7 +6,8 @@ extension Hyperliquid {
   private enum Kind: Equatable { case data(Channel), reply, error, post, pong, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     // It has greeted in plain text.
     if message.equals("Websocket connection established.") {
@@ -91,9 +92,9 @@ extension Hyperliquid {
   private func readEntry(
     _ reader: inout FieldReader, _ title: StaticString, _ field: StaticString, _ instruments: inout InstrumentTable,
     now: Timestamp,
-    _ read: (inout FieldReader, _ place: Int, inout InstrumentTable) throws(FeedError) -> Void
-  ) throws(FeedError) -> (place: Int, time: Timestamp) {
-    var place: Int?
+    _ read: (inout FieldReader, _ index: Int, inout InstrumentTable) throws(FeedError) -> Void
+  ) throws(FeedError) -> (index: Int, time: Timestamp) {
+    var index: Int?
     var time = now
     var content: FieldSlice?
     var isRead = false
@@ -101,13 +102,13 @@ extension Hyperliquid {
     while let key = try reader.nextKey() {
       if reader.equals(key, "coin") {
         let slice = try reader.string("coin")
-        place = try instruments.place(reader.text(slice))
+        index = try instruments.index(reader.text(slice))
       } else if reader.equals(key, "time") {
         time = try reader.time("time", .epoch) ?? now
       } else if reader.equals(key, field) {
         reader.field = field
-        if let place {
-          try read(&reader, place, &instruments)
+        if let index {
+          try read(&reader, index, &instruments)
           isRead = true
         } else {
           content = try reader.rawValue(field)
@@ -116,13 +117,13 @@ extension Hyperliquid {
         try reader.skipValue()
       }
     }
-    guard let place else { throw FeedError.missing("coin", in: title) }
-    if isRead { return (place, time) }
+    guard let index else { throw FeedError.missing("coin", in: title) }
+    if isRead { return (index, time) }
     guard let content else { throw FeedError.missing(field, in: title) }
     var value = reader.reader(content)
     value.field = field
-    try read(&value, place, &instruments)
-    return (place, time)
+    try read(&value, index, &instruments)
+    return (index, time)
   }
 
   /// `{"coin":"BTC","time":…,"levels":[[{"px":"84143.0","sz":"10.25923","n":36},…],[…]],"fast":true}`: bids and asks,
@@ -131,16 +132,16 @@ extension Hyperliquid {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     let mark = BatchMark(batch)
-    let (place, time) = try readEntry(&reader, "l2Book", "levels", &instruments, now: now) {
-      (sides, place, instruments) throws(FeedError) in
+    let (index, time) = try readEntry(&reader, "l2Book", "levels", &instruments, now: now) {
+      (sides, index, instruments) throws(FeedError) in
       try sides.arrayStart()
       guard try sides.nextElement() else { throw FeedError.missing("bids", in: "levels") }
-      try instruments.readLevels(&sides, place, "levels", isBid: true, Self.bookFormat, into: &batch)
+      try instruments.readLevels(&sides, index, "levels", isBid: true, Self.bookFormat, into: &batch)
       guard try sides.nextElement() else { throw FeedError.missing("asks", in: "levels") }
-      try instruments.readLevels(&sides, place, "levels", isBid: false, Self.bookFormat, into: &batch)
+      try instruments.readLevels(&sides, index, "levels", isBid: false, Self.bookFormat, into: &batch)
       guard try !sides.nextElement() else { throw FeedError(.shape, "levels with more than two sides") }
     }
-    batch.appendBook(.snapshot, place, since: mark, time: time)
+    batch.appendBook(.snapshot, index, since: mark, time: time)
   }
 
   /// `{"coin":"BTC","time":…,"bbo":[{…},{…}]}`: bid and ask; one without orders is null, or not there.
@@ -148,15 +149,15 @@ extension Hyperliquid {
     _ reader: inout FieldReader, _ instruments: inout InstrumentTable, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     var best = (bid: PriceLevel(price: 0, size: 0), ask: PriceLevel(price: 0, size: 0))
-    let (place, time) = try readEntry(&reader, "bbo", "bbo", &instruments, now: now) {
-      (sides, place, instruments) throws(FeedError) in
+    let (index, time) = try readEntry(&reader, "bbo", "bbo", &instruments, now: now) {
+      (sides, index, instruments) throws(FeedError) in
       try sides.arrayStart()
       var side = 0
       while try sides.nextElement() {
         defer { side += 1 }
         if try sides.null() { continue }
         var word: JSONSlice?
-        let level = try instruments.readLevel(&sides, place, "bbo", Self.bookFormat, &word)
+        let level = try instruments.readLevel(&sides, index, "bbo", Self.bookFormat, &word)
         guard level.size > 0, level.price < .max else { continue }
         if side == 0 { best.bid = level } else if side == 1 { best.ask = level }
       }
@@ -165,7 +166,7 @@ extension Hyperliquid {
     batch.events.append(
       .quote(
         Quote(
-          instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
+          instrument: InstrumentID(index), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
           time: time)))
   }
 
@@ -193,16 +194,17 @@ extension Hyperliquid {
   /// The first message after a subscription repeats what was traded before it: those are backlog, but for what came
   /// before the connection was lost and is known already.
   private func dropKnownTrades(
-    from start: Int, _ instruments: borrowing InstrumentTable, _ outcome: inout MessageOutcome, _ events: inout [MarketEvent]
+    from start: Int, _ instruments: borrowing InstrumentTable, _ outcome: inout MessageOutcome,
+    _ events: inout [MarketEvent]
   ) {
     var kept = start
     var last = -1
     for index in start..<events.count {
       guard case .trade(var trade) = events[index], let id = trade.id.number else { continue }
-      let place = trade.instrument.index
-      if place != last { outcome.hear(Topic(place: place, channel: Channel.trades.rawValue)) }
-      last = place
-      guard classify(&trade, id, scale: instruments[place].priceScale, now: outcome.now) else { continue }
+      let symbolIndex = trade.instrument.index
+      if symbolIndex != last { outcome.hear(Topic(index: symbolIndex, channel: Channel.trades.rawValue)) }
+      last = symbolIndex
+      guard classify(&trade, id, scale: instruments[symbolIndex].priceScale, now: outcome.now) else { continue }
       events[kept] = .trade(trade)
       kept += 1
     }
@@ -215,24 +217,24 @@ extension Hyperliquid {
   /// Marks a trade that is from before its subscription; false for one that is known.
   private func classify(_ trade: inout Trade, _ id: UInt64, scale: UInt8, now: Timestamp) -> Bool {
     // No copy of the entry: its ids would have two owners, and be copied before they change.
-    let place = trades(trade.instrument.index)
-    let subscribed = trades[place].subscribed
+    let index = trades(trade.instrument.index)
+    let subscribed = trades[index].subscribed
     if trade.time < subscribed {
-      if trades[place].seen.contains(id, at: trade.time) { return false }
-      trade.isBacklog = !trades[place].hasTraded || trade.time < subscribed - Market.clockTolerance
+      if trades[index].seen.contains(id, at: trade.time) { return false }
+      trade.isBacklog = !trades[index].hasTraded || trade.time < subscribed - Market.clockTolerance
     }
-    trades[place].seen.append(id, at: trade.time)
+    trades[index].seen.append(id, at: trade.time)
     // A time that is still to come would make all that follows known.
     let time = min(trade.time, now)
-    guard time >= trades[place].newest else { return true }
-    trades[place].newest = time
-    if trade.price > 0 { trades[place].price = (trade.price, scale) }
+    guard time >= trades[index].newest else { return true }
+    trades[index].newest = time
+    if trade.price > 0 { trades[index].price = (trade.price, scale) }
     return true
   }
 
   /// The newest price of a symbol at its scale of now. A scale grows only as far as its prices have room.
-  private func lastPrice(_ place: Int, _ instruments: borrowing InstrumentTable) -> Int64? {
-    trades[trades(place)].price.map { $0.value &* Int64(DecimalText.power(instruments[place].priceScale - $0.scale)) }
+  private func lastPrice(_ index: Int, _ instruments: borrowing InstrumentTable) -> Int64? {
+    trades[trades(index)].price.map { $0.value &* Int64(DecimalText.power(instruments[index].priceScale - $0.scale)) }
   }
 
   /// `{"coin":"BTC","ctx":{"prevDayPx":…,"dayNtlVlm":…,"markPx":…,"midPx":…,"dayBaseVlm":…,…}}`. There is no high,
@@ -245,16 +247,16 @@ extension Hyperliquid {
     var figures: Ticker?
     var middle: Decimal64?
     var before: Decimal64?
-    let (place, _) = try readEntry(&reader, "activeAssetCtx", "ctx", &instruments, now: now) {
-      (fields, place, instruments) throws(FeedError) in
-      var ticker = Ticker(instrument: InstrumentID(place), time: now)
-      ticker.last = lastPrice(place, instruments)
+    let (index, _) = try readEntry(&reader, "activeAssetCtx", "ctx", &instruments, now: now) {
+      (fields, index, instruments) throws(FeedError) in
+      var ticker = Ticker(instrument: InstrumentID(index), time: now)
+      ticker.last = lastPrice(index, instruments)
       try fields.objectStart()
       while let key = try fields.nextKey() {
         if fields.equals(key, "prevDayPx") {
           let slice = try fields.rawValue("prevDayPx")
           var value = fields.reader(slice)
-          ticker.open = try instruments.statisticsPrice(&value, place, "prevDayPx")
+          ticker.open = try instruments.statisticsPrice(&value, index, "prevDayPx")
           value = fields.reader(slice)
           before = try value.statistic("prevDayPx")
         } else if fields.equals(key, "midPx") {
@@ -271,7 +273,7 @@ extension Hyperliquid {
     }
     guard var ticker = figures else { return }
     if let middle, let before { Self.setChange(&ticker, from: before, to: middle) }
-    outcome.hear(Topic(place: place, channel: Channel.context.rawValue))
+    outcome.hear(Topic(index: index, channel: Channel.context.rawValue))
     batch.events.append(.ticker(ticker))
   }
 
@@ -306,12 +308,12 @@ extension Hyperliquid {
   ) throws(FeedError) {
     let reply = try FieldObject(&reader, "reply")
     guard reply.says("method", "subscribe") == true, let subscription = try reply.object("subscription"),
-      let place = subscription.text("coin").flatMap(instruments.place(named:))
+      let index = subscription.text("coin").flatMap(instruments.index(named:))
     else { return }
     let channel = subscription.value("type") { (type) throws(FeedError) in
       Self.channel(try type.string("type"), type)
     }
-    outcome.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+    outcome.report(.acknowledged(id: nil, index: index, channel: channel?.rawValue))
   }
 
   /// A text, with the subscription that it is about in it, or without: then it is about the oldest request that waits
@@ -326,15 +328,15 @@ extension Hyperliquid {
       return outcome.report(
         .refused(MessageOutcome.Refusal(reason: message, effect: .finalForAll, isOfOldest: true, what: "error")))
     }
-    if message.hasPrefix("Already subscribed"), let place = Self.place(namedIn: message, instruments) {
+    if message.hasPrefix("Already subscribed"), let index = Self.index(namedIn: message, instruments) {
       let words = [("l2Book", Channel.book), ("bbo", .quote), ("trades", .trades), ("AssetCtx", .context)]
       let channel = words.last { message.contains($0.0) }?.1
-      return outcome.report(.acknowledged(id: nil, place: place, channel: channel?.rawValue))
+      return outcome.report(.acknowledged(id: nil, index: index, channel: channel?.rawValue))
     }
     throw FeedError(.refused, message)
   }
 
-  private static func place(namedIn message: String, _ instruments: InstrumentTable) -> Int? {
+  private static func index(namedIn message: String, _ instruments: InstrumentTable) -> Int? {
     guard let start = message.firstIndex(of: "{") else { return nil }
     let bytes = Array(message[start...].utf8)
     return MalformedMessageScan.symbols(bytes.span.bytes, key: "\"coin\"", in: instruments.names).first

@@ -28,7 +28,8 @@ package final class Kraken: Dialect, RegisteredVenue {
     // About 150 attempts in 10 minutes from one address, else it is banned for as long.
     connectLimit: ConnectLimit(count: 150, interval: 10 * Microseconds.minute),
     market: Market.Configuration(
-      quotesFromBook: true, bookDepthLimit: bookDepth, checksum: { book, _, _ in KrakenBookChecksum.checksum(of: book) },
+      quotesFromBook: true, bookDepthLimit: bookDepth,
+      checksum: { book, _, _ in KrakenBookChecksum.checksum(of: book) },
       tickerInterval: Microseconds.second),
     profile: VenueProfile(
       channels: [.init("instrument", .instruments)] + channels, bookDepth: bookDepth,
@@ -74,7 +75,7 @@ package final class Kraken: Dialect, RegisteredVenue {
     case .book, .canary, .greeting: return nil
     case .list(_, let verb): (method, parameters) = (verb, #""channel":"instrument""#)
     case .topics(let topics, let verb):
-      let names = JSONQuoting.array(topics.map { instruments[$0.place].venueSymbol })
+      let names = JSONQuoting.array(topics.map { instruments[$0.index].venueSymbol })
       let name = facts.channels[topics[0].channel].name
       let own =
         switch Channel(rawValue: topics[0].channel) {

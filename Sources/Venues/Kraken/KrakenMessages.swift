@@ -6,7 +6,8 @@ extension Kraken {
   private enum Kind { case book, trade, ticker, instrument, status, heartbeat, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var channel: Kind?
@@ -107,10 +108,10 @@ extension Kraken {
       }
       return true
     }
-    guard let place = fields.place else { throw FeedError.missing("symbol", in: "book") }
+    guard let index = fields.index else { throw FeedError.missing("symbol", in: "book") }
     guard let checksum else { throw FeedError.missing("checksum", in: "book") }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? now, checksum: checksum)
+      isSnapshot ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? now, checksum: checksum)
   }
 
   /// `{"symbol":…,"side":"buy","price":…,"qty":…,"ord_type":…,"trade_id":…,"timestamp":…}`; `side` is the taker's.
@@ -131,7 +132,7 @@ extension Kraken {
     while let key = try reader.nextKey() {
       if reader.equals(key, "symbol") {
         let slice = try reader.string("symbol")
-        ticker = Ticker(instrument: InstrumentID(try instruments.place(reader.text(slice))), time: now)
+        ticker = Ticker(instrument: InstrumentID(try instruments.index(reader.text(slice))), time: now)
       } else if var known = ticker {
         if try instruments.take(key, of: &reader, Self.tickerFormat, into: &known) {
           ticker = known
@@ -174,7 +175,7 @@ extension Kraken {
       .refused(
         MessageOutcome.Refusal(
           // The refused end of a subscription is no refusal of the one that follows it: no request has its number.
-          id: method == "unsubscribe" ? id ?? 0 : id, place: symbol.flatMap { instruments.place(named: $0) },
+          id: method == "unsubscribe" ? id ?? 0 : id, index: symbol.flatMap { instruments.index(named: $0) },
           channel: nil,
           reason: error,
           effect: error.contains("rate") ? .pause(nil) : words.contains("already subscribed") ? .already : .finalForAll,
@@ -187,13 +188,13 @@ extension Kraken {
     into batch: inout EventBatch
   ) {
     guard let channel = facts.channels.firstIndex(where: { $0.name == result.text("channel") }),
-      let place = result.text("symbol").flatMap(instruments.place(named:))
+      let index = result.text("symbol").flatMap(instruments.index(named:))
     else { return }
-    outcome.report(.acknowledged(id: id, place: place, channel: channel))
+    outcome.report(.acknowledged(id: id, index: index, channel: channel))
     if channel == Channel.book.rawValue, let depth = result.integer("depth"),
       (1...Int64(Market.defaultDepthLimit)).contains(depth)
     {
-      batch.events.append(.bookDepth(InstrumentID(place), levels: Int(depth)))
+      batch.events.append(.bookDepth(InstrumentID(index), levels: Int(depth)))
     }
   }
 }

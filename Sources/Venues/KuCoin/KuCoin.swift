@@ -97,7 +97,7 @@ package final class KuCoin: Dialect, RegisteredVenue {
   private static func text(
     _ action: String, _ topic: Topic, _ id: Int, _ instruments: InstrumentTable
   ) -> String {
-    let name = instruments[topic.place].venueSymbol
+    let name = instruments[topic.index].venueSymbol
     return topic.channel == 0
       ? text(action, "obu", name, depth: "increment@10ms", id) : text(action, "trade", name, depth: nil, id)
   }
@@ -121,7 +121,7 @@ package final class KuCoin: Dialect, RegisteredVenue {
 
   /// The answer to a request.
   static func report(_ id: Int?, isDone: Bool, _ message: String?) -> MessageOutcome.Report? {
-    guard !isDone else { return id.map { .acknowledged(id: $0, place: nil, channel: nil) } }
+    guard !isDone else { return id.map { .acknowledged(id: $0, index: nil, channel: nil) } }
     var refusal = MessageOutcome.Refusal(id: id, reason: message ?? "no reason given")
     // One too many is no word about the symbol: the same again, later.
     let isTooMuch = ["exceed", "too many", "limit"].contains { refusal.reason.lowercased().contains($0) }

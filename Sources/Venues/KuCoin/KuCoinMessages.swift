@@ -7,7 +7,8 @@ extension KuCoin {
   private enum Topic { case book, trades, other }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     var topic: Topic?
@@ -89,12 +90,12 @@ extension KuCoin {
   private func append(
     _ fields: UpdateFields, isSnapshot: Bool, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
-    guard let place = fields.place else { throw FeedError.missing("s", in: "obu") }
+    guard let index = fields.index else { throw FeedError.missing("s", in: "obu") }
     guard let last = fields.last, last >= 0 else { throw FeedError.missing("C", in: "obu") }
     guard let first = fields.first, first >= 0 else { throw FeedError.missing("O", in: "obu") }
     guard first <= last else { throw FeedError(.shape, "obu from \(first) to \(last)") }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
+      isSnapshot ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? outcome.now)
     outcome.number(UpdateNumbers(first: first, last: last))
   }
 

@@ -135,26 +135,26 @@ package struct MarketSelection: Hashable, Sendable {
   static func matches(_ pattern: String, _ text: String) -> Bool {
     let pattern = Array(pattern.utf8)
     let text = Array(text.utf8)
-    var place = 0
+    var index = 0
     var at = 0
     // Where the last star stood, and how much of the text it has taken.
-    var star: (place: Int, taken: Int)?
+    var star: (index: Int, taken: Int)?
     while at < text.count {
-      if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
-        star = (place, at)
-        place += 1
-      } else if place < pattern.count, pattern[place] == text[at] {
-        place += 1
+      if index < pattern.count, pattern[index] == UInt8(ascii: "*") {
+        star = (index, at)
+        index += 1
+      } else if index < pattern.count, pattern[index] == text[at] {
+        index += 1
         at += 1
       } else if let last = star {
-        star = (last.place, last.taken + 1)
-        place = last.place + 1
+        star = (last.index, last.taken + 1)
+        index = last.index + 1
         at = last.taken + 1
       } else {
         return false
       }
     }
-    return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+    return pattern[index...].allSatisfy { $0 == UInt8(ascii: "*") }
   }
 }
 

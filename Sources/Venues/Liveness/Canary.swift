@@ -34,7 +34,7 @@ struct Canary {
   }
 
   private func isUnfollowed(_ instruments: InstrumentTable) -> Bool {
-    markets.allSatisfy { instruments.place(named: $0) == nil }
+    markets.allSatisfy { instruments.index(named: $0) == nil }
   }
 
   mutating func disconnected() { isSettled = false }

@@ -29,8 +29,8 @@ struct ChannelWatches {
 
   /// Something came on the channel of a symbol's book.
   @inline(__always)
-  mutating func heardBook(of place: Int, now: Timestamp) {
-    if !isEmpty { watches[place * promised.count]?.heard(now: now) }
+  mutating func heardBook(of index: Int, now: Timestamp) {
+    if !isEmpty { watches[index * promised.count]?.heard(now: now) }
   }
 
   /// The venue has taken the subscription of a channel.

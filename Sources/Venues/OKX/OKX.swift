@@ -72,7 +72,7 @@ package final class OKX: Dialect, RegisteredVenue {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      Self.text(facts.channels[topic.channel].name, instruments[topic.place].venueSymbol)
+      Self.text(facts.channels[topic.channel].name, instruments[topic.index].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
@@ -100,13 +100,13 @@ package final class OKX: Dialect, RegisteredVenue {
     case "subscribe":
       guard let topic = try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments)
       else { return nil }
-      return .acknowledged(id: reply.id("id"), place: topic.place, channel: topic.channel)
+      return .acknowledged(id: reply.id("id"), index: topic.index, channel: topic.channel)
     case "error":
       var refusal = MessageOutcome.Refusal(reason: "code \(code): \(message)")
       // Requests too frequent, by the address and by the connection.
       if code == "50011" || code == "60014" { refusal.effect = .pause(Self.ratePause) }
       if code == "60018", let topic = Self.topic(namedIn: message, instruments) {
-        (refusal.place, refusal.channel, refusal.reason) = (topic.place, topic.channel, message)
+        (refusal.index, refusal.channel, refusal.reason) = (topic.index, topic.channel, message)
       }
       return .refused(refusal)
     case "notice" where code == "64008":
@@ -121,9 +121,9 @@ package final class OKX: Dialect, RegisteredVenue {
     func word(_ key: String) -> String? {
       message.firstRange(of: key).map { String(message[$0.upperBound...].prefix { !" ,\"".contains($0) }) }
     }
-    guard let place = word("instId:").flatMap(instruments.place(named:)) else { return nil }
+    guard let index = word("instId:").flatMap(instruments.index(named:)) else { return nil }
     return Topic(
-      place: place, channel: word("channel:").flatMap { channel in channels.firstIndex { $0.name == channel } } ?? 0)
+      index: index, channel: word("channel:").flatMap { channel in channels.firstIndex { $0.name == channel } } ?? 0)
   }
 }
 

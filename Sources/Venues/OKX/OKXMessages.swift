@@ -4,7 +4,8 @@ import MarketData
 /// Reading OKX's messages: `{"arg":{"channel":…,"instId":…},"action":…,"data":[…]}`, or `{"event":…}`.
 extension OKX {
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     // The answer to `ping` is the bare word.
     if message.equals("pong") {
@@ -34,8 +35,8 @@ extension OKX {
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
         if let channel, channel != .other, let symbol, channel != .book || isSnapshot != nil {
-          let place = try instruments.place(reader.text(symbol))
-          try readData(&reader, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
+          let index = try instruments.index(reader.text(symbol))
+          try readData(&reader, channel, index, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
           isRead = true
         } else {
           data = try reader.rawValue("data")
@@ -61,29 +62,29 @@ extension OKX {
     }
     guard let symbol else { throw FeedError.missing("instId", in: "message") }
     guard let data else { throw FeedError.missing("data", in: "message") }
-    let place = try instruments.place(reader.text(symbol))
+    let index = try instruments.index(reader.text(symbol))
     var entries = reader.reader(data)
-    try readData(&entries, channel, place, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
+    try readData(&entries, channel, index, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
   }
 
   private func readData(
-    _ entries: inout FieldReader, _ channel: Channel, _ place: Int, isSnapshot: Bool,
+    _ entries: inout FieldReader, _ channel: Channel, _ index: Int, isSnapshot: Bool,
     _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     entries.field = "data"
     try entries.arrayStart()
     switch channel {
-    case .book: try readBook(&entries, place, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
+    case .book: try readBook(&entries, index, isSnapshot: isSnapshot, &instruments, &outcome, into: &batch)
     case .quote:
       while try entries.nextElement() {
         let quote = try instruments.readQuote(
-          &entries, place, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
+          &entries, index, Self.updateFormat, Self.bookFormat, now: outcome.now, &batch)
         batch.events.append(.quote(quote))
       }
-    case .trades: try readTrades(&entries, place, &instruments, &outcome, into: &batch)
+    case .trades: try readTrades(&entries, index, &instruments, &outcome, into: &batch)
     case .ticker:
       while try entries.nextElement() {
-        try readTicker(&entries, place, &instruments, now: outcome.now, into: &batch)
+        try readTicker(&entries, index, &instruments, now: outcome.now, into: &batch)
       }
     case .other: break
     }
@@ -108,19 +109,19 @@ extension OKX {
   /// A number below the one before it is the venue's reset after maintenance: going on from it would do by one
   /// reading of the documentation, a new snapshot does by every reading.
   private func readBook(
-    _ entries: inout FieldReader, _ place: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
+    _ entries: inout FieldReader, _ index: Int, isSnapshot: Bool, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     guard try entries.nextElement() else { throw FeedError.missing("data[0]", in: "books") }
-    let fields = try instruments.readUpdate(&entries, of: place, Self.updateFormat, Self.bookFormat, into: &batch)
+    let fields = try instruments.readUpdate(&entries, of: index, Self.updateFormat, Self.bookFormat, into: &batch)
     guard try !entries.nextElement() else { throw FeedError(.shape, "books with more than one entry") }
     guard let number = fields.last else { throw FeedError.missing("seqId", in: "books") }
     guard let previous = fields.previous ?? (isSnapshot ? -1 : nil) else {
       throw FeedError.missing("prevSeqId", in: "books update")
     }
-    guard isSnapshot || number >= previous else { return outcome.report(.lost(place: place, .venueReset)) }
+    guard isSnapshot || number >= previous else { return outcome.report(.lost(index: index, .venueReset)) }
     batch.appendBook(
-      isSnapshot ? .snapshot : .delta, place, since: fields.mark, time: fields.time ?? outcome.now)
+      isSnapshot ? .snapshot : .delta, index, since: fields.mark, time: fields.time ?? outcome.now)
     outcome.number(UpdateNumbers(first: number, last: number, previous: previous))
   }
 
@@ -134,12 +135,12 @@ extension OKX {
   ///
   /// The first message after a subscription may be the last trade before it, hours old and not marked.
   private func readTrades(
-    _ entries: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    _ entries: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     while try entries.nextElement() {
       var fields = TradeFields()
-      fields.place = place
+      fields.index = index
       var fills: Int64 = 1
       try entries.objectStart()
       while let key = try entries.nextKey() {
@@ -163,11 +164,11 @@ extension OKX {
   /// Volumes: on spot `vol24h` is in base and `volCcy24h` in quote units; on contracts `vol24h` is in contracts and
   /// `volCcy24h` in base units.
   private func readTicker(
-    _ reader: inout FieldReader, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp,
+    _ reader: inout FieldReader, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp,
     into batch: inout EventBatch
   ) throws(FeedError) {
-    var ticker = Ticker(instrument: InstrumentID(place), time: now)
-    let isSpot = instruments[place].kind == .spot
+    var ticker = Ticker(instrument: InstrumentID(index), time: now)
+    let isSpot = instruments[index].kind == .spot
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try instruments.take(key, of: &reader, Self.tickerFormat, into: &ticker) { continue }

@@ -92,9 +92,9 @@ package struct BookRequest: Sendable {
 
   /// The market whose book a URL, or its path, asks for; nil if it asks for something else.
   package func market(_ url: String) -> String? {
-    guard let place = url.firstRange(of: path) else { return nil }
-    guard let parameter else { return String(url[place.upperBound...].prefix { $0 != "/" && $0 != "?" }) }
-    guard let query = url[place.upperBound...].split(separator: "?").last else { return nil }
+    guard let index = url.firstRange(of: path) else { return nil }
+    guard let parameter else { return String(url[index.upperBound...].prefix { $0 != "/" && $0 != "?" }) }
+    guard let query = url[index.upperBound...].split(separator: "?").last else { return nil }
     for part in query.split(separator: "&") where part.hasPrefix(parameter + "=") {
       return String(part.dropFirst(parameter.count + 1))
     }

@@ -31,12 +31,12 @@ struct BatchMark {
 extension EventBatch {
   /// Appends the event of a book whose levels are all that stands here since `mark`.
   mutating func appendBook(
-    _ kind: BookEvent.Kind, _ place: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil
+    _ kind: BookEvent.Kind, _ index: Int, since mark: BatchMark, time: Timestamp, checksum: UInt32? = nil
   ) {
     events.append(
       .book(
         BookEvent(
-          instrument: InstrumentID(place), kind: kind, bidRange: mark.bids..<bids.count,
+          instrument: InstrumentID(index), kind: kind, bidRange: mark.bids..<bids.count,
           askRange: mark.asks..<asks.count, time: time, checksum: checksum)))
   }
 

@@ -75,7 +75,7 @@ struct UpdateFormat {
 
 /// The fields of one message of a book, whose levels stand in the batch behind `mark`.
 struct UpdateFields {
-  var place: Int?
+  var index: Int?
   var first: Int64?
   var last: Int64?
   var previous: Int64?
@@ -91,15 +91,15 @@ extension InstrumentTable {
   /// not the whole any more. O(levels).
   /// - Parameter isBid: nil where the levels say it.
   mutating func readLevels(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, isBid: Bool?, _ format: BookFormat,
+    _ reader: inout FieldReader, _ index: Int, _ field: StaticString, isBid: Bool?, _ format: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) {
     reader.field = field
     if !format.needsBothSides, isBid != nil, try reader.null() { return }
     try reader.arrayStart()
-    let unit = units[place]
+    let unit = units[index]
     let shape = format.shape(price: unit.price, size: unit.size)
-    let isPlain = !learns(format, place, isPrice: false)
+    let isPlain = !learns(format, index, isPrice: false)
     while try reader.nextElement() {
       repeat {
         var isBid = isBid
@@ -113,7 +113,7 @@ extension InstrumentTable {
           }
           (word, level) = (found.word, PriceLevel(price: found.first, size: size))
         } else {
-          level = try readLevel(&reader, place, field, format, &word)
+          level = try readLevel(&reader, index, field, format, &word)
         }
         switch format.word {
         case .none: break
@@ -158,7 +158,7 @@ extension InstrumentTable {
   /// a place without orders.
   @inline(__always)
   mutating func readLevel(
-    _ reader: inout FieldReader, _ place: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?
+    _ reader: inout FieldReader, _ index: Int, _ field: StaticString, _ format: BookFormat, _ word: inout JSONSlice?
   ) throws(FeedError) -> PriceLevel {
     var price: Int64 = 0
     var size: Int64 = 0
@@ -170,9 +170,9 @@ extension InstrumentTable {
         word = try reader.string(field)
       }
       guard try reader.nextElement() else { throw FeedError.missing("price", in: "level") }
-      price = try number(&reader, place, isPrice: true, field, format)
+      price = try number(&reader, index, isPrice: true, field, format)
       guard try reader.nextElement() else { throw FeedError.missing("size", in: "level") }
-      size = try number(&reader, place, isPrice: false, field, format)
+      size = try number(&reader, index, isPrice: false, field, format)
       while try reader.nextElement() { try reader.skipValue() }
     case .object(let priceField, let sizeField, let wordField):
       var hasPrice = false
@@ -180,10 +180,10 @@ extension InstrumentTable {
       try reader.objectStart()
       while let key = try reader.nextKey() {
         if reader.equals(key, priceField) {
-          price = try number(&reader, place, isPrice: true, priceField, format)
+          price = try number(&reader, index, isPrice: true, priceField, format)
           hasPrice = true
         } else if reader.equals(key, sizeField) {
-          size = try number(&reader, place, isPrice: false, sizeField, format)
+          size = try number(&reader, index, isPrice: false, sizeField, format)
           hasSize = true
         } else if format.word.isThere, reader.equals(key, wordField) {
           word = try reader.string(wordField)
@@ -202,41 +202,41 @@ extension InstrumentTable {
 
   @inline(__always)
   private mutating func number(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
+    _ reader: inout FieldReader, _ index: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> Int64 {
-    if learns(format, place, isPrice: isPrice) {
-      return try learntNumber(&reader, place, isPrice: isPrice, field, format)
+    if learns(format, index, isPrice: isPrice) {
+      return try learntNumber(&reader, index, isPrice: isPrice, field, format)
     }
-    return isPrice ? try levelPrice(&reader, place, field) : try size(&reader, place, field)
+    return isPrice ? try levelPrice(&reader, index, field) : try size(&reader, index, field)
   }
 
   @inline(__always)
-  private func learns(_ format: BookFormat, _ place: Int, isPrice: Bool) -> Bool {
+  private func learns(_ format: BookFormat, _ index: Int, isPrice: Bool) -> Bool {
     switch format.learns {
     case .nothing: false
     case .sizes: !isPrice
     case .all: true
-    case .unlisted: instruments[place].priceIncrement == nil && instruments[place].sizeIncrement == nil
+    case .unlisted: instruments[index].priceIncrement == nil && instruments[index].sizeIncrement == nil
     }
   }
 
   /// Looks at the digits first. Not for every message: snapshots show them.
   @inline(never)
   private mutating func learntNumber(
-    _ reader: inout FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
+    _ reader: inout FieldReader, _ index: Int, isPrice: Bool, _ field: StaticString, _ format: BookFormat
   ) throws(FeedError) -> Int64 {
     let slice = try reader.rawValue(field)
     var value = reader.reader(slice)
     switch value.peek() {
     case .string:
       let text = try value.string(field)
-      try learnDigits(of: value.text(text), place, isPrice: isPrice)
+      try learnDigits(of: value.text(text), index, isPrice: isPrice)
       value = reader.reader(slice)
     case .number:
-      try learnDigits(of: reader.text(slice.slice), place, isPrice: isPrice)
+      try learnDigits(of: reader.text(slice.slice), index, isPrice: isPrice)
     default: break
     }
-    return isPrice ? try levelPrice(&value, place, field) : try size(&value, place, field)
+    return isPrice ? try levelPrice(&value, index, field) : try size(&value, index, field)
   }
 }
 
@@ -244,14 +244,14 @@ extension InstrumentTable {
   /// Reads an object that is a book's message. Levels are read where they stand once the symbol is known, as it is
   /// before them at nearly every venue; else they wait for it, and are left out where it does not come. O(levels).
   /// - Parameters:
-  ///   - place: where the symbol stands outside the object.
+  ///   - index: where the symbol stands outside the object.
   ///   - other: reads the value of a field that `format` does not name; it returns false, and reads nothing, to skip.
   mutating func readUpdate(
-    _ reader: inout FieldReader, of place: Int? = nil, _ format: UpdateFormat, _ book: BookFormat,
+    _ reader: inout FieldReader, of index: Int? = nil, _ format: UpdateFormat, _ book: BookFormat,
     into batch: inout EventBatch,
     other: (JSONSlice, inout FieldReader) throws(FeedError) -> Bool = { _, _ in false }
   ) throws(FeedError) -> UpdateFields {
-    var fields = UpdateFields(place: place, mark: BatchMark(batch))
+    var fields = UpdateFields(index: index, mark: BatchMark(batch))
     var (bids, asks) = (Side(), Side())
     var guess: Int?
     let left = badLevels
@@ -271,9 +271,9 @@ extension InstrumentTable {
         fields.time = try reader.time(time, format.clock)
       } else if let symbol = format.symbol, reader.equals(key, symbol) {
         let name = try reader.string(symbol)
-        fields.place = try self.place(reader.text(name), format)
-        fields.isOther = fields.place == nil
-        if let guess, guess != fields.place {
+        fields.index = try self.index(reader.text(name), format)
+        fields.isOther = fields.index == nil
+        if let guess, guess != fields.index {
           (bids.isRead, asks.isRead, badLevels) = (false, false, left)
           fields.mark.dropLevels(&batch)
         }
@@ -282,12 +282,12 @@ extension InstrumentTable {
         try reader.skipValue()
       }
     }
-    guard let place = fields.place else {
+    guard let index = fields.index else {
       fields.mark.dropLevels(&batch)
       return fields
     }
-    if !bids.isRead { try readLevels(bids.slice, of: reader, place, isBid: true, book, into: &batch) }
-    if !asks.isRead { try readLevels(asks.slice, of: reader, place, isBid: false, book, into: &batch) }
+    if !bids.isRead { try readLevels(bids.slice, of: reader, index, isBid: true, book, into: &batch) }
+    if !asks.isRead { try readLevels(asks.slice, of: reader, index, isBid: false, book, into: &batch) }
     return fields
   }
 
@@ -308,17 +308,17 @@ extension InstrumentTable {
     if side.isRead, isBid { batch.bids.removeSubrange(fields.mark.bids...) }
     if side.isRead, !isBid { batch.asks.removeSubrange(fields.mark.asks...) }
     side.isRead = false
-    if fields.place == nil, guess == nil, let symbol = format.symbol, let text = reader.json.lastText(symbol) {
-      guess = try? place(reader.text(text), format)
+    if fields.index == nil, guess == nil, let symbol = format.symbol, let text = reader.json.lastText(symbol) {
+      guess = try? index(reader.text(text), format)
     }
-    if let place = fields.place ?? guess {
+    if let index = fields.index ?? guess {
       let (start, mark, left) = (reader.json.offset, BatchMark(batch), badLevels)
       do throws(FeedError) {
-        try readLevels(&reader, place, name, isBid: isBid, book, into: &batch)
+        try readLevels(&reader, index, name, isBid: isBid, book, into: &batch)
         side = Side(slice: reader.slice(from: start), isRead: true)
         return
       } catch {
-        guard fields.place == nil else { throw error }
+        guard fields.index == nil else { throw error }
         // Nothing stays of a guess.
         mark.dropLevels(&batch)
         (badLevels, widening) = (left, nil)
@@ -330,7 +330,7 @@ extension InstrumentTable {
 
   /// Reads a side that was passed over in `reader`, if there is one. O(levels).
   mutating func readLevels(
-    _ side: FieldSlice?, of reader: borrowing FieldReader, _ place: Int, isBid: Bool, _ book: BookFormat,
+    _ side: FieldSlice?, of reader: borrowing FieldReader, _ index: Int, isBid: Bool, _ book: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) {
     let name = isBid ? book.bids : book.asks
@@ -339,39 +339,39 @@ extension InstrumentTable {
       return
     }
     var levels = reader.reader(side)
-    try readLevels(&levels, place, name, isBid: isBid, book, into: &batch)
+    try readLevels(&levels, index, name, isBid: isBid, book, into: &batch)
   }
 
   /// The place of the symbol that stands in a text; nil if it is another stream's.
-  private func place(_ text: RawSpan, _ format: UpdateFormat) throws(FeedError) -> Int? {
-    guard format.prefix.utf8CodeUnitCount + format.suffix.utf8CodeUnitCount > 0 else { return try place(text) }
-    let place = text.withUnsafeBytes { bytes in
+  private func index(_ text: RawSpan, _ format: UpdateFormat) throws(FeedError) -> Int? {
+    guard format.prefix.utf8CodeUnitCount + format.suffix.utf8CodeUnitCount > 0 else { return try index(text) }
+    let index = text.withUnsafeBytes { bytes in
       MalformedMessageScan.inner(bytes, prefix: format.prefix, suffix: format.suffix).map { names.find($0) }
     }
-    if let place, place < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
-    return place
+    if let index, index < 0 { throw FeedError(.unknownSymbol, "a stream that was not subscribed") }
+    return index
   }
 
   /// Reads a whole book that was asked for by REST. O(levels).
   /// - Returns: the number that it stands at, which is in `field`.
   mutating func readSnapshot(
-    _ reader: inout FieldReader, _ place: Int, number field: StaticString, _ book: BookFormat,
+    _ reader: inout FieldReader, _ index: Int, number field: StaticString, _ book: BookFormat,
     into batch: inout EventBatch
   ) throws(FeedError) -> Int64 {
-    let fields = try readUpdate(&reader, of: place, UpdateFormat(last: field), book, into: &batch)
+    let fields = try readUpdate(&reader, of: index, UpdateFormat(last: field), book, into: &batch)
     guard let number = fields.last else { throw FeedError.missing(field, in: book.title) }
     return number
   }
 
   /// Reads an object that is the best level of each side, whole each time; a side without orders is 0.
   mutating func readQuote(
-    _ reader: inout FieldReader, _ place: Int, _ format: UpdateFormat, _ book: BookFormat, now: Timestamp,
+    _ reader: inout FieldReader, _ index: Int, _ format: UpdateFormat, _ book: BookFormat, now: Timestamp,
     _ batch: inout EventBatch
   ) throws(FeedError) -> Quote {
-    let fields = try readUpdate(&reader, of: place, format, book, into: &batch)
+    let fields = try readUpdate(&reader, of: index, format, book, into: &batch)
     let (bid, ask) = batch.takeBest(since: fields.mark)
     return Quote(
-      instrument: InstrumentID(place), bid: bid?.price ?? 0, bidSize: bid?.size ?? 0, ask: ask?.price ?? 0,
+      instrument: InstrumentID(index), bid: bid?.price ?? 0, bidSize: bid?.size ?? 0, ask: ask?.price ?? 0,
       askSize: ask?.size ?? 0, time: fields.time ?? now)
   }
 }

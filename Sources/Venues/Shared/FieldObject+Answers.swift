@@ -14,9 +14,9 @@ extension FieldObject {
     channel: StaticString, symbol: StaticString, _ facts: DialectFacts, _ instruments: InstrumentTable
   ) -> Topic? {
     guard let name = text(channel), let index = facts.channels.firstIndex(where: { $0.name == name }),
-      let place = text(symbol).flatMap(instruments.place(named:))
+      let position = text(symbol).flatMap(instruments.index(named:))
     else { return nil }
-    return Topic(place: place, channel: index)
+    return Topic(index: position, channel: index)
   }
 
   /// Whether a field is there, and not null.

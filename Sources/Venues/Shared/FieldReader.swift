@@ -228,15 +228,15 @@ struct FieldSlice {
 extension FeedError {
   /// The scanner's error in the words of a log line. `base` is where the scanned text begins in the message.
   init(_ error: JSONError, field: StaticString, base: Int) {
-    let place = "field \(field) at offset \(error.offset + base)"
+    let index = "field \(field) at offset \(error.offset + base)"
     switch error.reason {
-    case .decimal(let reason): self.init(.decimal, "\(place): \(Self.words(reason))")
-    case .badNumber: self.init(.decimal, "\(place): not a number")
-    case .unexpectedEnd: self.init(.json, "\(place): the text ends too early")
-    case .unexpectedByte(let byte): self.init(.json, "\(place): unexpected byte 0x\(String(byte, radix: 16))")
-    case .badEscape: self.init(.json, "\(place): bad escape")
-    case .tooDeep: self.init(.json, "\(place): nested too deeply")
-    case .trailingBytes: self.init(.json, "\(place): bytes after the end")
+    case .decimal(let reason): self.init(.decimal, "\(index): \(Self.words(reason))")
+    case .badNumber: self.init(.decimal, "\(index): not a number")
+    case .unexpectedEnd: self.init(.json, "\(index): the text ends too early")
+    case .unexpectedByte(let byte): self.init(.json, "\(index): unexpected byte 0x\(String(byte, radix: 16))")
+    case .badEscape: self.init(.json, "\(index): bad escape")
+    case .tooDeep: self.init(.json, "\(index): nested too deeply")
+    case .trailingBytes: self.init(.json, "\(index): bytes after the end")
     }
   }
 

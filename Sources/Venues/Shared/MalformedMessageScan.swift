@@ -14,7 +14,7 @@ enum MalformedMessageScan {
     _ message: RawSpan, key: StaticString, in table: SymbolTable, prefix: StaticString = "", suffix: StaticString = ""
   ) -> [Int] {
     message.withUnsafeBytes { bytes in
-      var places: [Int] = []
+      var indices: [Int] = []
       var from = 0
       while let at = find(key, in: bytes, from: from) {
         from = at + key.utf8CodeUnitCount
@@ -24,10 +24,10 @@ enum MalformedMessageScan {
         let start = index + 1
         guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "\"")) else { break }
         let name = inner(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), prefix: prefix, suffix: suffix)
-        let place = table.find(name ?? UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-        if place >= 0, !places.contains(place) { places.append(place) }
+        let position = table.find(name ?? UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        if position >= 0, !indices.contains(position) { indices.append(position) }
       }
-      return places
+      return indices
     }
   }
 

@@ -17,7 +17,7 @@ struct QuoteFormat {
 
 /// The fields of one quote, as far as they have been met.
 struct QuoteFields {
-  var place: Int?
+  var index: Int?
   var bid: FieldSlice?
   var bidSize: FieldSlice?
   var ask: FieldSlice?
@@ -42,7 +42,7 @@ extension InstrumentTable {
       fields.time = try reader.time(time, format.clock)
     } else if reader.equals(key, format.symbol) {
       let name = try reader.string(format.symbol)
-      fields.place = try place(reader.text(name))
+      fields.index = try index(reader.text(name))
     } else {
       return false
     }
@@ -66,37 +66,37 @@ extension InstrumentTable {
   mutating func quote(
     _ fields: QuoteFields, _ reader: borrowing FieldReader, _ format: QuoteFormat, now: Timestamp
   ) throws(FeedError) -> Quote {
-    guard let place = fields.place else { throw FeedError.missing(format.symbol, in: format.title) }
-    let bid = try best(fields.bid, fields.bidSize, reader, place, format.bid, format.bidSize)
+    guard let index = fields.index else { throw FeedError.missing(format.symbol, in: format.title) }
+    let bid = try best(fields.bid, fields.bidSize, reader, index, format.bid, format.bidSize)
     // An ask at a price beyond 64 bits is as good as none; such bids are there only by mistake.
-    var ask = try best(fields.ask, fields.askSize, reader, place, format.ask, format.askSize)
+    var ask = try best(fields.ask, fields.askSize, reader, index, format.ask, format.askSize)
     guard bid.price < .max else { throw FeedError(.decimal, "field \(format.bid): too large") }
     if ask.price == .max { ask = PriceLevel(price: 0, size: 0) }
     return Quote(
-      instrument: InstrumentID(place), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
+      instrument: InstrumentID(index), bid: bid.price, bidSize: bid.size, ask: ask.price, askSize: ask.size,
       time: fields.time ?? now)
   }
 
   private mutating func best(
-    _ priceSlice: FieldSlice?, _ sizeSlice: FieldSlice?, _ outer: borrowing FieldReader, _ place: Int,
+    _ priceSlice: FieldSlice?, _ sizeSlice: FieldSlice?, _ outer: borrowing FieldReader, _ index: Int,
     _ priceField: StaticString, _ sizeField: StaticString
   ) throws(FeedError) -> PriceLevel {
     let none = PriceLevel(price: 0, size: 0)
     guard let priceSlice, let sizeSlice else { return none }
-    let price = try bestNumber(priceSlice, outer, place, isPrice: true, priceField)
-    let size = try bestNumber(sizeSlice, outer, place, isPrice: false, sizeField)
+    let price = try bestNumber(priceSlice, outer, index, isPrice: true, priceField)
+    let size = try bestNumber(sizeSlice, outer, index, isPrice: false, sizeField)
     guard let price, let size, price > 0, size > 0 else { return none }
     return PriceLevel(price: price, size: size)
   }
 
   private mutating func bestNumber(
-    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ place: Int, isPrice: Bool, _ field: StaticString
+    _ slice: FieldSlice, _ outer: borrowing FieldReader, _ index: Int, isPrice: Bool, _ field: StaticString
   ) throws(FeedError) -> Int64? {
     var reader = outer.reader(slice)
     // An empty text has its two quotes.
     if slice.slice.count == 2, reader.peek() == .string { return nil }
     if try reader.null() { return nil }
-    let value = isPrice ? try levelPrice(&reader, place, field) : try size(&reader, place, field)
+    let value = isPrice ? try levelPrice(&reader, index, field) : try size(&reader, index, field)
     guard value >= 0 else { throw FeedError(.value, "field \(field) at offset \(reader.offset): below zero") }
     return value
   }

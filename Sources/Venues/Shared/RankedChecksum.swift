@@ -50,8 +50,8 @@ enum RankedChecksum {
         length = max(length, Int(scale) + 1)
         var index = count &+ length &+ (scale > 0 ? 1 : 0)
         count = index
-        for place in 0..<length {
-          if scale > 0, place == Int(scale) {
+        for position in 0..<length {
+          if scale > 0, position == Int(scale) {
             index &-= 1
             text[index] = UInt8(ascii: ".")
           }

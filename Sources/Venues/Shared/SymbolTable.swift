@@ -26,7 +26,7 @@ struct SymbolTable {
     starts.append(Int32(names.count))
     if count * 2 > slots.count {
       slots = Array(repeating: 0, count: slots.count * 2)
-      for place in 0..<count { occupy(place) }
+      for index in 0..<count { occupy(index) }
     } else {
       occupy(count - 1)
     }
@@ -41,26 +41,26 @@ struct SymbolTable {
     let mask = slots.count &- 1
     var slot = Int(hash) & mask
     while true {
-      let place = Int(slots[slot]) &- 1
-      if place < 0 { return -1 }
-      if hashes[place] == hash, matches(place, text) { return place }
+      let index = Int(slots[slot]) &- 1
+      if index < 0 { return -1 }
+      if hashes[index] == hash, matches(index, text) { return index }
       slot = (slot &+ 1) & mask
     }
   }
 
-  private func matches(_ place: Int, _ text: UnsafeRawBufferPointer) -> Bool {
-    let start = Int(starts[place])
-    guard Int(starts[place + 1]) &- start == text.count else { return false }
+  private func matches(_ index: Int, _ text: UnsafeRawBufferPointer) -> Bool {
+    let start = Int(starts[index])
+    guard Int(starts[index + 1]) &- start == text.count else { return false }
     return names.withUnsafeBytes { names in
       text.bytes.equals(UnsafeRawBufferPointer(rebasing: names[start..<start + text.count]))
     }
   }
 
-  private mutating func occupy(_ place: Int) {
+  private mutating func occupy(_ index: Int) {
     let mask = slots.count - 1
-    var slot = Int(hashes[place]) & mask
+    var slot = Int(hashes[index]) & mask
     while slots[slot] != 0 { slot = (slot + 1) & mask }
-    slots[slot] = Int32(place + 1)
+    slots[slot] = Int32(index + 1)
   }
 
   /// Over words of eight bytes, the last of which may overlap the one before it: most symbols have two.

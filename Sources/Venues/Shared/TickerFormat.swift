@@ -31,19 +31,19 @@ extension InstrumentTable {
   mutating func take(
     _ key: JSONSlice, of reader: inout FieldReader, _ format: TickerFormat, into ticker: inout Ticker
   ) throws(FeedError) -> Bool {
-    let place = ticker.instrument.index
+    let index = ticker.instrument.index
     if let name = format.last, reader.equals(key, name) {
-      ticker.last = format.price(try statisticsPrice(&reader, place, name))
+      ticker.last = format.price(try statisticsPrice(&reader, index, name))
     } else if let name = format.bid, reader.equals(key, name) {
-      ticker.bid = format.price(try statisticsPrice(&reader, place, name))
+      ticker.bid = format.price(try statisticsPrice(&reader, index, name))
     } else if let name = format.ask, reader.equals(key, name) {
-      ticker.ask = format.price(try statisticsPrice(&reader, place, name))
+      ticker.ask = format.price(try statisticsPrice(&reader, index, name))
     } else if let name = format.open, reader.equals(key, name) {
-      ticker.open = try statisticsPrice(&reader, place, name)
+      ticker.open = try statisticsPrice(&reader, index, name)
     } else if let name = format.high, reader.equals(key, name) {
-      ticker.high = try statisticsPrice(&reader, place, name)
+      ticker.high = try statisticsPrice(&reader, index, name)
     } else if let name = format.low, reader.equals(key, name) {
-      ticker.low = try statisticsPrice(&reader, place, name)
+      ticker.low = try statisticsPrice(&reader, index, name)
     } else if let name = format.volume, reader.equals(key, name) {
       ticker.volume = try reader.statistic(name)
     } else if let name = format.quoteVolume, reader.equals(key, name) {
@@ -75,7 +75,7 @@ extension InstrumentTable {
 
   /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it
   /// stands before the figures, which cannot be read without it.
-  func place(_ field: StaticString, in object: consuming FieldReader) throws(FeedError) -> Int {
+  func index(_ field: StaticString, in object: consuming FieldReader) throws(FeedError) -> Int {
     try object.objectStart()
     while let key = try object.nextKey() {
       guard object.equals(key, field) else {
@@ -83,7 +83,7 @@ extension InstrumentTable {
         continue
       }
       let name = try object.string(field)
-      return try place(object.text(name))
+      return try index(object.text(name))
     }
     throw FeedError.missing(field, in: "ticker")
   }

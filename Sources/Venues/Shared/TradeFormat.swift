@@ -22,7 +22,7 @@ struct TradeFormat {
 
 /// The fields of one trade, as far as they have been met.
 struct TradeFields {
-  var place: Int?
+  var index: Int?
   var price: FieldSlice?
   var size: FieldSlice?
   var id: JSONSlice?
@@ -49,7 +49,7 @@ extension InstrumentTable {
       fields.time = try reader.time(time, format.clock)
     } else if let symbol = format.symbol, reader.equals(key, symbol) {
       let name = try reader.string(symbol)
-      fields.place = try place(reader.text(name))
+      fields.index = try index(reader.text(name))
     } else {
       return false
     }
@@ -57,11 +57,11 @@ extension InstrumentTable {
   }
 
   /// Reads an object that is a trade; its other fields are passed over.
-  /// - Parameter place: where the symbol stands outside the trade.
+  /// - Parameter index: where the symbol stands outside the trade.
   mutating func readTrade(
-    _ reader: inout FieldReader, _ format: TradeFormat, _ place: Int? = nil, now: Timestamp, isBacklog: Bool = false
+    _ reader: inout FieldReader, _ format: TradeFormat, _ index: Int? = nil, now: Timestamp, isBacklog: Bool = false
   ) throws(FeedError) -> Trade {
-    var fields = TradeFields(place: place)
+    var fields = TradeFields(index: index)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try !take(key, of: &reader, format, into: &fields) { try reader.skipValue() }
@@ -75,7 +75,7 @@ extension InstrumentTable {
     _ fields: TradeFields, _ reader: borrowing FieldReader, _ format: TradeFormat, now: Timestamp,
     isBacklog: Bool = false
   ) throws(FeedError) -> Trade {
-    guard let place = fields.place else { throw FeedError.missing(format.symbol ?? "symbol", in: format.title) }
+    guard let index = fields.index else { throw FeedError.missing(format.symbol ?? "symbol", in: format.title) }
     guard let priceSlice = fields.price else { throw FeedError.missing(format.price, in: format.title) }
     guard let sizeSlice = fields.size else { throw FeedError.missing(format.size, in: format.title) }
     guard let id = fields.id else { throw FeedError.missing(format.id, in: format.title) }
@@ -85,11 +85,11 @@ extension InstrumentTable {
       throw FeedError(.shape, "\(format.title) without field \(words)")
     }
     var value = reader.reader(priceSlice)
-    let price = try price(&value, place, format.price)
+    let price = try price(&value, index, format.price)
     value = reader.reader(sizeSlice)
-    let size = try size(&value, place, format.size)
+    let size = try size(&value, index, format.size)
     return Trade(
-      instrument: InstrumentID(place), id: TradeID(reader.text(id)), price: price, size: size, side: side,
+      instrument: InstrumentID(index), id: TradeID(reader.text(id)), price: price, size: size, side: side,
       time: fields.time ?? now, isBacklog: isBacklog)
   }
 }

@@ -91,7 +91,7 @@ struct SeenTrades<Name: TradeName> {
     } else if slots.count < 2 * entries.count {
       buildIndex()
     } else {
-      place(index)
+      symbolIndex(index)
     }
   }
 
@@ -155,10 +155,10 @@ struct SeenTrades<Name: TradeName> {
     var count = 16
     while count < 4 * entries.count, count < 2 * limit { count *= 2 }
     slots = Array(repeating: 0, count: count)
-    for index in entries.indices { place(index) }
+    for index in entries.indices { symbolIndex(index) }
   }
 
-  private mutating func place(_ index: Int) {
+  private mutating func symbolIndex(_ index: Int) {
     let (mask, content) = (slots.count - 1, content(index))
     var slot = Int(content >> 32) & mask
     while slots[slot] != 0 { slot = (slot + 1) & mask }

@@ -58,7 +58,7 @@ struct TradePages: Sendable {
   /// - Throws: the answer has no rows, or a value has more digits than its scale: then `instruments` says what it
   ///   needs.
   func read(
-    _ body: RawSpan, _ place: Int, _ instruments: inout InstrumentTable, now: Timestamp
+    _ body: RawSpan, _ index: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> [Trade] {
     var reader = FieldReader(body)
     try CandleFormat.descend(&reader, path[...], "trades")
@@ -69,7 +69,7 @@ struct TradePages: Sendable {
       let slice = try reader.rawValue("trade")
       var row = reader.reader(slice)
       do throws(FeedError) {
-        let fields = try fields(of: &row, place)
+        let fields = try fields(of: &row, index)
         trades.append(try instruments.trade(fields, row, Self.format, now: now))
       } catch {
         if instruments.widening != nil { throw error }
@@ -81,8 +81,8 @@ struct TradePages: Sendable {
   /// The names of the fields in errors.
   private static let format = TradeFormat(price: "price", size: "size", id: "id", side: "side")
 
-  private func fields(of row: inout FieldReader, _ place: Int) throws(FeedError) -> TradeFields {
-    var fields = TradeFields(place: place)
+  private func fields(of row: inout FieldReader, _ index: Int) throws(FeedError) -> TradeFields {
+    var fields = TradeFields(index: index)
     switch layout {
     case .array(let columns):
       try row.arrayStart()

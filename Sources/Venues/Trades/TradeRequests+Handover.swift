@@ -3,9 +3,9 @@ import MarketData
 /// The change of one connection for another.
 extension TradeRequests {
   /// A trade has come another way. Returns whether it was missing.
-  mutating func found(_ trade: Trade, at place: Int) -> Bool {
+  mutating func found(_ trade: Trade, at symbolIndex: Int) -> Bool {
     guard let id = trade.id.number.flatMap({ Int64(exactly: $0) }) else { return false }
-    for index in searches.indices where searches[index].place == place && searches[index].remove(id...id) > 0 {
+    for index in searches.indices where searches[index].index == symbolIndex && searches[index].remove(id...id) > 0 {
       if searches[index].missing.isEmpty { end(index) }
       return true
     }
@@ -15,23 +15,23 @@ extension TradeRequests {
   /// Goes on with what `old` knew: its searches, and trades that it has seen. Returns the holes of this desk that `old`
   /// did not have: no client knows of them.
   /// - Parameter places: the places of each instrument that both have.
-  mutating func takeOver(_ old: TradeRequests, _ places: [(old: Int, new: Int)]) -> [(place: Int, hole: TradeHole)] {
-    var untold: [(place: Int, hole: TradeHole)] = []
+  mutating func takeOver(_ old: TradeRequests, _ indices: [(old: Int, new: Int)]) -> [(index: Int, hole: TradeHole)] {
+    var untold: [(index: Int, hole: TradeHole)] = []
     var news: [TradeSearch] = []
-    let places = Dictionary(places.map { ($0.old, $0.new) }, uniquingKeysWith: { first, _ in first })
+    let indices = Dictionary(indices.map { ($0.old, $0.new) }, uniquingKeysWith: { first, _ in first })
     for search in searches {
-      let known = places.first { $0.value == search.place }.map { old.newest($0.key) } ?? 0
+      let known = indices.first { $0.value == search.index }.map { old.newest($0.key) } ?? 0
       guard let search = search.beyond(known) else { continue }
-      untold.append((search.place, search.hole))
+      untold.append((search.index, search.hole))
       news.append(search)
     }
     for search in old.searches {
-      guard let place = places[search.place], news.count < Self.searchLimit else { continue }
-      news.append(search.moved(to: place))
+      guard let index = indices[search.index], news.count < Self.searchLimit else { continue }
+      news.append(search.moved(to: index))
     }
-    for (place, target) in places { follow(old, place, target) }
+    for (index, target) in indices { follow(old, index, target) }
     searches = news
-    publish(old, places)
+    publish(old, indices)
     return untold
   }
 }
@@ -51,11 +51,11 @@ extension TradeSearch {
   }
 
   /// The same at another place, with nothing under way.
-  fileprivate func moved(to place: Int) -> TradeSearch {
+  fileprivate func moved(to symbolIndex: Int) -> TradeSearch {
     var search = self
-    search.place = place
+    search.index = symbolIndex
     search.request = nil
-    for index in search.found.indices { search.found[index].instrument = InstrumentID(place) }
+    for index in search.found.indices { search.found[index].instrument = InstrumentID(symbolIndex) }
     return search
   }
 }

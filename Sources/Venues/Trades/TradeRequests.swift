@@ -72,64 +72,64 @@ struct TradeRequests {
   /// - Parameter fills: how many numbers it stands for, its own the last of them; 0 if it begins another numbering.
   mutating func take(_ trade: Trade, fills: Int64, now: Timestamp) -> Verdict {
     guard let id = trade.id.number.flatMap({ Int64(exactly: $0) }), id > 0 else { return .first }
-    let place = trade.instrument.index
-    while numbers.count <= place { numbers.append(Numbers()) }
-    let old = numbers[place]
+    let symbolIndex = trade.instrument.index
+    while numbers.count <= symbolIndex { numbers.append(Numbers()) }
+    let old = numbers[symbolIndex]
     // A time that is still to come would hide every later numbering.
     let time = min(trade.time, now + Market.clockTolerance)
     guard old.last > 0, fills > 0 else {
-      begin(place, id, time, isLive: !trade.isBacklog, now)
+      begin(symbolIndex, id, time, isLive: !trade.isBacklog, now)
       return .first
     }
-    if !trade.isBacklog { numbers[place].isLive = true }
+    if !trade.isBacklog { numbers[symbolIndex].isLive = true }
     let own = max(1, id - min(fills, id) + 1)...id
     guard id > old.last else {
-      for index in searches.indices where searches[index].place == place && searches[index].remove(own) > 0 {
+      for index in searches.indices where searches[index].index == symbolIndex && searches[index].remove(own) > 0 {
         return .late(whole: endIfWhole(index))
       }
       // A number that goes back while time goes on is another numbering.
       guard time <= old.time else {
-        begin(place, id, time, isLive: !trade.isBacklog, now)
+        begin(symbolIndex, id, time, isLive: !trade.isBacklog, now)
         return .first
       }
       guard id < old.first else { return .old(isKnown: true) }
-      numbers[place].first = id
+      numbers[symbolIndex].first = id
       return .old(isKnown: false)
     }
-    numbers[place].last = id
-    numbers[place].time = max(old.time, time)
-    numbers[place].arrived = now
-    guard numbers[place].isLive else { return .first }
+    numbers[symbolIndex].last = id
+    numbers[symbolIndex].time = max(old.time, time)
+    numbers[symbolIndex].arrived = now
+    guard numbers[symbolIndex].isLive else { return .first }
     guard TradeSequence.missed(after: old.last, before: id, fills: fills) > 0 else { return .next }
-    return .after(open(place, old, through: own.lowerBound - 1, at: time, now))
+    return .after(open(symbolIndex, old, through: own.lowerBound - 1, at: time, now))
   }
 
   /// A trade with this number was left out on purpose.
-  mutating func pass(_ place: Int, _ id: Int64) {
-    guard numbers.indices.contains(place), numbers[place].last > 0, id == numbers[place].last &+ 1 else { return }
-    numbers[place].last = id
+  mutating func pass(_ index: Int, _ id: Int64) {
+    guard numbers.indices.contains(index), numbers[index].last > 0, id == numbers[index].last &+ 1 else { return }
+    numbers[index].last = id
   }
 
   /// The venue says which trade is an instrument's newest. One that it knew of the last time, and that has not come
   /// since, is missing.
-  mutating func tell(_ place: Int, _ id: Int64, now: Timestamp) -> TradeHole? {
-    while numbers.count <= place { numbers.append(Numbers()) }
-    let old = numbers[place]
-    numbers[place].told = id
+  mutating func tell(_ index: Int, _ id: Int64, now: Timestamp) -> TradeHole? {
+    while numbers.count <= index { numbers.append(Numbers()) }
+    let old = numbers[index]
+    numbers[index].told = id
     guard old.last > 0, old.told > old.last else { return nil }
-    numbers[place].last = old.told
-    numbers[place].arrived = now
-    return open(place, old, through: old.told, at: now, now)
+    numbers[index].last = old.told
+    numbers[index].arrived = now
+    return open(index, old, through: old.told, at: now, now)
   }
 
-  private mutating func begin(_ place: Int, _ id: Int64, _ time: Timestamp, isLive: Bool, _ now: Timestamp) {
-    numbers[place] = Numbers(first: id, last: id, isLive: isLive, time: time, arrived: now)
+  private mutating func begin(_ symbolIndex: Int, _ id: Int64, _ time: Timestamp, isLive: Bool, _ now: Timestamp) {
+    numbers[symbolIndex] = Numbers(first: id, last: id, isLive: isLive, time: time, arrived: now)
     // Their numbers mean other trades from here on.
-    for index in searches.indices.reversed() where searches[index].place == place { end(index) }
+    for index in searches.indices.reversed() where searches[index].index == symbolIndex { end(index) }
   }
 
   private mutating func open(
-    _ place: Int, _ old: Numbers, through last: Int64, at time: Timestamp, _ now: Timestamp
+    _ index: Int, _ old: Numbers, through last: Int64, at time: Timestamp, _ now: Timestamp
   ) -> TradeHole {
     let from = min(old.time, now)
     let to = max(time, from)
@@ -138,7 +138,7 @@ struct TradeRequests {
       first: old.last + 1, last: last, count: count <= TradeSequence.countable ? count : nil, from: from, to: to,
       covers: TimeSpan(from: min(from, old.arrived), to: max(to, now)))
     hole.isSearched = pages != nil && count <= Self.holeLimit && searches.count < Self.searchLimit
-    if hole.isSearched { searches.append(TradeSearch(place: place, hole: hole, now: now)) }
+    if hole.isSearched { searches.append(TradeSearch(index: index, hole: hole, now: now)) }
     return hole
   }
 
@@ -155,13 +155,13 @@ struct TradeRequests {
     lastRequest += 1
     searches[index].request = (lastRequest, now)
     let query = TradeQuery(
-      instrument: instruments[search.place], first: first, last: last, from: search.from, to: search.to,
+      instrument: instruments[search.index], first: first, last: last, from: search.from, to: search.to,
       attempt: search.backoff.attempts)
     return (pages.spell(query), lastRequest)
   }
 
   /// Whose an answer is; nil if no search awaits it.
-  func place(of request: Int) -> Int? { searches.first { $0.request?.number == request }?.place }
+  func index(of request: Int) -> Int? { searches.first { $0.request?.number == request }?.index }
 
   /// Takes the trades of an answer. What is still missing is asked for at once if the answer had some of it, else
   /// later.
@@ -206,18 +206,18 @@ struct TradeRequests {
   /// The connection is gone, and with it the requests that are under way.
   mutating func disconnected() {
     for index in searches.indices { searches[index].request = nil }
-    for place in numbers.indices { numbers[place].told = 0 }
+    for symbolIndex in numbers.indices { numbers[symbolIndex].told = 0 }
   }
 
   // MARK: Another connection
 
   /// The number of the newest trade of a place; 0 before the first.
-  func newest(_ place: Int) -> Int64 { numbers.indices.contains(place) ? numbers[place].last : 0 }
+  func newest(_ index: Int) -> Int64 { numbers.indices.contains(index) ? numbers[index].last : 0 }
 
   /// Takes the trades that `old` has seen as seen.
-  mutating func follow(_ old: TradeRequests, _ place: Int, _ target: Int) {
-    guard old.numbers.indices.contains(place), old.numbers[place].last > 0 else { return }
-    let seen = old.numbers[place]
+  mutating func follow(_ old: TradeRequests, _ index: Int, _ target: Int) {
+    guard old.numbers.indices.contains(index), old.numbers[index].last > 0 else { return }
+    let seen = old.numbers[index]
     while numbers.count <= target { numbers.append(Numbers()) }
     guard seen.last > numbers[target].last else { return }
     numbers[target] = seen
@@ -225,15 +225,15 @@ struct TradeRequests {
   }
 
   /// Takes what `old` had to publish, before its own.
-  mutating func publish(_ old: TradeRequests, _ places: [Int: Int]) {
+  mutating func publish(_ old: TradeRequests, _ indices: [Int: Int]) {
     let news = old.ready.compactMap { event -> Event? in
       switch event {
       case .trade(var trade):
-        guard let place = places[trade.instrument.index] else { return nil }
-        trade.instrument = InstrumentID(place)
+        guard let index = indices[trade.instrument.index] else { return nil }
+        trade.instrument = InstrumentID(index)
         return .trade(trade)
       case .searched(let instrument, let hole):
-        return places[instrument.index].map { .searched(InstrumentID($0), hole) }
+        return indices[instrument.index].map { .searched(InstrumentID($0), hole) }
       }
     }
     // Its own are of holes that no client knows of.
@@ -256,7 +256,7 @@ struct TradeRequests {
   mutating func end(_ index: Int) {
     let search = searches.remove(at: index)
     for trade in search.found.sorted(by: { ($0.id.number ?? 0) < ($1.id.number ?? 0) }) { ready.append(.trade(trade)) }
-    ready.append(.searched(InstrumentID(search.place), search.hole))
+    ready.append(.searched(InstrumentID(search.index), search.hole))
   }
 
   /// What is to be published now: at most `publishLimit` trades.
@@ -267,12 +267,12 @@ struct TradeRequests {
   }
 
   /// Brings the found trades of an instrument to wider scales.
-  mutating func rescale(_ place: Int, priceBy: Int64, sizeBy: Int64) {
-    for index in searches.indices where searches[index].place == place {
+  mutating func rescale(_ symbolIndex: Int, priceBy: Int64, sizeBy: Int64) {
+    for index in searches.indices where searches[index].index == symbolIndex {
       searches[index].rescale(priceBy: priceBy, sizeBy: sizeBy)
     }
     for index in ready.indices {
-      guard case .trade(var trade) = ready[index], trade.instrument.index == place else { continue }
+      guard case .trade(var trade) = ready[index], trade.instrument.index == symbolIndex else { continue }
       let (price, isPriceLarge) = trade.price.multipliedReportingOverflow(by: priceBy)
       let (size, isSizeLarge) = trade.size.multipliedReportingOverflow(by: sizeBy)
       (trade.price, trade.size) = isPriceLarge || isSizeLarge ? (0, 0) : (price, size)

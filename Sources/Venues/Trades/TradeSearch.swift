@@ -13,7 +13,7 @@ struct TradeSearch {
   /// How long the first request waits, µs: for trades that are on their way.
   static let delay = Microseconds.second
 
-  var place: Int
+  var index: Int
   var hole: TradeHole
   /// What is missing, in rising order; never empty while the search goes on. At most one range more than numbers that
   /// were found.
@@ -30,8 +30,8 @@ struct TradeSearch {
   var from: Timestamp
   var to: Timestamp
 
-  init(place: Int, hole: TradeHole, now: Timestamp) {
-    self.place = place
+  init(index: Int, hole: TradeHole, now: Timestamp) {
+    self.index = index
     self.hole = hole
     missing = [hole.first...hole.last]
     notBefore = now + Self.delay

@@ -219,15 +219,15 @@ private enum Grammar {
       ("abcdefghijklmnop", "abcdefghijklmnop"), ("abcdefghijklmnopqrs", "abcdefghijklmnopqrs"),
     ]
     for (literal, text) in names {
-      for place in 0..<max(text.utf8.count, 1) {
+      for index in 0..<max(text.utf8.count, 1) {
         var other = Array(text.utf8)
-        if !other.isEmpty { other[place] = UInt8(ascii: "Z") } else { other = [UInt8(ascii: "Z")] }
+        if !other.isEmpty { other[index] = UInt8(ascii: "Z") } else { other = [UInt8(ascii: "Z")] }
         for (bytes, isSame) in [(Array(text.utf8), true), (other, false)] {
           let quoted = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]
           var json = JSONScanner(quoted.span.bytes)
           let slice = try json.string()
           let same = json.equals(slice, literal)
-          #expect(same == isSame, "\(text) at \(place)")
+          #expect(same == isSame, "\(text) at \(index)")
         }
       }
     }
@@ -355,11 +355,11 @@ private enum Grammar {
       let (text, isObject, hasWord) = shapes[step % shapes.count]
       var bytes = Array(text.utf8)
       for _ in 0..<random.next() % 3 {
-        let place = Int(random.next() % UInt64(bytes.count))
+        let index = Int(random.next() % UInt64(bytes.count))
         switch random.next() % 3 {
-        case 0: bytes[place] = alphabet[Int(random.next() % UInt64(alphabet.count))]
-        case 1: bytes.insert(alphabet[Int(random.next() % UInt64(alphabet.count))], at: place)
-        default: bytes.remove(at: place)
+        case 0: bytes[index] = alphabet[Int(random.next() % UInt64(alphabet.count))]
+        case 1: bytes.insert(alphabet[Int(random.next() % UInt64(alphabet.count))], at: index)
+        default: bytes.remove(at: index)
         }
       }
       bytes += Array(repeating: UInt8(ascii: ","), count: Int(random.next() % 12))
@@ -409,12 +409,12 @@ private enum Grammar {
     for step in 0..<25_000 {
       var text = original
       for _ in 0..<(random.next() % 3 + 1) {
-        let place = Int(random.next() % UInt64(text.count))
+        let index = Int(random.next() % UInt64(text.count))
         switch random.next() % 4 {
-        case 0: text[place] = bytes[Int(random.next() % UInt64(bytes.count))]
-        case 1: text.insert(bytes[Int(random.next() % UInt64(bytes.count))], at: place)
-        case 2: text.remove(at: place)
-        default: text.removeSubrange(place...)
+        case 0: text[index] = bytes[Int(random.next() % UInt64(bytes.count))]
+        case 1: text.insert(bytes[Int(random.next() % UInt64(bytes.count))], at: index)
+        case 2: text.remove(at: index)
+        default: text.removeSubrange(index...)
         }
         if text.isEmpty { text = [UInt8(ascii: "1")] }
       }

@@ -8,10 +8,10 @@ final class NATSServerProcess {
   static let path: String? = {
     var tree = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { tree.deleteLastPathComponent() }
-    var places = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"]
-    places.append(tree.appendingPathComponent(".build/peers-tools/usr/sbin/nats-server").path)
-    if let named = ProcessInfo.processInfo.environment["TIDEGATE_NATS_SERVER"] { places.insert(named, at: 0) }
-    return places.first { FileManager.default.isExecutableFile(atPath: $0) }
+    var indices = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"]
+    indices.append(tree.appendingPathComponent(".build/peers-tools/usr/sbin/nats-server").path)
+    if let named = ProcessInfo.processInfo.environment["TIDEGATE_NATS_SERVER"] { indices.insert(named, at: 0) }
+    return indices.first { FileManager.default.isExecutableFile(atPath: $0) }
   }()
 
   let folder: URL

@@ -33,7 +33,7 @@ extension FuzzTarget {
         try require(!error.problems.isEmpty, "refused without a problem")
         for problem in error.problems {
           try require(
-            !problem.name.isEmpty && !problem.message.isEmpty && problem.place.hasPrefix("file \(path)"),
+            !problem.name.isEmpty && !problem.message.isEmpty && problem.location.hasPrefix("file \(path)"),
             "a problem without words or place: \(problem)")
         }
       }
@@ -124,9 +124,9 @@ extension FuzzTarget {
     try require((1...4).contains(grant.requestsPerSecond ?? 0), "\(grant.requestsPerSecond ?? 0) requests")
     // Whatever is changed, it is another token, and nobody's.
     var bytes = Array(token.utf8)
-    let places = line.withUnsafeBytes { Cuts.hash($0) }
+    let indices = line.withUnsafeBytes { Cuts.hash($0) }
     for shift in [0, 16, 32] as [UInt64] {
-      let index = Int(places >> shift & 0xFFFF) % bytes.count
+      let index = Int(indices >> shift & 0xFFFF) % bytes.count
       let kept = bytes[index]
       bytes[index] = kept == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
       try requireRefused(policy, String(decoding: bytes, as: UTF8.self))

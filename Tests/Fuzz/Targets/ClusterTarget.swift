@@ -70,7 +70,8 @@ extension FuzzTarget {
     var streams = NoStreams()
     for now in stride(from: Int64(0), through: 1_300_000, by: 100_000) {
       _ = ingest.step(
-        now: now, feed: IngestFeedReport(feed: .live, age: 0, isReady: true), isLinked: true, random: 9, streams: &streams)
+        now: now, feed: IngestFeedReport(feed: .live, age: 0, isReady: true), isLinked: true, random: 9,
+        streams: &streams)
     }
     let reply = ingest.answer(request, now: 1_300_000, streams: &streams)
     try require(reply?.answers.count == request.items.count, "an item has no answer")

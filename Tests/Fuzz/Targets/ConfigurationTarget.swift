@@ -41,7 +41,7 @@ extension FuzzTarget {
     } catch {
       try require(!error.problems.isEmpty, "refused without a problem")
       for problem in error.problems {
-        try require(!problem.message.isEmpty && !problem.place.isEmpty, "a problem without words: \(problem)")
+        try require(!problem.message.isEmpty && !problem.location.isEmpty, "a problem without words: \(problem)")
       }
       return
     }

@@ -98,8 +98,8 @@ private enum IndexedRecording {
 
   /// An index with another directory.
   static func changed(_ index: [UInt8], by changes: [UInt8]) -> [UInt8] {
-    func number(_ place: Int) -> Int {
-      index[place..<(place + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
+    func number(_ position: Int) -> Int {
+      index[position..<(position + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
     let trailer = index.count - 40
     guard trailer > 8 else { return index }

@@ -23,7 +23,8 @@ extension FuzzTarget {
     case .failure(let error):
       try require(!error.problems.isEmpty, "refused without a problem")
       for problem in error.problems {
-        try require(!problem.message.isEmpty && problem.place == "flag --feed", "a problem without words: \(problem)")
+        try require(
+          !problem.message.isEmpty && problem.location == "flag --feed", "a problem without words: \(problem)")
       }
       return
     case .success(let loaded):

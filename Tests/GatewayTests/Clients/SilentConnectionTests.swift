@@ -188,7 +188,7 @@ struct SilentConnectionTests {
   }
 
   @Test("when all places for handshakes are taken, one that has had its time makes way for who waits, and only then")
-  func places() throws {
+  func indices() throws {
     let harness = try SilentHarness(isSecure: true) { $0.tlsSettings.handshakes = 2 }
     let tls = try #require(harness.gateway.serverTLS)
     var sockets = [try harness.connect(), try harness.connect()]

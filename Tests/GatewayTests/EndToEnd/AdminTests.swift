@@ -215,7 +215,9 @@ struct AdminTests {
     let answer = try await ask(harness, "POST", "/admin/reload")
     #expect(answer.status == 200 && answer.json["changed"] as? [String] == ["limits.subscriptions: 1001"])
     harness.gateway.onReload { () throws(ConfigurationProblems) in
-      throw ConfigurationProblems(problems: [ConfigurationProblem(name: "listen", place: "file", message: "is wrong")])
+      throw ConfigurationProblems(problems: [
+        ConfigurationProblem(name: "listen", location: "file", message: "is wrong")
+      ])
     }
     let refused = try await ask(harness, "POST", "/admin/reload")
     #expect(refused.status == 422 && (refused.json["problems"] as? [String])?.count == 1, "\(refused.text)")

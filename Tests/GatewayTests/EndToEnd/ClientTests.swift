@@ -51,19 +51,19 @@ struct ClientTests {
       try Self.client(harness), .all(Self.channels.map { Self.request($0, symbols) }))
     for channel in Self.channels where channel != .status {
       for symbol in symbols {
-        let place = try await follower.first("a value of \(channel) \(symbol)") {
+        let index = try await follower.first("a value of \(channel) \(symbol)") {
           $0.info?.channel == channel && $0.info?.symbol == symbol
         }
         // A sparkline moves when its last point does, candles with their last, a ticker once a second.
         if channel == .sparkline || channel == .candles { continue }
-        try await follower.first("another of \(channel) \(symbol)", from: place + 1) {
+        try await follower.first("another of \(channel) \(symbol)", from: index + 1) {
           $0.info?.channel == channel && $0.info?.symbol == symbol
         }
       }
     }
     try await follower.first("the status") { $0.info?.channel == .status }
-    let place = try await follower.first("a heartbeat") { $0.isHeartbeat }
-    try await follower.first("another one", from: place + 1) { $0.isHeartbeat }
+    let index = try await follower.first("a heartbeat") { $0.isHeartbeat }
+    try await follower.first("another one", from: index + 1) { $0.isHeartbeat }
     #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }
@@ -144,9 +144,9 @@ struct ClientTests {
       let values = events[before..<last].filter { $0.info != nil }.count
       return values > 0 && values <= 4 ? true : nil
     }
-    let place = follower.events.count
+    let index = follower.events.count
     for channel in [Channel.quote, .book] {
-      try await follower.first("a value of \(channel)", from: place) { $0.info?.channel == channel }
+      try await follower.first("a value of \(channel)", from: index) { $0.info?.channel == channel }
     }
     #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
@@ -165,8 +165,8 @@ struct ClientTests {
       events.indices.dropFirst().first { events[$0].isHeartbeat && events[$0 - 1].isHeartbeat }
     }
     client.resume()
-    let place = try await follower.first("a value", from: quiet) { $0.info != nil }
-    try await follower.first("updates again", from: place + 1) { $0.info != nil }
+    let index = try await follower.first("a value", from: quiet) { $0.info != nil }
+    try await follower.first("updates again", from: index + 1) { $0.info != nil }
     #expect(follower.failure.isEmpty, "\(follower.failure)")
     await harness.stop()
   }

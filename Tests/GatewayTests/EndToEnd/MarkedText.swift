@@ -10,7 +10,7 @@ struct MarkedText {
   /// JSON, with the mark as a text.
   let text: String
   /// The number's place, and the kinds of what it is in: `rule.condition.at of alarm`.
-  let place: String
+  let location: String
 
   /// The text with a number in the mark's place, in quotes or bare.
   func with(_ number: String, inQuotes: Bool = false) -> String {
@@ -31,11 +31,12 @@ struct MarkedText {
   {
     let value = try JSONSerialization.jsonObject(with: Data(sample.utf8), options: .fragmentsAllowed)
     let walk = Walk(document: document)
-    return try walk.marked(value, walk.resolved([schema])).map { marked, place in
+    return try walk.marked(value, walk.resolved([schema])).map { marked, location in
       let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
       let text = String(decoding: try JSONSerialization.data(withJSONObject: marked, options: options), as: UTF8.self)
       let kinds = text.matches(of: #/"(type|kind|channel)":"([a-z_]+)"/#).map(\.output.2)
-      return MarkedText(text: text, place: kinds.isEmpty ? place : "\(place) of \(kinds.joined(separator: " "))")
+      return MarkedText(
+        text: text, location: kinds.isEmpty ? location : "\(location) of \(kinds.joined(separator: " "))")
     }
   }
 }
@@ -53,9 +54,11 @@ private struct Walk {
     return schemas.compactMap { $0 as? [String: Any] }.flatMap { schema in
       var found = [schema]
       if let reference = schema["$ref"] as? String {
-        var place: Any? = document
-        for step in reference.dropFirst(2).split(separator: "/") { place = (place as? [String: Any])?[String(step)] }
-        found += place.map { resolved([$0], depth: depth + 1) } ?? []
+        var location: Any? = document
+        for step in reference.dropFirst(2).split(separator: "/") {
+          location = (location as? [String: Any])?[String(step)]
+        }
+        found += location.map { resolved([$0], depth: depth + 1) } ?? []
       }
       for key in ["anyOf", "oneOf", "allOf"] {
         if let parts = schema[key] as? [Any] { found += resolved(parts, depth: depth + 1) }
@@ -66,9 +69,9 @@ private struct Walk {
 
   /// The value with one number marked, for each; with the number's place.
   /// - Parameter value: nil where the sample has none.
-  func marked(_ value: Any?, _ schemas: [[String: Any]], missing: Int = 0) -> [(value: Any, place: String)] {
+  func marked(_ value: Any?, _ schemas: [[String: Any]], missing: Int = 0) -> [(value: Any, location: String)] {
     guard missing <= Self.missingLimit else { return [] }
-    var found: [(value: Any, place: String)] = []
+    var found: [(value: Any, location: String)] = []
     if value.map(Self.isNumber) ?? schemas.contains(where: Self.isOfNumber) { found.append((MarkedText.mark, "")) }
     let missing = value == nil ? missing + 1 : missing
     var fields: [String: [Any]] = [:]
@@ -77,22 +80,24 @@ private struct Walk {
     }
     if let object = value as? [String: Any] ?? (value == nil && !fields.isEmpty ? [:] : nil) {
       for name in Set(fields.keys).union(object.keys).sorted() {
-        for (part, place) in marked(object[name], resolved(fields[name] ?? []), missing: missing) {
-          found.append((object.merging([name: part]) { $1 }, place.isEmpty ? name : "\(name).\(place)"))
+        for (part, location) in marked(object[name], resolved(fields[name] ?? []), missing: missing) {
+          found.append((object.merging([name: part]) { $1 }, location.isEmpty ? name : "\(name).\(location)"))
         }
       }
     }
     let items = resolved(schemas.compactMap { $0["items"] })
     if let list = value as? [Any] {
       for index in list.indices {
-        for (part, place) in marked(list[index], items, missing: missing) {
+        for (part, location) in marked(list[index], items, missing: missing) {
           var list = list
           list[index] = part
-          found.append((list, place.isEmpty ? "[]" : "[].\(place)"))
+          found.append((list, location.isEmpty ? "[]" : "[].\(location)"))
         }
       }
     } else if value == nil, !items.isEmpty {
-      found += marked(nil, items, missing: missing).map { ([$0.value], $0.place.isEmpty ? "[]" : "[].\($0.place)") }
+      found += marked(nil, items, missing: missing).map {
+        ([$0.value], $0.location.isEmpty ? "[]" : "[].\($0.location)")
+      }
     }
     return found
   }

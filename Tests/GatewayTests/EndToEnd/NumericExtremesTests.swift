@@ -24,12 +24,12 @@ struct NumericExtremesTests {
     var body = ""
     var match: String?
     /// The name of the marked number: `post /v1/alerts rule.condition.at of alarm`.
-    var place = ""
+    var location = ""
 
     func with(_ number: String, inQuotes: Bool) -> Request {
       Request(
         method: method, target: target.replacing(MarkedText.mark, with: number),
-        body: MarkedText(text: body, place: place).with(number, inQuotes: inQuotes),
+        body: MarkedText(text: body, location: location).with(number, inQuotes: inQuotes),
         match: match?.replacing(MarkedText.mark, with: number))
     }
   }
@@ -129,20 +129,20 @@ struct NumericExtremesTests {
             Request(
               method: method.uppercased(),
               target: isQuery ? "\(target())?\(name)=\(MarkedText.mark)" : target(marking: name), body: body,
-              place: "\(label) \(name)"))
+              location: "\(label) \(name)"))
         }
         guard content != nil || method == "delete" else { continue }
         requests.append(
           Request(
             method: method.uppercased(), target: target(), body: body, match: "\"\(MarkedText.mark)\"",
-            place: "\(label) If-Match"))
+            location: "\(label) If-Match"))
         guard let content else { continue }
         let schema = ((content["content"] as? [String: Any])?["application/json"] as? [String: Any])?["schema"]
         for sample in samples.bodies(path) {
           for marked in try MarkedText.all(sample, try #require(schema, "\(label)"), in: document) {
-            let place = "\(label) \(marked.place)"
+            let location = "\(label) \(marked.location)"
             requests.append(
-              Request(method: method.uppercased(), target: target(), body: marked.text, place: place))
+              Request(method: method.uppercased(), target: target(), body: marked.text, location: location))
           }
         }
       }
@@ -153,22 +153,22 @@ struct NumericExtremesTests {
   /// Which numbers are put where: all of them everywhere; or the ends of `Int64` in each place once, and others as the
   /// seed picks.
   private static func choices<Place>(
-    _ places: [Place], _ count: Int, seed: UInt64, name: (Place) -> String
-  ) -> [(place: Place, number: String, inQuotes: Bool)] {
+    _ locations: [Place], _ count: Int, seed: UInt64, name: (Place) -> String
+  ) -> [(location: Place, number: String, inQuotes: Bool)] {
     if isWhole {
-      return places.flatMap { place in
-        NumericExtremes.texts.flatMap { number in [false, true].map { (place, number, $0) } }
+      return locations.flatMap { location in
+        NumericExtremes.texts.flatMap { number in [false, true].map { (location, number, $0) } }
       }
     }
     var seen: Set<String> = []
-    let ends = places.filter { seen.insert(name($0)).inserted }.flatMap { place in
-      [Int64.min, .max].map { (place, String($0), false) }
+    let ends = locations.filter { seen.insert(name($0)).inserted }.flatMap { location in
+      [Int64.min, .max].map { (location, String($0), false) }
     }
     var random = SeededGenerator(seed: seed)
     return ends
       + (0..<count).map { _ in
         (
-          places.randomElement(using: &random)!, NumericExtremes.texts.randomElement(using: &random)!,
+          locations.randomElement(using: &random)!, NumericExtremes.texts.randomElement(using: &random)!,
           .random(using: &random)
         )
       }
@@ -207,19 +207,20 @@ struct NumericExtremesTests {
     let document = try await harness.get("/openapi.json").json
     let requests = try Self.requests(document, samples, ids: ids)
     try await requireAccepted(samples.rules, document, send)
-    let named = Set(requests.map(\.place))
+    let named = Set(requests.map(\.location))
     #expect(named.count > 100)
     // Numbers of the guides, of the schemas alone, and within one another.
-    for place in ["at of alarm", "for_s of countdown", "at of change", "of.[].value of price change all"] {
-      #expect(named.contains("post /v1/alerts rule.condition.\(place)"), "\(named.sorted())")
+    for location in ["at of alarm", "for_s of countdown", "at of change", "of.[].value of price change all"] {
+      #expect(named.contains("post /v1/alerts rule.condition.\(location)"), "\(named.sorted())")
     }
-    for (place, number, inQuotes) in Self.choices(requests, 300, seed: seed, name: \.place) {
-      let request = place.with(number, inQuotes: inQuotes)
+    for (location, number, inQuotes) in Self.choices(requests, 300, seed: seed, name: \.location) {
+      let request = location.with(number, inQuotes: inQuotes)
       let answer = try await send(request)
-      let place = "TIDEGATE_SEED=\(seed): \(request.method) \(request.target.prefix(200)) \(request.body.prefix(500))"
-      #expect(answer.status < 500 || answer.status == 503, "\(place): \(answer.status)")
+      let location =
+        "TIDEGATE_SEED=\(seed): \(request.method) \(request.target.prefix(200)) \(request.body.prefix(500))"
+      #expect(answer.status < 500 || answer.status == 503, "\(location): \(answer.status)")
       guard answer.status >= 400 else { continue }
-      #expect(!(answer.json["message"] as? String ?? "").isEmpty, "\(place): \(answer.text)")
+      #expect(!(answer.json["message"] as? String ?? "").isEmpty, "\(location): \(answer.text)")
     }
     // The clocks of what was taken have run.
     try await Task.sleep(for: .milliseconds(1_200))
@@ -251,8 +252,8 @@ struct NumericExtremesTests {
     _ document: [String: Any], _ openAPI: [String: Any], _ samples: Samples
   ) throws -> [MarkedText] {
     var requests: [MarkedText] = []
-    func add(_ marked: [MarkedText], _ place: String, _ wrap: (String) -> String = { $0 }) {
-      requests += marked.map { MarkedText(text: wrap($0.text), place: place + $0.place) }
+    func add(_ marked: [MarkedText], _ location: String, _ wrap: (String) -> String = { $0 }) {
+      requests += marked.map { MarkedText(text: wrap($0.text), location: location + $0.location) }
     }
     let components = try #require(document["components"] as? [String: [String: Any]])
     for (name, message) in try #require(components["messages"]).sorted(by: { $0.key < $1.key }) {
@@ -293,9 +294,9 @@ struct NumericExtremesTests {
       try await harness.get("/asyncapi.json").json, try await harness.get("/openapi.json").json
     )
     let requests = try Self.streamRequests(asyncAPI, openAPI, try Samples())
-    #expect(Set(requests.map(\.place)).isSuperset(of: ["alert rule.condition.at of alarm", "hello heartbeat_s"]))
-    let all = Self.choices(requests, 300, seed: seed, name: \.place).map {
-      $0.place.with($0.number, inQuotes: $0.inQuotes)
+    #expect(Set(requests.map(\.location)).isSuperset(of: ["alert rule.condition.at of alarm", "hello heartbeat_s"]))
+    let all = Self.choices(requests, 300, seed: seed, name: \.location).map {
+      $0.location.with($0.number, inQuotes: $0.inQuotes)
     }
     // A request too many that is no JSON closes a client: each batch has one of its own.
     for start in stride(from: 0, to: all.count, by: 20) {

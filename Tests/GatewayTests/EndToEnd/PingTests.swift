@@ -54,11 +54,11 @@ struct PingTests {
     let held = silent.messages.map(\.text.utf8.count)
     #expect(held.first != nil)
     #expect(held.dropLast().reduce(0, +) < ProofOfReading.limit, "\(held)")
-    let place = silent.count
+    let index = silent.count
     silent.pong()
     for symbol in ["kraken:BTC-USD", "kraken:ETH-USD"] {
-      try await silent.first("the book of \(symbol)", from: place) { $0.channel == "book" && $0.symbol == symbol }
-      try await silent.first("trades of \(symbol)", from: place) { $0.channel == "trades" && $0.symbol == symbol }
+      try await silent.first("the book of \(symbol)", from: index) { $0.channel == "book" && $0.symbol == symbol }
+      try await silent.first("trades of \(symbol)", from: index) { $0.channel == "trades" && $0.symbol == symbol }
     }
     await harness.stop()
   }

@@ -115,24 +115,24 @@ struct PollingTests {
     var unchanged = 0
     var changed = 0
     for step in 0..<1_500 {
-      let place = Int.random(in: 0..<paths.count, using: &random)
+      let index = Int.random(in: 0..<paths.count, using: &random)
       let who = Int.random(in: 0..<pollers.count, using: &random)
-      let held = seen[place].held[who]
+      let held = seen[index].held[who]
       let count = Int.random(in: 0..<8, using: &random) == 0 ? 6 : 1
-      for answer in try await pollers[who].ask(paths[place], tag: held, count: count) {
-        let what = "seed \(seed), step \(step), \(paths[place])"
+      for answer in try await pollers[who].ask(paths[index], tag: held, count: count) {
+        let what = "seed \(seed), step \(step), \(paths[index])"
         guard answer.status == 200 || answer.status == 304 else { continue }
         let tag = try #require(answer.tag, "\(what)")
-        #expect(!seen[place].gone.contains(tag), "\(what): \(answer.status) of what is no more")
-        if let newest = seen[place].newest, newest != tag { seen[place].gone.insert(newest) }
-        seen[place].newest = tag
+        #expect(!seen[index].gone.contains(tag), "\(what): \(answer.status) of what is no more")
+        if let newest = seen[index].newest, newest != tag { seen[index].gone.insert(newest) }
+        seen[index].newest = tag
         if answer.status == 304 {
           #expect(tag == held && answer.body.isEmpty, "\(what)")
           unchanged += 1
         } else {
-          #expect(seen[place].bodies[tag, default: answer.body] == answer.body, "\(what): two bodies of one tag")
-          seen[place].bodies[tag] = answer.body
-          seen[place].held[who] = tag
+          #expect(seen[index].bodies[tag, default: answer.body] == answer.body, "\(what): two bodies of one tag")
+          seen[index].bodies[tag] = answer.body
+          seen[index].held[who] = tag
           changed += 1
         }
       }
@@ -154,12 +154,12 @@ struct PollingTests {
     var unchanged = 0
     var patience = Patience()
     while !isDead || unchanged < 50 {
-      for (place, path) in paths.enumerated() {
-        let again = try await poller.ask(path, tag: tags[place])[0]
+      for (index, path) in paths.enumerated() {
+        let again = try await poller.ask(path, tag: tags[index])[0]
         let fresh = try await harness.get(path)
         if again.status == 304 { unchanged += 1 }
         if again.status == 200 {
-          tags[place] = again.tag
+          tags[index] = again.tag
           if again.tag == fresh.fields["ETag"] { #expect(again.body == fresh.text, "\(path)") }
           isDead = isDead || !again.body.contains("\"state\":\"live\"")
         }
@@ -167,13 +167,13 @@ struct PollingTests {
       try await patience.wait(for: "the feed to die; \(unchanged) unchanged")
     }
     // At rest both must come to the same.
-    for (place, path) in paths.enumerated() {
+    for (index, path) in paths.enumerated() {
       var isSame = false
       var patience = Patience()
       while !isSame {
         let fresh = try await harness.get(path)
-        let again = try await poller.ask(path, tag: tags[place])[0]
-        if again.status == 200 { tags[place] = again.tag }
+        let again = try await poller.ask(path, tag: tags[index])[0]
+        if again.status == 200 { tags[index] = again.tag }
         isSame = again.tag == fresh.fields["ETag"]
         if !isSame { try await patience.wait(for: "\(path) to be the same") }
       }

@@ -147,9 +147,9 @@ struct PortfolioTests {
     for line in block.split(separator: "\n") {
       guard let start = line.range(of: "--json '"),
         let end = line.range(of: "'", range: start.upperBound..<line.endIndex),
-        let place = line.range(of: "$api")
+        let index = line.range(of: "$api")
       else { continue }
-      let path = "/v1/portfolios" + line[place.upperBound...].trimmingCharacters(in: .whitespaces)
+      let path = "/v1/portfolios" + line[index.upperBound...].trimmingCharacters(in: .whitespaces)
       let answer = try await send(harness, "POST", path, String(line[start.upperBound..<end.lowerBound]))
       #expect(answer.status == 201, "\(line): \(answer.text)")
       bodies += 1

@@ -170,7 +170,7 @@ struct ReloadTests {
     let answer = try await harness.get("/v1/status", fields: [.init("Origin", "https://elsewhere.example")])
     #expect(answer.text.contains("feeds"))
     #expect(answer.fields["Access-Control-Allow-Origin"] == nil)
-    let problem = ConfigurationProblem(name: "limits.subscriptions", place: "file", message: "\"x\" is not allowed")
+    let problem = ConfigurationProblem(name: "limits.subscriptions", location: "file", message: "\"x\" is not allowed")
     let refused = harness.gateway.reload { () throws(ConfigurationProblems) in
       throw ConfigurationProblems(problems: [problem])
     }

@@ -59,7 +59,7 @@ struct SettingExtremesTests {
             ? path.reversed().reduce(value) { "{\"\($1)\":\($0)}" } : path.joined(separator: ":\n  ") + ": \(value)\n"
           var loader = ConfigurationLoader(venues: [], isReadable: { _ in true }, tlsProblems: { _ in [] })
           loader.read(contents: Array(text.utf8), isJSON: format == "json", name: "a.\(format)")
-          #expect(loader.problems.allSatisfy { !$0.message.isEmpty && !$0.place.isEmpty }, "\(text)")
+          #expect(loader.problems.allSatisfy { !$0.message.isEmpty && !$0.location.isEmpty }, "\(text)")
         }
       }
     }
@@ -106,10 +106,10 @@ struct SettingExtremesTests {
     let secret = String(repeating: "A", count: 64)
     let hash = Digest.sha256(Array("key".utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     for kind in AccessEntry.Kind.allCases {
-      for field in AccessEntry(kind: kind, name: "a", style: .tree, place: "p").fields {
+      for field in AccessEntry(kind: kind, name: "a", style: .tree, location: "p").fields {
         let dates = ["0000-01-01", "1970-01-01", "9999-12-31T23:59:59Z", "9999-99-99"]
         for value in NumericExtremes.texts + dates + ["2", "300", "10000", "100000", "1000000"] {
-          var entry = AccessEntry(kind: kind, name: "a", style: .tree, place: "p")
+          var entry = AccessEntry(kind: kind, name: "a", style: .tree, location: "p")
           if kind == .key, field != "sha256" { entry.set("sha256", hash) }
           if kind == .jwt, field != "alg" { entry.set("alg", "HS256") }
           if kind == .jwt, !["secret", "secret-file", "public-key"].contains(field) { entry.set("secret", secret) }

@@ -86,7 +86,7 @@ struct StoredExtremesTests {
   }
 
   /// All routes that read what was stored, and one writer of each kind.
-  private func use(_ harness: GatewayHarness, _ place: String) async throws {
+  private func use(_ harness: GatewayHarness, _ location: String) async throws {
     try await harness.waitUntilLive()
     for path in [
       "/v1/alerts", "/v1/webhooks", "/v1/portfolios", "/v1/portfolios/1", "/v1/portfolios/1/value",
@@ -95,7 +95,7 @@ struct StoredExtremesTests {
       "/v1/sparklines/kraken:BTC-USD", "/v1/instruments", "/v1/assets",
     ] {
       let answer = try await harness.get(path)
-      #expect(answer.status < 500 || answer.status == 503, "\(place): \(path): \(answer.status)")
+      #expect(answer.status < 500 || answer.status == 503, "\(location): \(path): \(answer.status)")
     }
     let rule = #"{"name":"b","rule":{"condition":{"type":"countdown","for_s":1}}}"#
     let deposit = #"{"kind":"deposit","asset":"BTC","quantity":"1"}"#
@@ -104,13 +104,13 @@ struct StoredExtremesTests {
       ("/v1/portfolios", #"{"name":"q","currency":"USD"}"#), ("/v1/webhooks", #"{"url":"https://127.0.0.1:9/y"}"#),
     ] {
       let answer = try await send("POST", path, body, to: harness)
-      #expect(answer.status < 500 || answer.status == 503, "\(place): \(path): \(answer.status)")
+      #expect(answer.status < 500 || answer.status == 503, "\(location): \(path): \(answer.status)")
     }
     let probe = try await harness.probe()
     probe.send(
       #"{"op":"subscribe","id":1,"streams":[{"channel":"trades","symbols":["kraken:BTC-USD"]},{"channel":"alerts"},"#
         + #"{"channel":"candles","symbols":["kraken:BTC-USD"]},{"channel":"portfolio","portfolio":"1"}]}"#)
-    try await probe.first("an answer, \(place)") { $0.id == 1 }
+    try await probe.first("an answer, \(location)") { $0.id == 1 }
   }
 
   // MARK: Damage
@@ -144,11 +144,11 @@ struct StoredExtremesTests {
         }
       } + [String(text.dropLast(text.count / 2)).databaseValue, "".databaseValue, "\u{0}".databaseValue]
     case .blob(let data):
-      let words = stride(from: 0, to: max(1, min(data.count, 512) - 7), by: 8).flatMap { place in
+      let words = stride(from: 0, to: max(1, min(data.count, 512) - 7), by: 8).flatMap { location in
         [Int64.min, -1, .max].map { number in
           var copy = data
-          let end = min(data.count, place + 8)
-          copy.replaceSubrange(place..<end, with: withUnsafeBytes(of: number) { Array($0.prefix(end - place)) })
+          let end = min(data.count, location + 8)
+          copy.replaceSubrange(location..<end, with: withUnsafeBytes(of: number) { Array($0.prefix(end - location)) })
           return copy
         }
       }
@@ -178,15 +178,17 @@ struct StoredExtremesTests {
       let all = values.flatMap { damages($0, column.type) }.shuffled(using: &random)
       for (round, damage) in all.prefix(Self.isWhole ? .max : 3).enumerated() {
         // One column of each table at a time, so that what is read after it is as it was.
-        let place = (round..<rounds.count).first { place in !rounds[place].contains { $0.0.table == column.table } }
-        if let place { rounds[place].append((column, damage)) } else { rounds.append([(column, damage)]) }
+        let location = (round..<rounds.count).first { location in
+          !rounds[location].contains { $0.0.table == column.table }
+        }
+        if let location { rounds[location].append((column, damage)) } else { rounds.append([(column, damage)]) }
       }
     }
     try source.close()
     var refused = 0
     for round in rounds.shuffled(using: &random).prefix(Self.isWhole ? .max : 40) {
       let changes = round.map { "\($0.0.table).\($0.0.name)=\($0.1)".prefix(200) }.joined(separator: " ")
-      let place = "TIDEGATE_SEED=\(seed): \(changes)"
+      let location = "TIDEGATE_SEED=\(seed): \(changes)"
       let copy = folder + "/copy"
       try? FileManager.default.removeItem(atPath: copy)
       try FileManager.default.copyItem(atPath: folder + "/whole", toPath: copy)
@@ -202,7 +204,7 @@ struct StoredExtremesTests {
         refused += 1
         continue
       }
-      try await use(harness, place)
+      try await use(harness, location)
       await harness.stop()
     }
     #expect(refused * 4 < rounds.count, "\(refused) of \(rounds.count) files were refused")

@@ -35,9 +35,11 @@ struct AsyncAPIDocumentTests {
     find(document)
     #expect(references.count > 50)
     for reference in references {
-      var place: Any? = document
-      for step in reference.dropFirst(2).split(separator: "/") { place = (place as? [String: Any])?[String(step)] }
-      #expect(place != nil, "\(reference)")
+      var location: Any? = document
+      for step in reference.dropFirst(2).split(separator: "/") {
+        location = (location as? [String: Any])?[String(step)]
+      }
+      #expect(location != nil, "\(reference)")
     }
   }
 

@@ -41,8 +41,8 @@ struct LoopsTests {
     }
 
     func now() -> Timestamp { time + 1 }
-    func storedSymbol(of place: MarketRoute) -> String? { nil }
-    func wantAllHistory(of place: MarketRoute) { wanted.append(place) }
+    func storedSymbol(of route: MarketRoute) -> String? { nil }
+    func wantAllHistory(of route: MarketRoute) { wanted.append(route) }
   }
 
   /// Loops whose answers come when the test says so, in the order that it says.
@@ -130,10 +130,10 @@ struct LoopsTests {
     var outcomes: [MarketAnswer.Outcome] = []
     var costs: [Int] = []
     func ask(known: [String] = []) {
-      let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+      let route = MarketRoute(market: 0, instrument: InstrumentID(0))
       let item = MarketAnswer.Item(
         symbol: "kraken:BTC-USD",
-        content: .market(loop: 0, place, DataState(venue: "kraken", state: .live, source: .live)))
+        content: .market(loop: 0, route, DataState(venue: "kraken", state: .live, source: .live)))
       MarketAnswer(
         [item], .trades(limit: 5), isList: false, known: known, loops: loops, parts: parts,
         charge: { cost in
@@ -170,11 +170,11 @@ struct LoopsTests {
   @Test("a line of all times makes the market's loop request its whole history")
   func history() throws {
     let loops = try ScriptedLoops(venues: ["kraken"])
-    let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+    let route = MarketRoute(market: 0, instrument: InstrumentID(0))
     for (range, count) in [(ChartRange.day, 0), (.all, 1)] {
       let item = MarketAnswer.Item(
         symbol: "kraken:BTC-USD",
-        content: .market(loop: 0, place, DataState(venue: "kraken", state: .live, source: .live)))
+        content: .market(loop: 0, route, DataState(venue: "kraken", state: .live, source: .live)))
       MarketAnswer(
         [item], .sparkline(range, points: 5), isList: false, known: [], loops: loops, parts: KnownParts(),
         charge: { _ in nil }

@@ -48,7 +48,7 @@ struct KnownPartsTests {
   }
 
   private static func key(_ view: MarketView, market: Int = 0) -> KnownParts.Key {
-    KnownParts.Key(loop: 0, place: MarketRoute(market: market, instrument: InstrumentID(0)), view: view)
+    KnownParts.Key(loop: 0, route: MarketRoute(market: market, instrument: InstrumentID(0)), view: view)
   }
 
   @Test("a part is known until its market changes or its time is over; its text, while the content is the same")

@@ -79,10 +79,10 @@ import Testing
   }
 
   private func compare(
-    _ chart: inout Chart, _ naive: inout NaiveChart, _ now: Int64, _ random: inout SeededGenerator, _ place: String
+    _ chart: inout Chart, _ naive: inout NaiveChart, _ now: Int64, _ random: inout SeededGenerator, _ index: String
   ) -> Bool {
     let lastPrice = chart.lastPrice
-    #expect(lastPrice == naive.entries.last?.price, "\(place)")
+    #expect(lastPrice == naive.entries.last?.price, "\(index)")
     for range in ChartRange.allCases {
       let n = [1, 2, 7, 24, 96, 360, 1_440][Int(random.next() % 7)]
       let line = chart.line(range, points: n, now: at(now))
@@ -95,7 +95,7 @@ import Testing
         && tip?.index ?? -1 == expected.points.count - 1 && tip?.price == expected.points.last
         && tip?.from ?? line.from == line.from && tip?.step ?? line.step == line.step
       guard isSame else {
-        Issue.record("\(place), \(range.name), n \(n): \(line) \(String(describing: tip)), expected \(expected)")
+        Issue.record("\(index), \(range.name), n \(n): \(line) \(String(describing: tip)), expected \(expected)")
         return false
       }
     }
@@ -103,14 +103,14 @@ import Testing
     naive.advance(to: now)
     let figures = chart.figures(now: at(now))
     guard figures == naive.figures(now: now) else {
-      Issue.record("\(place): \(figures), expected \(naive.figures(now: now))")
+      Issue.record("\(index): \(figures), expected \(naive.figures(now: now))")
       return false
     }
-    return compareCandles(&chart, naive, now, &random, place)
+    return compareCandles(&chart, naive, now, &random, index)
   }
 
   private func compareCandles(
-    _ chart: inout Chart, _ naive: NaiveChart, _ now: Int64, _ random: inout SeededGenerator, _ place: String
+    _ chart: inout Chart, _ naive: NaiveChart, _ now: Int64, _ random: inout SeededGenerator, _ index: String
   ) -> Bool {
     let interval = CandleInterval.allCases[Int(random.next() % 6)]
     let head = naive.entries.isEmpty ? NaiveChart.minute(now) : NaiveChart.minute(naive.head)
@@ -118,7 +118,7 @@ import Testing
     let open = chart.openCandle(interval, of: id, now: at(now))
     guard open == naive.candle(interval, start, now: now) else {
       Issue.record(
-        "\(place): \(String(describing: open)), expected \(String(describing: naive.candle(interval, start, now: now)))"
+        "\(index): \(String(describing: open)), expected \(String(describing: naive.candle(interval, start, now: now)))"
       )
       return false
     }
@@ -136,7 +136,7 @@ import Testing
     }
     let candles = chart.candles(interval, from: at(from), to: at(to), limit: limit, of: id, now: at(now))
     guard candles == expected else {
-      Issue.record("\(place): \(interval.name) from \(from) to \(to): \(difference(candles, expected))")
+      Issue.record("\(index): \(interval.name) from \(from) to \(to): \(difference(candles, expected))")
       return false
     }
     return true

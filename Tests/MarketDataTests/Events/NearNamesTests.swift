@@ -38,12 +38,12 @@ struct NearNamesTests {
       let a = word()
       var b = Bool.random(using: &random) ? word() : a
       for _ in 0..<Int.random(in: 0...3, using: &random) where b.count > 1 {
-        let place = Int.random(in: 1..<b.count, using: &random)
+        let index = Int.random(in: 1..<b.count, using: &random)
         switch Int.random(in: 0...3, using: &random) {
-        case 0: b.swapAt(place, place - 1)
-        case 1: b.remove(at: place)
-        case 2: b.insert(99, at: place)
-        default: b[place] = 97
+        case 0: b.swapAt(index, index - 1)
+        case 1: b.remove(at: index)
+        case 2: b.insert(99, at: index)
+        default: b[index] = 97
         }
       }
       let whole = Self.wholeTable(a, b)

@@ -97,7 +97,7 @@ struct AssetNamesTests {
       let known = codes.filter { code in naive.lists.contains { $0.names[code] != nil } }.sorted()
       #expect(names.assets.map(\.code) == known, "seed \(seed), step \(step)")
       let after = codes.randomElement(using: &random) ?? ""
-      #expect(names.assets[names.place(after: after)...].map(\.code) == known.filter { $0 > after })
+      #expect(names.assets[names.index(after: after)...].map(\.code) == known.filter { $0 > after })
     }
   }
 }

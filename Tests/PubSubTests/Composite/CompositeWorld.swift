@@ -60,15 +60,15 @@ final class CompositeWorld {
   }
 
   private func part(_ entry: DirectoryEntry, _ wants: CompositeWants) -> QuotePart? {
-    let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
+    let route = MarketRoute(market: entry.market, instrument: entry.instrument.id)
     let publisher = world.publishers[entry.loop]
     var part = publisher.quotePart(
-      at: place, depth: wants.hasBook ? CompositeMarket.depthLimit : 0, hasFigures: true, now: world.now)
+      at: route, depth: wants.hasBook ? CompositeMarket.depthLimit : 0, hasFigures: true, now: world.now)
     guard entry.instrument.id == InstrumentID(0) else { return part }
     part?.candles = candles[entry.loop].filter { wants.candles[Int($0.interval.rawValue)] > 0 }
     part?.hasOtherPast = hasOtherPast[entry.loop]
     for interval in CandleInterval.allCases where wants.candles[Int(interval.rawValue)] > 0 {
-      if let open = publisher.openCandle(interval, at: place, now: world.now) { part?.candles.append(open) }
+      if let open = publisher.openCandle(interval, at: route, now: world.now) { part?.candles.append(open) }
     }
     candles[entry.loop] = []
     hasOtherPast[entry.loop] = false
@@ -78,9 +78,9 @@ final class CompositeWorld {
   /// The candles of the members, as a request for a page reads them.
   func pages(_ symbol: String, _ interval: CandleInterval, _ count: Int) -> [CompositeCandles.Part] {
     world.hubs[0].members(ofComposite: symbol).compactMap { entry in
-      let place = MarketRoute(market: entry.market, instrument: entry.instrument.id)
+      let route = MarketRoute(market: entry.market, instrument: entry.instrument.id)
       let found = world.publishers[entry.loop].candles(
-        interval, from: .distantPast, to: .distantFuture, limit: count, at: place, now: world.now)
+        interval, from: .distantPast, to: .distantFuture, limit: count, at: route, now: world.now)
       guard let found, !found.candles.isEmpty else { return nil }
       return .init(instrument: found.instrument, candles: found.candles)
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("One price and one change of 24 h in all places")
 struct OneChangeTests {
-  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+  private static let route = MarketRoute(market: 0, instrument: InstrumentID(0))
   private static let symbol = "kraken:BTC-USD"
 
   /// What a place shows. Numbers are compared as numbers: a venue's text may have more zeros.
@@ -61,14 +61,14 @@ struct OneChangeTests {
   }
 
   /// All places at the moment, by name.
-  private static func places(_ world: World, _ old: ModelClient) throws -> [(name: String, shown: Shown)] {
-    var places: [(name: String, shown: Shown)] = []
+  private static func routes(_ world: World, _ old: ModelClient) throws -> [(name: String, shown: Shown)] {
+    var routes: [(name: String, shown: Shown)] = []
     let new = world.client()
     subscribe(new)
     for (name, client) in [("a new subscriber", new), ("an old subscriber", old)] {
       let pulse = data(client, "pulse")
-      places.append((name: "the line of \(name)", shown: line(data(client, "sparkline"))))
-      places.append(
+      routes.append((name: "the line of \(name)", shown: line(data(client, "sparkline"))))
+      routes.append(
         (
           name: "the pulse of \(name)",
           // A pulse is an event: the change beside an earlier one is that of its moment.
@@ -76,40 +76,40 @@ struct OneChangeTests {
             price: decimal(pulse["price"]), percent: client === new ? decimal(pulse["change_pct_24h"]) : nil)
         ))
     }
-    places.append((name: "the ticker stream", shown: ticker(data(new, "ticker"))))
+    routes.append((name: "the ticker stream", shown: ticker(data(new, "ticker"))))
     new.leave()
     func view(_ view: MarketView) -> [String: Any] {
-      let text = world.publishers[0].text(of: view, at: place, now: world.now).map {
+      let text = world.publishers[0].text(of: view, at: route, now: world.now).map {
         String(decoding: $0.fields, as: UTF8.self)
       }
       return json("{\"symbol\":\"x\"\(text ?? "")}")
     }
     let snapshot = view(.snapshot(points: 24))
-    places.append((name: "the snapshot's ticker", shown: ticker(snapshot["ticker"] as? [String: Any] ?? [:])))
-    places.append((name: "the snapshot's line", shown: line(snapshot["sparkline"] as? [String: Any] ?? [:])))
+    routes.append((name: "the snapshot's ticker", shown: ticker(snapshot["ticker"] as? [String: Any] ?? [:])))
+    routes.append((name: "the snapshot's line", shown: line(snapshot["sparkline"] as? [String: Any] ?? [:])))
     let pulse = snapshot["pulse"] as? [String: Any] ?? [:]
-    places.append(
+    routes.append(
       (
         name: "the snapshot's pulse",
         shown: Shown(price: decimal(pulse["price"]), percent: decimal(pulse["change_pct_24h"]))
       ))
-    places.append((name: "/v1/tickers", shown: ticker(view(.ticker)["ticker"] as? [String: Any] ?? [:])))
-    places.append((name: "/v1/sparklines", shown: line(view(.sparkline(points: 96)))))
-    let figures = try #require(world.publishers[0].cardFigures(.day, points: 96, at: place, now: world.now))
+    routes.append((name: "/v1/tickers", shown: ticker(view(.ticker)["ticker"] as? [String: Any] ?? [:])))
+    routes.append((name: "/v1/sparklines", shown: line(view(.sparkline(points: 96)))))
+    let figures = try #require(world.publishers[0].cardFigures(.day, points: 96, at: route, now: world.now))
     let scale = Int(figures.instrument.priceScale)
     func amount(_ value: Int64?, _ digits: Int) -> Decimal? {
       value.map { Decimal(sign: $0 < 0 ? .minus : .plus, exponent: -digits, significand: Decimal($0.magnitude)) }
     }
-    places.append(
+    routes.append(
       (name: "the card", shown: Shown(price: amount(figures.price, scale), percent: amount(figures.changePercent, 2))))
-    places.append((name: "the portfolio", shown: try portfolio(world)))
-    return places
+    routes.append((name: "the portfolio", shown: try portfolio(world)))
+    return routes
   }
 
   /// One unit in a portfolio.
   private static func portfolio(_ world: World) throws -> Shown {
     var part = try #require(
-      world.publishers[0].quotePart(at: place, depth: 0, hasFigures: true, now: world.now))
+      world.publishers[0].quotePart(at: route, depth: 0, hasFigures: true, now: world.now))
     part.market.isLive = true
     var prices = PortfolioPrices([.init(part.market, isFeedLive: true)])
     let contents = PortfolioContents(
@@ -120,11 +120,11 @@ struct OneChangeTests {
   }
 
   /// Compares what the places show, where they show it.
-  private static func compare(_ places: [(name: String, shown: Shown)], _ step: String) {
+  private static func compare(_ routes: [(name: String, shown: Shown)], _ step: String) {
     func check<T: Hashable>(_ name: String, _ field: KeyPath<Shown, T?>, unless: (String) -> Bool = { _ in false }) {
-      let values = Set(places.filter { !unless($0.name) }.compactMap { $0.shown[keyPath: field] })
+      let values = Set(routes.filter { !unless($0.name) }.compactMap { $0.shown[keyPath: field] })
       guard values.count > 1 else { return }
-      Issue.record("\(step): not one \(name)\n\(places.map { "\($0.name): \($0.shown)" }.joined(separator: "\n"))")
+      Issue.record("\(step): not one \(name)\n\(routes.map { "\($0.name): \($0.shown)" }.joined(separator: "\n"))")
     }
     check("price", \.price)
     check("price of 24 h ago", \.open)
@@ -132,7 +132,7 @@ struct OneChangeTests {
     check("percentage", \.percent)
     check("trend", \.trend)
     // A place that can show the change shows it if another one does.
-    let lines = places.filter { $0.name.contains("ticker") || $0.name.contains("line") }
+    let lines = routes.filter { $0.name.contains("ticker") || $0.name.contains("line") }
     let known = Set(lines.map { $0.shown.percent == nil })
     #expect(known.count == 1, "\(step): \(lines.map { "\($0.name): \($0.shown)" }.joined(separator: "\n"))")
   }
@@ -199,7 +199,7 @@ struct OneChangeTests {
       // Merged pulses have left.
       world.run(milliseconds: 300)
       guard id > 1 else { continue }
-      Self.compare(try Self.places(world, old), "step \(step)")
+      Self.compare(try Self.routes(world, old), "step \(step)")
     }
   }
 }

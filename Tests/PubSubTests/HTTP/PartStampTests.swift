@@ -6,7 +6,7 @@ import Testing
 
 @Suite("How long what was made of a market stands")
 struct PartStampTests {
-  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+  private static let route = MarketRoute(market: 0, instrument: InstrumentID(0))
   private static let views: [MarketView] = [
     .snapshot(points: 96), .snapshot(points: 1_440), .ticker, .trades(limit: 3), .sparkline(points: 24),
     .sparkline(.hour, points: 360), .sparkline(.week, points: 96), .sparkline(.all, points: 50), .book(depth: 1),
@@ -21,7 +21,7 @@ struct PartStampTests {
   }
 
   private static func text(_ view: MarketView, _ world: World) -> String? {
-    world.publishers[0].text(of: view, at: place, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
+    world.publishers[0].text(of: view, at: route, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
   }
 
   /// Something that happens to a market.
@@ -95,7 +95,7 @@ struct PartStampTests {
       Self.pass(world, &random)
       Self.step(step, world, &random)
       for (index, view) in Self.views.enumerated() {
-        guard let stamp = world.publishers[0].stamp(of: view, at: Self.place, now: world.now) else {
+        guard let stamp = world.publishers[0].stamp(of: view, at: Self.route, now: world.now) else {
           Issue.record("seed \(seed): the market is gone")
           return
         }
@@ -125,7 +125,7 @@ struct PartStampTests {
     // At the very moment at which a market is seen for the first time, nothing is certain of the next.
     world.now = world.now + 1
     let stamps = try Self.views.map {
-      try #require(world.publishers[0].stamp(of: $0, at: Self.place, now: world.now))
+      try #require(world.publishers[0].stamp(of: $0, at: Self.route, now: world.now))
     }
     for _ in 0..<9 {
       world.now = world.now + Microseconds.second

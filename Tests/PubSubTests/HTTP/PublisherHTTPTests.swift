@@ -8,10 +8,10 @@ import Testing
 
 @Suite("What HTTP shows of a market")
 struct PublisherHTTPTests {
-  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+  private static let route = MarketRoute(market: 0, instrument: InstrumentID(0))
 
   private static func text(_ view: MarketView, _ world: World) -> String? {
-    world.publishers[0].text(of: view, at: place, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
+    world.publishers[0].text(of: view, at: route, now: world.now).map { String(decoding: $0.fields, as: UTF8.self) }
   }
 
   private static func json(_ view: MarketView, _ world: World) throws -> [String: Any] {
@@ -36,7 +36,7 @@ struct PublisherHTTPTests {
   func bodies() {
     let world = World()
     for view in [MarketView.book(depth: 25), .ticker, .sparkline(points: 24)] {
-      #expect(Self.text(view, world) == nil && world.publishers[0].tag(of: view, at: Self.place, now: world.now) == nil)
+      #expect(Self.text(view, world) == nil && world.publishers[0].tag(of: view, at: Self.route, now: world.now) == nil)
     }
     #expect(Self.text(.snapshot(points: 24), world) == "")
     #expect(Self.text(.trades(limit: 5), world) == #","trades":[]"#)
@@ -130,8 +130,8 @@ struct PublisherHTTPTests {
       default: break
       }
       for (index, view) in views.enumerated() {
-        let tag = world.publishers[0].tag(of: view, at: Self.place, now: world.now)
-        let made = world.publishers[0].text(of: view, at: Self.place, now: world.now)
+        let tag = world.publishers[0].tag(of: view, at: Self.route, now: world.now)
+        let made = world.publishers[0].text(of: view, at: Self.route, now: world.now)
         #expect(made?.tag == tag)
         guard let tag, let text = made.map({ String(decoding: $0.fields, as: UTF8.self) }) else { continue }
         if let before = known[index][tag] {
@@ -155,15 +155,15 @@ struct PublisherHTTPTests {
     let views: [MarketView] = [
       .snapshot(points: 24), .ticker, .trades(limit: 50), .sparkline(points: 24), .book(depth: 10),
     ]
-    let before = views.map { world.publishers[0].tag(of: $0, at: Self.place, now: world.now) }
+    let before = views.map { world.publishers[0].tag(of: $0, at: Self.route, now: world.now) }
     for _ in 0..<20 {
       world.now = world.now + Microseconds.second
       world.book(0, .snapshot, bids: [(10, 1)], asks: [(20, 1)], instrument: 1)
     }
-    #expect(views.map { world.publishers[0].tag(of: $0, at: Self.place, now: world.now) } == before)
+    #expect(views.map { world.publishers[0].tag(of: $0, at: Self.route, now: world.now) } == before)
     let other = StreamPublisher(loop: 0, loops: 1, epoch: "k8")
     _ = other.add(market: world.markets[0], venue: "kraken")
-    #expect(other.tag(of: .ticker, at: Self.place, now: world.now) != before[1], "another run has other counters")
+    #expect(other.tag(of: .ticker, at: Self.route, now: world.now) != before[1], "another run has other counters")
   }
 }
 

@@ -5,12 +5,12 @@ import Testing
 @testable import PubSub
 
 @Suite("Quotes of several venues over HTTP") struct QuoteAnswerTests {
-  private static let place = MarketRoute(market: 0, instrument: InstrumentID(0))
+  private static let route = MarketRoute(market: 0, instrument: InstrumentID(0))
 
   /// The parts of the first market of each loop, as a hub judges them.
   private func parts(_ world: World, loops: Int, depth: Int = 0) -> [QuotePart] {
     (0..<loops).compactMap { loop in
-      var part = world.publishers[loop].quotePart(at: Self.place, depth: depth, hasFigures: true, now: world.now)
+      var part = world.publishers[loop].quotePart(at: Self.route, depth: depth, hasFigures: true, now: world.now)
       if part != nil { world.hubs[0].judge(&part!) }
       return part
     }

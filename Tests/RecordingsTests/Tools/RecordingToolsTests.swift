@@ -128,8 +128,8 @@ struct RecordingToolsTests {
       let text = String(decoding: try IndexTrial.text(output), as: UTF8.self)
       let start = try #require(text.range(of: #""k":"state","m":""#)?.upperBound)
       var bytes = Array(text.utf8)
-      let place = text.utf8.distance(from: text.startIndex, to: start) + 40
-      bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+      let index = text.utf8.distance(from: text.startIndex, to: start) + 40
+      bytes[index] = bytes[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
       let damaged = folder + "damaged.ndjson"
       try Data(bytes).write(to: URL(fileURLWithPath: damaged))
       let result = try Replayer(path: damaged).run()

@@ -87,7 +87,7 @@ struct HandoverTests {
   }
 
   @Test("instruments keep their places where the new connection's come in another order, and others may come along")
-  func places() throws {
+  func indices() throws {
     let setup = Setup("kraken", ["ZEC-USD", "BTC-USD"])
     for seed in testSeeds(3) {
       let trial = try HandoverTrial(setup, seed: seed)
@@ -278,19 +278,19 @@ final class HandoverTrial {
         // What neither connection brought is missing, and nothing else is wrong.
         var rest = expected[...]
         let isInOrder = trades.allSatisfy { trade in
-          guard let place = rest.firstIndex(of: trade) else { return false }
-          rest = rest[(place + 1)...]
+          guard let index = rest.firstIndex(of: trade) else { return false }
+          rest = rest[(index + 1)...]
           return true
         }
         if !isInOrder { problems.append("\(symbol): trades came twice or out of order") }
         continue
       }
       if trades != expected {
-        let place =
+        let index =
           zip(trades, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? min(trades.count, expected.count)
         problems.append(
-          "\(symbol): \(trades.count) trades instead of \(expected.count); from the \(place)th on: "
-            + "\(trades[place...].prefix(4)) instead of \(expected[place...].prefix(4))")
+          "\(symbol): \(trades.count) trades instead of \(expected.count); from the \(index)th on: "
+            + "\(trades[index...].prefix(4)) instead of \(expected[index...].prefix(4))")
       }
     }
   }
@@ -320,30 +320,30 @@ final class HandoverTrial {
       if !isEarly { problems.append("at \(at): \(active.market[id].instrument.symbol) is \(state)") }
     }
     for (symbol, state) in touched(active) where isWarm && !isEarly && state.bookState == .live && problems.isEmpty {
-      let places = history[symbol]?[fingerprint(state)] ?? []
-      guard let place = places.first(where: { $0 >= reached[symbol, default: 0] }) else {
+      let indices = history[symbol]?[fingerprint(state)] ?? []
+      guard let index = indices.first(where: { $0 >= reached[symbol, default: 0] }) else {
         problems.append(
-          places.isEmpty
+          indices.isEmpty
             ? "at \(at): \(symbol) shows a book that the venue never had"
-            : "at \(at): \(symbol) goes back from the \(reached[symbol]!)th book to the \(places.last!)th")
+            : "at \(at): \(symbol) goes back from the \(reached[symbol]!)th book to the \(indices.last!)th")
         return
       }
-      reached[symbol] = place
+      reached[symbol] = index
     }
     active.clear()
   }
 
   /// The instruments whose books the pipeline's changes moved.
   private func touched(_ pipeline: FeedPipeline) -> [(String, InstrumentState)] {
-    var places: Set<Int> = []
+    var indices: Set<Int> = []
     for change in pipeline.changes.items {
       switch change {
-      case .bookDelta(let id, _, _, _), .bookSnapshot(let id): places.insert(id.index)
+      case .bookDelta(let id, _, _, _), .bookSnapshot(let id): indices.insert(id.index)
       default: break
       }
     }
-    return places.sorted().map { place in
-      let state = pipeline.market.instruments[place]
+    return indices.sorted().map { index in
+      let state = pipeline.market.instruments[index]
       return (state.instrument.symbol, state)
     }
   }

@@ -97,8 +97,8 @@ struct DeadChannelTests {
           connection.run(20)
           #expect(witness.events.count == healed && Self.isWell(connection), "\(name): \(witness.events.suffix(3))")
         }
-        for (place, ids) in witness.trades {
-          #expect(Set(ids).count == ids.count, "\(name): instrument \(place) has trades twice")
+        for (index, ids) in witness.trades {
+          #expect(Set(ids).count == ids.count, "\(name): instrument \(index) has trades twice")
         }
       }
     }

@@ -31,8 +31,8 @@ struct CandleHistoryTests {
         let minutes = read(state, from, Microseconds.minute, count: 1_440)
         for length in [5, 15, 60, 240, 1_440] {
           let bars = read(state, from, Int64(length) * Microseconds.minute, count: 1_440 / length)
-          for (place, bar) in bars.enumerated() {
-            let part = minutes[(place * length)..<(place + 1) * length].filter { $0.trades > 0 }
+          for (slot, bar) in bars.enumerated() {
+            let part = minutes[(slot * length)..<(slot + 1) * length].filter { $0.trades > 0 }
             let volume: Int64 = part.reduce(0) { $0 + $1.volume }
             let trades: Int64 = part.reduce(0) { $0 + $1.trades }
             let turnover: Int128 = part.reduce(0) { $0 + $1.turnover }

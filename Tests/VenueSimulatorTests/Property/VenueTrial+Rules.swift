@@ -25,7 +25,7 @@ extension VenueTrial {
   /// without a reset.
   func checkLive() {
     for index in wanted {
-      guard let id = place(of: index), pipeline.market[id].bookState == .live else { continue }
+      guard let id = marketID(of: index), pipeline.market[id].bookState == .live else { continue }
       if references[index] == nil {
         report("\(name(index)) calls itself live, and nothing of its book has come")
       } else if !isHeard(index), !struck.contains(index) || !isRefusedInSilence {

@@ -10,12 +10,12 @@ extension VenueTrial {
     instrument >= 0 ? simulated.market.instruments[instrument].instrument.symbol : "-"
   }
 
-  func place(of instrument: Int) -> InstrumentID? {
-    if let place = places[instrument] { return place }
+  func marketID(of instrument: Int) -> InstrumentID? {
+    if let index = indices[instrument] { return index }
     let name = "\(venue.name):\(name(instrument))"
-    let place = pipeline.market.instruments.first { $0.instrument.symbol == name }?.instrument.id
-    places[instrument] = place
-    return place
+    let index = pipeline.market.instruments.first { $0.instrument.symbol == name }?.instrument.id
+    indices[instrument] = index
+    return index
   }
 
   /// - Parameter isLate: after its successor. Bitfinex sends several messages of one level change's id, so the id alone
@@ -35,7 +35,7 @@ extension VenueTrial {
   }
 
   func check(_ index: Int) {
-    guard let reference = references[index], let id = place(of: index) else { return }
+    guard let reference = references[index], let id = marketID(of: index) else { return }
     let state = pipeline.market[id]
     guard state.bookState == .live else { return }
     let depth = reference.isExcused ? oversight.vouched : oversight.depth
@@ -52,7 +52,7 @@ extension VenueTrial {
 
   /// Whether a live book is the venue's.
   func shows(_ truth: SimulatedTruth) -> Bool {
-    guard let id = place(of: truth.instrument), pipeline.market[id].bookState == .live else { return false }
+    guard let id = marketID(of: truth.instrument), pipeline.market[id].bookState == .live else { return false }
     return differences(id, truth, oversight.depth, isPart: false) == (nil, nil)
   }
 

@@ -123,7 +123,7 @@ final class VenueTrial {
   /// request that was under way, does not mend it.
   var strikes: [Int: Int64] = [:]
   /// The place of a simulated instrument in the client's market.
-  var places: [Int: InstrumentID] = [:]
+  var indices: [Int: InstrumentID] = [:]
   /// Refused for good, and whatever is refused at some time.
   var refused: Set<Int> = []
   var struck: Set<Int> = []
@@ -249,7 +249,7 @@ final class VenueTrial {
     guard case .open = phase, let calm else { return false }
     return wanted.allSatisfy { index in
       guard !refused.contains(index) else { return true }
-      guard let id = place(of: index), pipeline.market[id].bookState == .live else { return false }
+      guard let id = marketID(of: index), pipeline.market[id].bookState == .live else { return false }
       return references[index].map { $0.truth.updateID >= calm[index] } ?? false
     } && isSubscribed
   }
@@ -348,7 +348,8 @@ final class VenueTrial {
         "response \(request) \(response.status) \(response.truth.map { "\(name($0.instrument)) \($0.updateID)" } ?? "")"
       )
       let truth = response.status == 200 ? response.truth : nil
-      let isRenewal = truth.flatMap { place(of: $0.instrument) }.map { pipeline.market[$0].bookState == .live } ?? false
+      let isRenewal =
+        truth.flatMap { marketID(of: $0.instrument) }.map { pipeline.market[$0].bookState == .live } ?? false
       if let truth, !isRenewal { delivered(truth) }
       let body = Array(response.body.utf8)
       pipeline.response(

@@ -17,23 +17,23 @@ struct UnnumberedBooksTests {
     return books
   }
 
-  private func trade(_ place: Int, at time: Timestamp) -> Trade {
+  private func trade(_ index: Int, at time: Timestamp) -> Trade {
     Trade(
-      instrument: InstrumentID(place), id: TradeID(1), price: 1, size: 1, side: .buy, time: time, isBacklog: false)
+      instrument: InstrumentID(index), id: TradeID(1), price: 1, size: 1, side: .buy, time: time, isBacklog: false)
   }
 
-  private func update(_ books: inout UnnumberedBooks, _ place: Int, at time: Timestamp, now: Timestamp) {
+  private func update(_ books: inout UnnumberedBooks, _ index: Int, at time: Timestamp, now: Timestamp) {
     let event = BookEvent(
-      instrument: InstrumentID(place), kind: .delta, bidRange: 0..<0, askRange: 0..<0, time: time)
+      instrument: InstrumentID(index), kind: .delta, bidRange: 0..<0, askRange: 0..<0, time: time)
     let number = time.microseconds
     books.updated(event, UpdateNumbers(first: number, last: number), EventBatch(), now: now)
   }
 
-  private func isContradicted(_ books: UnnumberedBooks, _ place: Int, now: Timestamp) -> Bool {
-    if case .isContradicted = books.care(of: place, now: now) { true } else { false }
+  private func isContradicted(_ books: UnnumberedBooks, _ index: Int, now: Timestamp) -> Bool {
+    if case .isContradicted = books.care(of: index, now: now) { true } else { false }
   }
-  private func isDue(_ books: UnnumberedBooks, _ place: Int, now: Timestamp) -> Bool {
-    if case .isDue = books.care(of: place, now: now) { true } else { false }
+  private func isDue(_ books: UnnumberedBooks, _ index: Int, now: Timestamp) -> Bool {
+    if case .isDue = books.care(of: index, now: now) { true } else { false }
   }
 
   @Test("a trade that no update follows contradicts its book alone, after a while")
@@ -75,7 +75,7 @@ struct UnnumberedBooksTests {
     update(&books, 0, at: start + 150, now: start + 150)
     let taken = books.takeRenewal(now: start + 200)
     let renewal = try #require(taken)
-    #expect(renewal.place == 0 && renewal.kept == 1 && renewal.bridge.updates.count == 1)
+    #expect(renewal.index == 0 && renewal.kept == 1 && renewal.bridge.updates.count == 1)
     #expect(!books.isRenewing(0) && isDue(books, 1, now: start + 200))
     #expect(!isDue(books, 0, now: start + 1_199) && isDue(books, 0, now: start + 1_200))
   }

@@ -37,13 +37,13 @@ struct DeribitRecordingTests {
       #expect(feed.error == nil, "\(feed.error?.detail ?? "")")
       #expect(feed.resets.isEmpty && feed.failures.isEmpty)
     }
-    for (place, name) in names.enumerated() {
+    for (index, name) in names.enumerated() {
       let want = try #require(expected[name])
-      let counts = feed.engine.symbolCounts[place]
+      let counts = feed.engine.symbolCounts[index]
       #expect(counts.deltas == want.deltas && counts.snapshots == want.snapshots, "\(name)")
       #expect(counts.sequenceOK == want.sequence_ok && counts.gaps == want.gaps, "\(name)")
       #expect(counts.trades == want.trades, "\(name)")
-      try want.check(feed.market.instruments[place], name)
+      try want.check(feed.market.instruments[index], name)
     }
   }
 

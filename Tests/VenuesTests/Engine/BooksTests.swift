@@ -23,20 +23,20 @@ struct BooksTests {
     let facts = facts(unnumbered: unnumbered)
     var books = Books(facts.bridge, connections: 1)
     books.grow(to: symbols, Books.Line(book: BookKeeper(facts)))
-    for place in books.indices { books.lines[place].acknowledged = now }
+    for index in books.indices { books.lines[index].acknowledged = now }
     return books
   }
 
   private func next(_ books: inout Books, _ now: Timestamp = now) -> [Int] {
-    var places: [Int] = []
-    while let (place, _) = books.nextSnapshot(now: now) { places.append(place) }
-    return places
+    var indices: [Int] = []
+    while let (index, _) = books.nextSnapshot(now: now) { indices.append(index) }
+    return indices
   }
 
-  private func makeLive(_ books: inout Books, _ place: Int) {
-    books.pacer.want(place)
-    _ = books.lines[place].book.bridge.bridge(7) { _, _, _, _ in }
-    books.joined(place, now: now)
+  private func makeLive(_ books: inout Books, _ index: Int) {
+    books.pacer.want(index)
+    _ = books.lines[index].book.bridge.bridge(7) { _, _, _, _ in }
+    books.joined(index, now: now)
   }
 
   @Test("with more symbols the snapshots are less deep")
@@ -55,7 +55,7 @@ struct BooksTests {
   @Test("a snapshot is asked for of carried books alone that were acknowledged and are not live")
   func wanted() {
     var books = books(5)
-    for place in books.indices { books.pacer.want(place) }
+    for index in books.indices { books.pacer.want(index) }
     books.lines[1].acknowledged = nil
     books.lines[2].isRefused = true
     makeLive(&books, 3)

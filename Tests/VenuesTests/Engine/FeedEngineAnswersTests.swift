@@ -74,9 +74,9 @@ struct FeedEngineAnswersTests {
     let (again, number) = talk.take()
     #expect(again == ["0.0", "1.0", "1.1", "2.0", "2.1"] && talk.failed.isEmpty)
     talk.receive("ack \(number)")
-    for (place, symbol) in ["A", "B", "C"].enumerated() {
+    for (index, symbol) in ["A", "B", "C"].enumerated() {
       talk.receive("whole \(symbol) 1")
-      #expect(talk.engine.books.lines[place].book.isLive)
+      #expect(talk.engine.books.lines[index].book.isLive)
     }
     talk.wait(55)
     #expect(talk.take().topics.isEmpty)
@@ -115,7 +115,7 @@ struct FeedEngineAnswersTests {
     talk.receive("refuse \(id) already C.1")
     talk.wait(1)
     #expect(talk.take().topics == ["2.0"] && talk.failed.isEmpty)
-    #expect(talk.engine.requests.desk.state(Topic(place: 2, channel: 1)) == .acknowledged)
+    #expect(talk.engine.requests.desk.state(Topic(index: 2, channel: 1)) == .acknowledged)
   }
 
   @Test("a refusal that names what its request has not is of all of it")
@@ -168,7 +168,8 @@ struct FeedEngineAnswersTests {
     let now = Timestamp(microseconds: 1)
     func take(_ first: Int64, _ last: Int64) -> BookKeeper.Verdict {
       let event = BookEvent(instrument: InstrumentID(0), kind: .delta, bidRange: 0..<0, askRange: 0..<0, time: now)
-      return keeper.take(event, MessageOutcome.Numbers(numbers: UpdateNumbers(first: first, last: last)), batch, now: now)
+      return keeper.take(
+        event, MessageOutcome.Numbers(numbers: UpdateNumbers(first: first, last: last)), batch, now: now)
     }
     #expect(take(5, 5) == .nothing, "nothing was subscribed")
     keeper.subscribed(now: now)

@@ -33,7 +33,7 @@ private final class Trial {
   /// When each channel beside a book was refused.
   var resting: [Topic: Timestamp] = [:]
   var goes: [Timestamp] = []
-  var gets: [(request: Int, place: Int)] = []
+  var gets: [(request: Int, index: Int)] = []
   var wantsAnother = false
   var failed: Set<String> = []
   var faults: [String] = []
@@ -61,8 +61,8 @@ private final class Trial {
     }
     let after = Set(engine.books.lines.indices.filter { engine.books.lines[$0].book.isLive })
     // Rule 4.
-    for place in before.subtracting(after) where isConnected && !resets.contains(place) {
-      fail("book \(place) left live without a reset")
+    for index in before.subtracting(after) where isConnected && !resets.contains(index) {
+      fail("book \(index) left live without a reset")
     }
     for action in engine.actions { take(action) }
     engine.actions.removeAll()
@@ -74,25 +74,25 @@ private final class Trial {
       let words = text.split(separator: " ")
       let topics = words.dropFirst(2).map { word in
         let parts = word.split(separator: ".").compactMap { Int($0) }
-        return Topic(place: parts[0], channel: parts[1])
+        return Topic(index: parts[0], channel: parts[1])
       }
       if goes.last != now { goes.append(now) }
       guard words[0] == "sub" else { return }
       for topic in topics {
         // Rule 3: what was refused rests for a minute at least.
         if let since = resting[topic], now - since < Microseconds.minute { fail("\(topic) was not left to rest") }
-        if refusedBooks.contains(topic.place) { fail("\(topic) was asked for after its symbol was refused") }
+        if refusedBooks.contains(topic.index) { fail("\(topic) was asked for after its symbol was refused") }
         lastAsked[topic] = now
         resting[topic] = nil
       }
       open.append(Sent(id: Int(words[1])!, topics: topics, at: now))
     case .get(let request, let path, _) where path.hasPrefix("/book/"):
-      let place = ScriptedDialect.symbols.firstIndex(of: String(path.dropFirst(6)))!
+      let index = ScriptedDialect.symbols.firstIndex(of: String(path.dropFirst(6)))!
       // Rule 1.
-      if !settled.contains(Topic(place: place, channel: 0)) {
-        fail("a snapshot of \(place) was asked for, whose subscription was not answered and of which nothing came")
+      if !settled.contains(Topic(index: index, channel: 0)) {
+        fail("a snapshot of \(index) was asked for, whose subscription was not answered and of which nothing came")
       }
-      gets.append((request, place))
+      gets.append((request, index))
     case .get(let request, _, _): answerList(request)
     case .reconnect, .renew: wantsAnother = true
     case .symbolFailed(let symbol, _): failed.insert(symbol)
@@ -159,7 +159,7 @@ private final class Trial {
     if isLive != live { fail("books \(isLive.sorted()) are live, and \(live.sorted()) by what came") }
     // Rule 2: nothing stays unanswered without being asked for again, or another connection being asked for.
     for request in open {
-      for topic in request.topics where !settled.contains(topic) && !refusedBooks.contains(topic.place) {
+      for topic in request.topics where !settled.contains(topic) && !refusedBooks.contains(topic.index) {
         guard let asked = lastAsked[topic], now - asked > 76 * Microseconds.second, !wantsAnother else { continue }
         fail("\(topic) has not been answered for \((now - asked) / Microseconds.second) s, and nobody minds")
       }
@@ -176,19 +176,19 @@ private final class Trial {
 
   func step() {
     let symbols = ScriptedDialect.symbols
-    let place = Int.random(in: 0..<3, using: &random)
+    let index = Int.random(in: 0..<3, using: &random)
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<8: tick()
     case 8..<12: answer()
-    case 12, 13: if settled.contains(Topic(place: place, channel: 0)) || isBookOpen(place) { whole(place) }
-    case 14, 15: next(place, by: 1)
-    case 16: next(place, by: Int64.random(in: 1...3, using: &random))
+    case 12, 13: if settled.contains(Topic(index: index, channel: 0)) || isBookOpen(index) { whole(index) }
+    case 14, 15: next(index, by: 1)
+    case 16: next(index, by: Int64.random(in: 1...3, using: &random))
     case 17:
-      if settled.contains(Topic(place: place, channel: 1)) { receive("trade \(symbols[place])") }
+      if settled.contains(Topic(index: index, channel: 1)) { receive("trade \(symbols[index])") }
     case 18:
       if Int.random(in: 0..<8, using: &random) == 0 {
-        receive(#"broken "s":"\#(symbols[place])""#)
-        live.remove(place)
+        receive(#"broken "s":"\#(symbols[index])""#)
+        live.remove(index)
       }
     default:
       guard Int.random(in: 0..<25, using: &random) == 0 else { return tick() }
@@ -198,34 +198,34 @@ private final class Trial {
     snapshots()
   }
 
-  private func isBookOpen(_ place: Int) -> Bool {
-    open.contains { $0.topics.contains(Topic(place: place, channel: 0)) }
+  private func isBookOpen(_ index: Int) -> Bool {
+    open.contains { $0.topics.contains(Topic(index: index, channel: 0)) }
   }
 
   /// The whole book in the stream; a bridged one takes it from REST only.
-  private func whole(_ place: Int) {
-    guard books == .streamed, !refusedBooks.contains(place) else { return }
-    numbers[place] += 1
-    settled.insert(Topic(place: place, channel: 0))
-    live.insert(place)
-    receive("whole \(ScriptedDialect.symbols[place]) \(numbers[place])")
+  private func whole(_ index: Int) {
+    guard books == .streamed, !refusedBooks.contains(index) else { return }
+    numbers[index] += 1
+    settled.insert(Topic(index: index, channel: 0))
+    live.insert(index)
+    receive("whole \(ScriptedDialect.symbols[index]) \(numbers[index])")
   }
 
-  private func next(_ place: Int, by step: Int64) {
-    guard settled.contains(Topic(place: place, channel: 0)) || books == .bridged && isBookOpen(place) else { return }
-    guard !refusedBooks.contains(place) else { return }
-    numbers[place] += step
-    if books == .bridged { settled.insert(Topic(place: place, channel: 0)) }
-    if step > 1 { live.remove(place) }
-    receive("next \(ScriptedDialect.symbols[place]) \(numbers[place])")
+  private func next(_ index: Int, by step: Int64) {
+    guard settled.contains(Topic(index: index, channel: 0)) || books == .bridged && isBookOpen(index) else { return }
+    guard !refusedBooks.contains(index) else { return }
+    numbers[index] += step
+    if books == .bridged { settled.insert(Topic(index: index, channel: 0)) }
+    if step > 1 { live.remove(index) }
+    receive("next \(ScriptedDialect.symbols[index]) \(numbers[index])")
   }
 
   private func snapshots() {
     guard !gets.isEmpty, Bool.random(using: &random) else { return }
-    let (request, place) = gets.removeFirst()
+    let (request, index) = gets.removeFirst()
     let isAnswered = Int.random(in: 0..<4, using: &random) > 0
-    if isAnswered, !refusedBooks.contains(place) { live.insert(place) }
-    let body = Array("\(numbers[place])".utf8)
+    if isAnswered, !refusedBooks.contains(index) { live.insert(index) }
+    let body = Array("\(numbers[index])".utf8)
     call { engine.response(to: request, status: isAnswered ? 200 : 500, body: body.span.bytes, now: now, into: &$0) }
   }
 
@@ -246,14 +246,14 @@ private final class Trial {
       }
       open.remove(at: index)
       if topics[0].channel == 0 {
-        if !self.live.contains(topics[0].place) { refusedBooks.insert(topics[0].place) }
+        if !self.live.contains(topics[0].index) { refusedBooks.insert(topics[0].index) }
       } else {
         resting[topics[0]] = now
       }
       receive("refuse \(id) final")
       // Rule 3: no other book is touched.
-      for place in live.indices where live[place] && !engine.books.lines[place].book.isLive {
-        fail("a refusal of \(topics) took book \(place)")
+      for position in live.indices where live[position] && !engine.books.lines[position].book.isLive {
+        fail("a refusal of \(topics) took book \(position)")
       }
     case 7:
       open.remove(at: index)
@@ -298,14 +298,14 @@ struct FeedEngineRulesTests {
       trial.tick()
       for request in trial.open {
         trial.open.removeAll { $0.id == request.id }
-        let isBad = request.topics.contains { $0.place == 1 }
-        if isBad, Set(request.topics.map(\.place)).count == 1 { trial.refusedBooks.insert(1) }
+        let isBad = request.topics.contains { $0.index == 1 }
+        if isBad, Set(request.topics.map(\.index)).count == 1 { trial.refusedBooks.insert(1) }
         trial.receive("\(isBad ? "refuse" : "ack") \(request.id)\(isBad ? " final" : "")")
         if !isBad { trial.settled.formUnion(request.topics) }
       }
     }
     #expect(trial.failed == ["B-USD"])
-    #expect(trial.settled.map(\.place).filter { $0 == 1 }.isEmpty && trial.settled.count == 4)
+    #expect(trial.settled.map(\.index).filter { $0 == 1 }.isEmpty && trial.settled.count == 4)
     #expect(trial.faults.isEmpty, "\(trial.faults)")
   }
 }

@@ -78,7 +78,7 @@ final class ScriptedDialect: Dialect {
     switch request {
     case .topics(let topics, let verb):
       "\(verb == .subscribe ? "sub" : "end") \(id) "
-        + topics.map { "\($0.place).\($0.channel)" }.joined(separator: " ")
+        + topics.map { "\($0.index).\($0.channel)" }.joined(separator: " ")
     case .greeting:
       switch facts.greeting {
       case .unanswered: nil
@@ -90,7 +90,8 @@ final class ScriptedDialect: Dialect {
   }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     let text = message.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     var words = text.split(separator: " ").map(String.init)
@@ -98,26 +99,26 @@ final class ScriptedDialect: Dialect {
       words.removeFirst()
       outcome.lostBefore = .gap
     }
-    func place() throws(FeedError) -> InstrumentID {
-      guard words.count > 1, let place = instruments.place(named: words[1]) else { throw FeedError(.shape, text) }
-      return InstrumentID(place)
+    func index() throws(FeedError) -> InstrumentID {
+      guard words.count > 1, let index = instruments.index(named: words[1]) else { throw FeedError(.shape, text) }
+      return InstrumentID(index)
     }
     switch words[0] {
     case "ack":
-      outcome.report(.acknowledged(id: words.count > 1 ? Int(words[1]) : nil, place: nil, channel: nil))
+      outcome.report(.acknowledged(id: words.count > 1 ? Int(words[1]) : nil, index: nil, channel: nil))
     case "blame":
-      let places = words.dropFirst().compactMap { instruments.place(named: $0) }
-      outcome.report(.refused(MessageOutcome.Refusal(blames: places.map { .init(place: $0) }, reason: text)))
+      let indices = words.dropFirst().compactMap { instruments.index(named: $0) }
+      outcome.report(.refused(MessageOutcome.Refusal(blames: indices.map { .init(index: $0) }, reason: text)))
     case "took":
       let topics = words.dropFirst(2).compactMap { word in
         let parts = word.split(separator: ".")
-        return instruments.place(named: String(parts[0])).map { Topic(place: $0, channel: Int(parts[1]) ?? 0) }
+        return instruments.index(named: String(parts[0])).map { Topic(index: $0, channel: Int(parts[1]) ?? 0) }
       }
       outcome.report(.taken(id: Int(words[1]) ?? 0, topics, rest: "not taken"))
     case "beat":
-      let place = try place().index
-      outcome.hear(Topic(place: place, channel: 1))
-      outcome.report(.newestTrade(place: place, id: Int64(words[2]) ?? 0))
+      let index = try index().index
+      outcome.hear(Topic(index: index, channel: 1))
+      outcome.report(.newestTrade(index: index, id: Int64(words[2]) ?? 0))
     case "refuse":
       let effect: MessageOutcome.Refusal.Effect =
         switch words[2] {
@@ -130,7 +131,7 @@ final class ScriptedDialect: Dialect {
       if words.count > 3 {
         let parts = words[3].split(separator: ".")
         refusal.blames =
-          instruments.place(named: String(parts[0])).map { [.init(place: $0, channel: Int(parts[1]))] } ?? []
+          instruments.index(named: String(parts[0])).map { [.init(index: $0, channel: Int(parts[1]))] } ?? []
       }
       outcome.report(.refused(refusal))
     case "whole", "next":
@@ -138,19 +139,19 @@ final class ScriptedDialect: Dialect {
       let start = batch.bids.count
       batch.bids.append(PriceLevel(price: 1, size: 1))
       let event = BookEvent(
-        instrument: try place(), kind: words[0] == "whole" ? .snapshot : .delta, bidRange: start..<(start + 1),
+        instrument: try index(), kind: words[0] == "whole" ? .snapshot : .delta, bidRange: start..<(start + 1),
         askRange: 0..<0, time: outcome.now)
       batch.events.append(.book(event))
       outcome.number(UpdateNumbers(first: number, last: number))
     case "ended":
-      outcome.report(.ended(Topic(place: try place().index, channel: Int(words[2]) ?? 0)))
+      outcome.report(.ended(Topic(index: try index().index, channel: Int(words[2]) ?? 0)))
     case "greeted": outcome.report(.greeted)
     case "maintenance": outcome.report(.maintenance(words[1] == "on"))
     case "trade":
       batch.events.append(
         .trade(
           Trade(
-            instrument: try place(), id: TradeID(1), price: 1, size: 1, side: .buy,
+            instrument: try index(), id: TradeID(1), price: 1, size: 1, side: .buy,
             time: outcome.now, isBacklog: false)))
     default: throw FeedError(.shape, text)
     }

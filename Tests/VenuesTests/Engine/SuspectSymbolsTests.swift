@@ -19,12 +19,12 @@ struct SuspectSymbolsTests {
       suspects.grow(to: 3)
     }
 
-    func prove(_ place: Int) -> Bool { suspects.prove(place) }
-    func end(behind places: [Int]) -> Int? { suspects.disconnected(behind: places, now: now) }
-    func release(_ place: Int, after span: Int64) { suspects.release(place, now: now + span) }
-    func next(_ places: [Int]) -> Int? { suspects.next(among: places) }
-    func isSuspect(_ place: Int) -> Bool { suspects.isSuspect(place) }
-    func isShunned(_ place: Int) -> Bool { suspects.isShunned(place) }
+    func prove(_ index: Int) -> Bool { suspects.prove(index) }
+    func end(behind indices: [Int]) -> Int? { suspects.disconnected(behind: indices, now: now) }
+    func release(_ index: Int, after span: Int64) { suspects.release(index, now: now + span) }
+    func next(_ indices: [Int]) -> Int? { suspects.next(among: indices) }
+    func isSuspect(_ index: Int) -> Bool { suspects.isSuspect(index) }
+    func isShunned(_ index: Int) -> Bool { suspects.isShunned(index) }
   }
 
   @Test("of several nobody is refused; they are asked for alone, who has ended the fewest connections first")

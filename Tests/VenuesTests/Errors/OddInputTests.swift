@@ -336,7 +336,7 @@ enum FixedDeflate {
     for bit in [1, 1, 0] { put(bit) }
     for byte in bytes {
       let (code, length) = byte < 144 ? (0x30 + Int(byte), 8) : (0x190 + Int(byte) - 144, 9)
-      for place in stride(from: length - 1, through: 0, by: -1) { put(code >> place & 1) }
+      for index in stride(from: length - 1, through: 0, by: -1) { put(code >> index & 1) }
     }
     for _ in 0..<7 { put(0) }
     return out

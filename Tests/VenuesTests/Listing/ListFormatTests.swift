@@ -17,7 +17,7 @@ struct ListFormatTests {
   }
 
   @Test("the array itself, or one that keys lead to, whatever stands beside it and in whatever order")
-  func places() throws {
+  func indices() throws {
     #expect(try Self.names(#"[{"s":"A"},{"s":"B"}]"#, ListFormat("list")).names == ["A", "B"])
     let nested = ListFormat("list", at: "result", "list", code: Self.code, cursor: "next")
     let found = try Self.names(

@@ -14,7 +14,7 @@ struct AnswerTests {
     func topic(_ text: String) throws(FeedError) -> Topic? {
       try read(text) { $0.topic(channel: "c", symbol: "s", feed.engine.facts, feed.engine.known) }
     }
-    #expect(try topic(#"{"s":"BTC-USDT","c":"trades"}"#) == Topic(place: 0, channel: 2))
+    #expect(try topic(#"{"s":"BTC-USDT","c":"trades"}"#) == Topic(index: 0, channel: 2))
     for text in [#"{"s":"BTC-USDT"}"#, #"{"s":"BTC-USDT","c":"trade"}"#, #"{"s":"BTC-USD","c":"trades"}"#, "{}"] {
       #expect(try topic(text) == nil, "\(text)")
     }

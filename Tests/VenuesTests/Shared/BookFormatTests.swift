@@ -47,7 +47,8 @@ final class FormatDialect: Dialect {
   func spell(_ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable) -> String? { nil }
 
   func read(
-    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome, into batch: inout EventBatch
+    _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
     try readAny(&instruments, &reader, &batch)
@@ -233,7 +234,7 @@ struct BookFormatTests {
     let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       let format = BookFormat(title: "depth", bids: "b", asks: "a")
       let fields = try instruments.readUpdate(&reader, UpdateFormat(symbol: "s", last: "u"), format, into: &batch)
-      #expect(fields.place == 0 && fields.last == 7)
+      #expect(fields.index == 0 && fields.last == 7)
     }
     for text in [
       #"{"s":"\#(name)","b":[["1","1"]],"b":[["100","1"]],"a":[["101","2"]],"u":7}"#,
@@ -258,9 +259,9 @@ struct BookFormatTests {
         &reader, UpdateFormat(symbol: "s", prefix: "ob.", suffix: ".400"), format, into: &batch)
     }
     #expect(receive(#"{"s":"ob.\#(name).400","b":[["100","1"]]}"#).bids.count == 1)
-    #expect(fields?.place == 0 && fields?.isOther == false)
+    #expect(fields?.index == 0 && fields?.isOther == false)
     #expect(receive(#"{"s":"ob.\#(name).50","b":[["100","1"]]}"#).bids.isEmpty)
-    #expect(fields?.place == nil && fields?.isOther == true)
+    #expect(fields?.index == nil && fields?.isOther == true)
     #expect(receive(#"{"s":"ob.OTHER.400","b":[["100","1"]]}"#).error?.kind == .unknownSymbol)
   }
 

@@ -131,13 +131,13 @@ struct FastLevelTests {
       let book = BookFormat(title: "book", bids: "b", asks: "a", needsBothSides: false)
       let fields = try table.readUpdate(&reader, UpdateFormat(symbol: "s"), book, into: &batch)
       try reader.end()
-      #expect(fields.place == 0, "\(text)")
+      #expect(fields.index == 0, "\(text)")
       (outcome.bids, outcome.asks, outcome.left) = (batch.bids, batch.asks, table.badLevels)
     } catch {
       outcome.error = .shape
     }
     // What was only guessed widens nothing.
-    if let widened = table.widenIfNeeded(into: &batch) { #expect(widened.place == 0 && outcome.error != nil) }
+    if let widened = table.widenIfNeeded(into: &batch) { #expect(widened.index == 0 && outcome.error != nil) }
     return outcome
   }
 

@@ -14,8 +14,8 @@ struct SymbolTableTests {
   func finds() {
     var table = SymbolTable()
     let names = (0..<1000).map { "SYM\($0 * 7919 % 1000)USDT" } + ["币安人生USDT", ""]
-    for (place, name) in names.enumerated() { #expect(table.insert(name) == place) }
-    for (place, name) in names.enumerated() { #expect(find(table, name) == place) }
+    for (index, name) in names.enumerated() { #expect(table.insert(name) == index) }
+    for (index, name) in names.enumerated() { #expect(find(table, name) == index) }
     #expect(table.insert(names[5]) == 5)
     #expect(table.count == names.count)
     for name in ["SYM1USD", "SYM1USDTT", "sym1usdt", "BTCUSDT"] { #expect(find(table, name) == -1) }

@@ -10,7 +10,7 @@ struct TickerFormatTests {
     let (_, receive) = FormatDialect.harness { (instruments, reader, batch) throws(FeedError) in
       let object = try reader.rawValue("ticker")
       var ticker = Ticker(
-        instrument: InstrumentID(try instruments.place("s", in: reader.reader(object))),
+        instrument: InstrumentID(try instruments.index("s", in: reader.reader(object))),
         time: Timestamp(microseconds: 7))
       var figures = reader.reader(object)
       try instruments.readFigures(&figures, format, into: &ticker)

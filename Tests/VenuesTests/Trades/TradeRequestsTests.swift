@@ -195,7 +195,7 @@ struct TradeRequestsTests {
     let step4 = desk.next(now: now(1), table)
     let (_, request) = try #require(step4)
     desk.expire(now: now(40))
-    #expect(desk.place(of: request) == nil && desk.searches.count == 1)
+    #expect(desk.index(of: request) == nil && desk.searches.count == 1)
     desk.disconnected()
     desk.expire(now: now(601))
     #expect(desk.searches.isEmpty)
