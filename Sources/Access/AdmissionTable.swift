@@ -77,7 +77,7 @@ struct AdmissionTable<Key: Hashable & Sendable>: Sendable {
     return rate.take(&entries[index][lane], now: now)
   }
 
-  /// The place of a key, which is created if necessary. Nil: there is no room, because every entry has connections.
+  /// The index of a key, which is created if necessary. Nil: there is no room, because every entry has connections.
   private mutating func index(of key: Key) -> Int? {
     if let index = indices[key] { return Int(index) }
     let index: Int

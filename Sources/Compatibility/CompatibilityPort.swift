@@ -39,7 +39,7 @@ package struct CompatibilityPort: DialectPort {
     }
   }
 
-  /// The dialect of a request, and the place in it; nil if no dialect that is on has the path.
+  /// The dialect of a request, and the path in it; nil if no dialect that is on has the path.
   func find(_ head: HTTPRequestHead) -> (any Dialect.Type, DialectPath)? {
     var words = head.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     let name: DialectName?

@@ -23,7 +23,7 @@ protocol Dialect {
   /// One of these that begins a path at the root, too; nil: none. No route of ours may begin with it.
   static var rootWord: Substring? { get }
 
-  /// One client's side of a WebSocket; nil: there is none at this place.
+  /// One client's side of a WebSocket; nil: there is none at this path.
   static func session(_ target: DialectPath) -> (any DialectSession)?
   static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer
 }
@@ -33,7 +33,7 @@ enum DialectAnswer {
   case now(HTTPResponse)
   /// `request.reply` is called when the markets have been asked.
   case later
-  /// There is nothing at this place.
+  /// There is nothing at this path.
   case notFound
 }
 

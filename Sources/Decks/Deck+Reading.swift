@@ -3,7 +3,7 @@ import MarketData
 
 /// The mistakes in the file of a deck.
 package struct DeckProblem: Error, Sendable, Equatable {
-  /// The place: `cards[3].minutes`; empty for the whole file.
+  /// The location: `cards[3].minutes`; empty for the whole file.
   package var field: String
   package var message: String
   /// The allowed values; empty if `message` names them.

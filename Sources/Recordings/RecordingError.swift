@@ -1,4 +1,4 @@
-/// A mistake in a recording, with its place.
+/// A mistake in a recording, with its location.
 package struct RecordingError: Error, Sendable, CustomStringConvertible {
   package let path: String
   /// The line, from 1; nil if the mistake is not in a line.

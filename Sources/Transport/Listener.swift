@@ -268,7 +268,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     return slot
   }
 
-  /// All places for handshakes are taken. If a connection waits for one, a handshake whose time is up loses its place.
+  /// All slots for handshakes are taken. If a connection waits for one, a handshake whose time is up loses its slot.
   /// Otherwise a thousand silent connections would keep out all others until their time-out.
   private func waitForPlace() {
     if acceptsLeft != nil { return loopEnds() }
@@ -285,7 +285,7 @@ private final class Acceptor: PolledDescriptor, @unchecked Sendable {
     loops[index].execute { [self] in
       if let connection = underWay[index].popFirst(before: time) {
         loops[0].execute { [self] in isMakingRoom = false }
-        // This frees the handshake's place and causes the callback.
+        // This frees the handshake's slot and causes the callback.
         connection.endCrowdedHandshake()
       } else if hops > 1 {
         makeRoom(on: (index + 1) % loops.count, hops: hops - 1, before: time)

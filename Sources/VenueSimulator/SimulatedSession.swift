@@ -29,7 +29,7 @@ package enum SimulatedWitness: Sendable {
 
 /// The true book of an instrument at a moment.
 package struct SimulatedTruth: Sendable {
-  /// The place in `SimulatedMarket.instruments`.
+  /// The index in `SimulatedMarket.instruments`.
   package let instrument: Int
   package let book: SimulatedBook
   /// The id of the latest level change in it: larger is newer.

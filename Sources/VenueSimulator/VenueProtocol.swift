@@ -26,7 +26,7 @@ package struct SimulatedResponse: Sendable {
 package struct SimulatedStream: Hashable, Sendable {
   /// The simulation's own name for the channel.
   package let channel: String
-  /// The place in `SimulatedMarket.instruments`; -1 for a channel that is of none.
+  /// The index in `SimulatedMarket.instruments`; -1 for a channel that is of none.
   package let instrument: Int
 }
 

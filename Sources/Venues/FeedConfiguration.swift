@@ -40,7 +40,7 @@ package enum FeedAction: Sendable {
   case renew(reason: String, within: Int64)
   /// The venue refused a symbol or cannot carry it; the others are unharmed.
   case symbolFailed(symbol: String, reason: String)
-  /// A symbol that had been refused is carried after all, though its book says nothing of it.
+  /// A symbol that had been refused is followed after all, though its book says nothing of it.
   case symbolAccepted(symbol: String)
   /// The venue says that it is in maintenance (true) or back (false).
   case maintenance(Bool)

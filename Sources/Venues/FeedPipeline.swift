@@ -24,12 +24,12 @@ package final class FeedPipeline {
   // Of a planned change of connection, see `FeedHandover`.
   /// The trades of both connections; nil but for the while around a change.
   var overlap: TradeOverlap?
-  /// The market's places by those of the engine; nil while they are the same.
+  /// The market's indices by those of the engine; nil while they are the same.
   var indices: [InstrumentID]?
   var lagging: LaggingBooks?
   /// What earlier engines counted, less what the present one had counted before it took over.
-  var carriedCounts = FeedCounts()
-  var carriedSymbols: [SymbolCounts] = []
+  var transferredCounts = FeedCounts()
+  var transferredSymbolCounts: [SymbolCounts] = []
 
   /// A book that is rebuilt may be reset again by what its rebuild brings (a snapshot with a wrong checksum): each
   /// round takes at least one book out of sync for a while, so this only guards against an engine that does not.
@@ -132,7 +132,7 @@ package final class FeedPipeline {
     engine.isAskedAgain(symbol) ? refusals.note(symbol, now: now) : nil
   }
 
-  /// A symbol that had been refused is carried.
+  /// A symbol that had been refused is followed.
   package func accepted(_ symbol: String) { refusals.forget(symbol) }
 
   private func askAgain(_ now: Timestamp) {
@@ -157,7 +157,7 @@ package final class FeedPipeline {
   }
 
   /// The book of one symbol, `kraken:BTC-USD`, is out of sync until it has another snapshot. False if it is not
-  /// carried, or has no book.
+  /// followed, or has no book.
   package func lostTrack(of symbol: String, now: Timestamp) -> Bool {
     guard let state = market.instruments.first(where: { $0.instrument.symbol == symbol }), state.isKept else {
       return false

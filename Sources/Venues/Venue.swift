@@ -25,7 +25,7 @@ package struct Venue: Sendable {
   package private(set) var symbolLimit: Int
   /// Symbols that all connections from one address may carry together; nil where only each connection has a limit.
   package private(set) var addressLimit: Int?
-  /// The kinds of market that are carried.
+  /// The kinds of market that are followed.
   package private(set) var kinds: Set<Instrument.Kind.Family> = [.spot]
   /// Which kind of the venue's connections this is, where it has several; nil if it is the only one.
   package private(set) var part: String?

@@ -68,11 +68,11 @@ extension FeedSession {
   /// the others are live throughout.
   package func stop(symbol: String, _ now: Timestamp) -> SymbolOutcome {
     let name = "\(pipeline.venue.name):\(symbol)"
-    let carried = pipeline.market.instruments.map(\.instrument.symbol).filter { !leftOut.contains($0) }
-    guard !stopped.contains(symbol), carried.contains(name) || configured.symbols.contains(symbol) else {
+    let followed = pipeline.market.instruments.map(\.instrument.symbol).filter { !leftOut.contains($0) }
+    guard !stopped.contains(symbol), followed.contains(name) || configured.symbols.contains(symbol) else {
       return .unknown
     }
-    let rest = Set(carried).union(configured.symbols.map { "\(pipeline.venue.name):\($0)" }).subtracting([name])
+    let rest = Set(followed).union(configured.symbols.map { "\(pipeline.venue.name):\($0)" }).subtracting([name])
     guard rest.contains(where: { !stopped.contains(String($0.dropFirst(pipeline.venue.name.count + 1))) }) else {
       return .last
     }

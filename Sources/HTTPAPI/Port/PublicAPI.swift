@@ -275,7 +275,7 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
 
   // MARK: Answers
 
-  /// The place and state of a symbol's data, or why it is not available.
+  /// The route and state of a symbol's data, or why it is not available.
   func item(_ symbol: String, _ grant: Grant, _ lookup: inout SymbolLookup) -> MarketAnswer.Item {
     if !grant.allows(symbol) {
       return .init(symbol: String(symbol.prefix(80)), content: .failed(forbidden(symbol)))

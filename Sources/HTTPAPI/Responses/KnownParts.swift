@@ -2,7 +2,7 @@ import MarketData
 import PubSub
 import Synchronization
 
-/// The stamps and texts of views from the markets' owners, by place and view. Other answers use them while they are
+/// The stamps and texts of views from the markets' owners, by route and view. Other answers use them while they are
 /// current. Confined to one loop.
 final class KnownParts {
   struct Key: Hashable {

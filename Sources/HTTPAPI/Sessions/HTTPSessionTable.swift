@@ -45,7 +45,7 @@ package struct HTTPSessionTable {
     cursor = 0
   }
 
-  /// The session whose turn it is, nil at a vacant place; counts what it has queued. O(1).
+  /// The session whose turn it is, nil at a vacant slot; counts what it has queued. O(1).
   package mutating func next() -> HTTPSession? {
     guard !slots.isEmpty else { return nil }
     cursor = cursor + 1 < slots.count ? cursor + 1 : 0
@@ -55,6 +55,6 @@ package struct HTTPSessionTable {
     return session
   }
 
-  /// Counts again what all have queued. O(places).
+  /// Counts again what all have queued. O(slots).
   package mutating func recount() { for _ in slots.indices { _ = next() } }
 }

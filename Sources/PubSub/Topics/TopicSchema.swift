@@ -2,7 +2,7 @@ import Bytes
 
 /// A mistake in a schema, or in a document that is checked with one.
 package struct TopicSchemaError: Error, Sendable, Equatable {
-  /// The place: `posts[3].text`; empty for the whole.
+  /// The location: `posts[3].text`; empty for the whole.
   package var path: String
   package var message: String
 

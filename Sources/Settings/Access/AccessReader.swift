@@ -6,7 +6,7 @@ import PubSub
 import Transport
 
 /// Checks the entries of admitted clients and makes an access policy of them. Reports all problems together, each with
-/// its place and the allowed values.
+/// its location and the allowed values.
 struct AccessReader {
   /// The largest file that an entry may name, bytes.
   static let sizeLimit = 1 << 20

@@ -24,7 +24,7 @@ struct NamedFiles {
   let isName: (String) -> Bool
 
   /// Reads all files of a folder, by name. Blocks on the disk.
-  /// - Throws: every problem of every file, each with its place.
+  /// - Throws: every problem of every file, each with its location.
   func load<Value>(
     _ folder: String, _ read: (_ name: String, _ bytes: [UInt8]) throws(Mistakes) -> Value
   ) throws(ConfigurationProblems) -> [String: Value] {

@@ -1,4 +1,4 @@
-/// A mistake in a configuration: the setting's name, its place, and the allowed values.
+/// A mistake in a configuration: the setting's name, its location, and the allowed values.
 package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringConvertible {
   /// The setting: `limits.clients`, `TIDEGATE_LISTN`, `--feed`.
   package let name: String

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits the simultaneous handshakes. A caller that finds no place is called back when there is one.
+/// Limits the simultaneous handshakes. A caller that finds no slot is called back when there is one.
 final class HandshakeLimit: Sendable {
   private struct State {
     var underWay = 0
@@ -18,7 +18,7 @@ final class HandshakeLimit: Sendable {
 
   var underWay: Int { state.withLock { $0.underWay } }
 
-  /// A place, which is freed with its last reference. If there is none, `body` is called once as soon as there may be
+  /// A slot, which is freed with its last reference. If there is none, `body` is called once as soon as there may be
   /// one, on any thread.
   func enter(orWhenFree body: @escaping @Sendable () -> Void) -> HandshakeSlot? {
     var outer: HandshakeSlot?

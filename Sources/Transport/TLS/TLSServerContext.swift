@@ -23,7 +23,7 @@ package struct TLSServerConfiguration: Sendable, Equatable {
   /// Handshakes under way at a time over all listeners; about 60 KB each. At the limit nothing is accepted, so that
   /// many simultaneous clients wait in the kernel's queue.
   package var handshakeLimit = 1_000
-  /// While a connection waits there, the oldest handshake that has taken longer than this loses its place. A thousand
+  /// While a connection waits there, the oldest handshake that has taken longer than this loses its slot. A thousand
   /// handshakes take half a second of one core.
   package var crowdedHandshakeTime: Duration = .seconds(2)
   /// The same for one listener.

@@ -46,7 +46,7 @@ class DeskProtocol<Session: SimulatedSession, Channel: Hashable>: VenueProtocol 
     market.instruments.filter { $0.instrument.isSpot == isSpot }
   }
 
-  /// The place of an instrument by the venue's own name; of spot or of the rest, where both have it.
+  /// The index of an instrument by the venue's own name; of spot or of the rest, where both have it.
   final func index(of name: some StringProtocol, isSpot: Bool? = nil) -> Int? {
     market.instruments.firstIndex {
       $0.instrument.venueSymbol == name && isSpot ?? $0.instrument.isSpot == $0.instrument.isSpot

@@ -12,7 +12,7 @@ package struct SimulatedTrade: Sendable, Equatable {
 
 /// Everything that one moment did to one instrument: the levels that now differ, each price once, and the trades.
 package struct SimulatedChange: Sendable, Equatable {
-  /// The place in `SimulatedMarket.instruments`.
+  /// The index in `SimulatedMarket.instruments`.
   package var instrument = 0
   package var time = Timestamp(rawValue: 0)
   /// Bid levels with their new sizes, 0 for removed, in no particular order.

@@ -28,7 +28,7 @@ enum SimulatedListing {
   ///   - prices: digits after the point of each asset's price, one figure an asset, in the order of the assets;
   /// likewise `sizes`.   - ticks: in counts of the last digit; nil for 1. Likewise `lots`.
   ///   - contracts: what sizes count, in base units; nil for 1.
-  ///   - name: the venue's, of an asset and its place.
+  ///   - name: the venue's, of an asset and its index.
   static func markets(
     _ quote: String, _ kind: Instrument.Kind = .spot, part: Double = 1, prices: String, sizes: String,
     ticks: [Int64]? = nil, lots: [Int64]? = nil, contracts: [Decimal64]? = nil, name: (String, Int) -> String

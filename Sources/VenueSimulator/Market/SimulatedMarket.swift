@@ -79,7 +79,7 @@ package final class SimulatedMarket {
     now = now + span
   }
 
-  /// The place of an instrument by any of its names: `ZEC-USD`, `ZEC/USD`, `ZECUSD`, in any case.
+  /// The index of an instrument by any of its names: `ZEC-USD`, `ZEC/USD`, `ZECUSD`, in any case.
   package func index(named name: String) -> Int? {
     let wanted = Self.plain(name)
     return instruments.firstIndex { Self.plain($0.instrument.symbol) == wanted }

@@ -22,7 +22,7 @@ package final class Binance: Dialect, RegisteredVenue {
   static let shutdownNotice = 10 * Microseconds.minute
 
   let market: BinanceMarket
-  /// By place, whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
+  /// By index, whether `trade` came; `aggTrade`, which only recordings carry, then says nothing new.
   var hasTrades: [Bool] = []
 
   let facts: DialectFacts

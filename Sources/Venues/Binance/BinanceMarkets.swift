@@ -39,7 +39,7 @@ extension BinanceMarket {
     return page
   }
 
-  /// Nil for a kind that is not carried. Dated futures have their day in their name: `BTCUSDT_261225`.
+  /// Nil for a kind that is not followed. Dated futures have their day in their name: `BTCUSDT_261225`.
   private func readMarket(_ row: borrowing FieldObject) throws(FeedError) -> ListedMarket? {
     let name = try row.name("symbol")
     let parts = name.split(separator: "_")

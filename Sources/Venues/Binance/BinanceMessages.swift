@@ -89,7 +89,7 @@ extension Binance {
     var previous: FieldSlice?
     /// `e`
     var event: Event?
-    /// `s`, and its place; -1 if it has none.
+    /// `s`, and its index; -1 if it has none.
     var symbol: JSONSlice?
     var index = -1
     /// Whether the levels of an update have been read, which stand behind `mark`.

@@ -63,7 +63,7 @@ package final class Bitfinex: Dialect, RegisteredVenue {
   var leaving: [Int64] = []
   /// The count of the newest data message; nil before the first, or if the venue does not count.
   var lastCount: Int64?
-  /// The newest trade of each place. Kept over connections, as each begins with trades from before it.
+  /// The newest trade of each index. Kept over connections, as each begins with trades from before it.
   var lastTrades: [NewestTrade] = []
 
   let facts: DialectFacts

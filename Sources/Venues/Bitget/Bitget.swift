@@ -19,7 +19,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   /// The newest trades of a market that are recognised when a subscription begins with them: more than any first
   /// message is said to have.
   static let seenTradeLimit = 512
-  /// What the places in `DialectFacts.channels` are.
+  /// What the indices in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels: [VenueProfile.Channel] = [
     .init("books", .book, silence: .linked, .contradicted),
@@ -63,7 +63,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   let isSpot: Bool
   /// What the venue calls the family of markets of this connection.
   let family: StaticString
-  /// By place: the newest trades. They outlive the connection, as the next one begins with what was before it.
+  /// By index: the newest trades. They outlive the connection, as the next one begins with what was before it.
   var seenTrades: [SeenTrades<UInt64>] = []
 
   let facts: DialectFacts

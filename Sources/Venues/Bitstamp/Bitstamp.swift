@@ -8,9 +8,9 @@ import MarketData
 /// nothing else: a lost one shows in nothing (`DialectFacts.Unnumbered`). REST answers come from a cache and may be
 /// some seconds old.
 ///
-/// Perpetuals are on the same connection, but nobody has shown what unit their amounts are in; they are not carried.
+/// Perpetuals are on the same connection, but nobody has shown what unit their amounts are in; they are not followed.
 package final class Bitstamp: Dialect, RegisteredVenue {
-  /// By their places in `facts.channels`.
+  /// By their indices in `facts.channels`.
   static let prefixes: [StaticString] = ["diff_order_book_", "live_trades_"]
   private static let channels: [VenueProfile.Channel] = [
     .init("diff_order_book", .book, silence: .contradicted), .init("live_trades", .trades, silence: .figures),

@@ -81,7 +81,7 @@ extension Bitstamp {
     return reader.equals(name, "bts:request_reconnect") ? .reconnect : .other
   }
 
-  /// What a channel's name says; nil for one that is not used, place -1 for a symbol that is not carried.
+  /// What a channel's name says; nil for one that is not used, index -1 for a symbol that is not followed.
   private static func topic(_ name: RawSpan, _ instruments: InstrumentTable) -> Topic? {
     name.withUnsafeBytes { bytes in
       for (channel, prefix) in prefixes.enumerated() where bytes.count > prefix.utf8CodeUnitCount {

@@ -2,7 +2,7 @@ import Bytes
 import MarketData
 
 /// Keeps REST requests within a venue's weight limit in any minute (`MinuteBudget`), one in flight per subject, few
-/// at a time, with longer waits after failures. Subjects are places in the engine's instrument list.
+/// at a time, with longer waits after failures. Subjects are indices in the engine's instrument list.
 ///
 /// After a failure that concerns all (no answer, a status), requests only wait longer. A book that is lost again and
 /// again, or whose snapshots are unusable, has a circuit (`BookCircuit`) and waits for a while.

@@ -8,7 +8,7 @@ import MarketData
 /// - A trade changes the book. One that no update follows means that the book's channel is dead, not quiet.
 /// - Every book is renewed by a snapshot from time to time, without leaving sync.
 ///
-/// A value, by place; time is a parameter. One book is renewed at a time.
+/// A value, by index; time is a parameter. One book is renewed at a time.
 struct UnnumberedBooks {
   /// What a live book wants.
   enum Care {

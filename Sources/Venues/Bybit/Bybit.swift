@@ -18,7 +18,7 @@ package final class Bybit: Dialect, RegisteredVenue {
   /// Subscriptions sent in one go, and the time between two goes. 200 at once have been taken; nothing promises it.
   static let requestsAtOnce = 10
   static let requestInterval = 100 * Microseconds.millisecond
-  /// What the places in `DialectFacts.channels` are.
+  /// What the indices in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
   private static let channels: [VenueProfile.Channel] = [
@@ -53,7 +53,7 @@ package final class Bybit: Dialect, RegisteredVenue {
       makeEngine: { FeedEngine(Bybit(part), venue: part == "spot" ? spot : linear, configuration: $0) })
   }
 
-  /// By place: the newest quote and the newest figures, as changes leave out what they do not change.
+  /// By index: the newest quote and the newest figures, as changes leave out what they do not change.
   var quotes: [Quote?] = []
   var tickers: [Ticker?] = []
   /// When a ticker was last asked for whole, by instrument.

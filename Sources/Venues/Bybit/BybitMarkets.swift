@@ -21,7 +21,7 @@ extension Bybit {
       volume: "turnover24h")
   }
 
-  /// Nil for a kind that is not carried.
+  /// Nil for a kind that is not followed.
   private static func readMarket(_ row: borrowing FieldObject, isSpot: Bool) throws(FeedError) -> ListedMarket? {
     let name = try row.name("symbol")
     guard let base = row.text("baseCoin"), let quote = row.text("quoteCoin") else { return nil }

@@ -19,7 +19,7 @@ package final class Coinbase: Dialect, RegisteredVenue {
     // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
     .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
   ]
-  /// What the places in `DialectFacts.channels` are.
+  /// What the indices in `DialectFacts.channels` are.
   enum Channel: Int { case book, matches, ticker, heartbeat }
 
   package static let venue: Venue = Venue(
@@ -49,7 +49,7 @@ package final class Coinbase: Dialect, RegisteredVenue {
     var next = 0
   }
   private var namings: [Naming] = []
-  /// By place, the newest venue time of a book message, for one that says the year 0001.
+  /// By index, the newest venue time of a book message, for one that says the year 0001.
   var bookTimes: [Timestamp?] = []
 
   let facts: DialectFacts

@@ -9,7 +9,7 @@ import MarketData
 /// no checksum.
 ///
 /// Books in USDC are those in USD: data comes under the name that the list gives as `alias`, which is what is
-/// subscribed. Of two names of one book only the first is carried.
+/// subscribed. Of two names of one book only the first is followed.
 ///
 /// Replies say neither which request nor, as a rule, which product they are about: requests go one by one.
 package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
@@ -57,7 +57,7 @@ package final class CoinbaseAdvanced: Dialect, RegisteredVenue {
   var recent = AppliedNumbers(limit: 512)
   /// `heartbeat_counter` of the newest heartbeat.
   var heartbeat: Int64?
-  /// By place, the newest venue time of a book, for a message that has none.
+  /// By index, the newest venue time of a book, for a message that has none.
   var bookTimes: [Timestamp?] = []
 
   let facts: DialectFacts

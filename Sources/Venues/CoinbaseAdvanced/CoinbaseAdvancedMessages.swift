@@ -246,7 +246,7 @@ extension CoinbaseAdvanced {
   private static let tradeFormat = TradeFormat(
     price: "price", size: "size", id: "trade_id", side: "side", buy: "SELL", sell: "BUY", time: "time", clock: .text)
 
-  /// `{"trade_id":…,"product_id":…,"price":…,"size":…,"side":"BUY","time":…}`; nil for a product that is not carried.
+  /// `{"trade_id":…,"product_id":…,"price":…,"size":…,"side":"BUY","time":…}`; nil for a product that is not followed.
   ///
   /// `side` is the maker's, which no documentation says: measured twice against the top of the book, and captured
   /// prints at the best ask say `SELL`.

@@ -1,6 +1,6 @@
 import MarketData
 
-/// The books of a connection, by place, and the snapshots by REST that the bridged ones of them wait for. It decides
+/// The books of a connection, by index, and the snapshots by REST that the bridged ones of them wait for. It decides
 /// nothing about subscriptions, and says nothing to anyone: what a book's loss comes to is the engine's.
 ///
 /// | value | what it knows |
@@ -20,7 +20,7 @@ struct Books {
     var isToldSilent = false
     /// Whether its book has been live on this connection.
     var wasLive = false
-    /// Whether the newest list has it, and it can be carried.
+    /// Whether the newest list has it, and it can be followed.
     var isListed = true
     var isRefused = false
     /// Whether it was refused before, or came after the others.
@@ -30,16 +30,16 @@ struct Books {
     var hasTraded = false
     /// When its trades were asked for again, because their channel had died alone.
     var tradesSince: Timestamp?
-    /// Whether its details say that it is not to be carried, on whatever connection.
+    /// Whether its details say that it is not to be followed, on whatever connection.
     var isEnded = false
-    var isCarried: Bool { isListed && !isRefused && !isEnded }
+    var isFollowed: Bool { isListed && !isRefused && !isEnded }
   }
 
   var lines: [Line] = []
   var pacer: RequestPacer
   /// Books that are to be asked for apart from the stream.
   var probes: [Int] = []
-  /// Whether the details of a market have ever said that it is not to be carried.
+  /// Whether the details of a market have ever said that it is not to be followed.
   private(set) var hasEnded = false
   /// Levels of the snapshots that are asked for.
   private(set) var snapshotLevels: Int
@@ -96,14 +96,14 @@ struct Books {
     unnumbered?.forget(index)
   }
 
-  /// A symbol is to be carried from now on.
+  /// A symbol is to be followed from now on.
   mutating func begin(_ index: Int) {
     lines[index].isListed = true
     lines[index].isEnded = false
     lines[index].isAsked = false
   }
 
-  /// A symbol is not to be carried any more.
+  /// A symbol is not to be followed any more.
   mutating func end(_ index: Int) {
     lines[index].isEnded = true
     lines[index].book.stop()
@@ -178,7 +178,7 @@ struct Books {
     while let (index, request) = pacer.next(now: now) {
       let line = lines[index]
       let isWanted = !line.book.isLive && line.acknowledged != nil || isRenewing(index)
-      if line.book.isBridged, line.isCarried, isWanted { return (index, request) }
+      if line.book.isBridged, line.isFollowed, isWanted { return (index, request) }
       _ = pacer.answered(request)
     }
     return nil
@@ -237,7 +237,7 @@ struct Books {
   /// The next step of a book without an update: a new subscription if other channels contradict it, or its renewal if
   /// that is due. Called a few times a second.
   mutating func care(of index: Int, now: Timestamp) -> UnnumberedBooks.Care {
-    guard !provesLinks, lines[index].isCarried, lines[index].book.isLive else { return .none }
+    guard !provesLinks, lines[index].isFollowed, lines[index].book.isLive else { return .none }
     let care = unnumbered?.care(of: index, now: now) ?? .none
     if case .isDue = care {
       unnumbered?.begin(index, lines[index].book.bridge)

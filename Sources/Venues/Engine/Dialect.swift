@@ -6,7 +6,7 @@ import MarketData
 /// by REST (lists, volumes, snapshots, details) stands in the facts, with how it is read.
 ///
 /// A final class, of which a message costs one dynamic call and copies nothing. What a dialect keeps of its own (the
-/// numbers of a connection, quotes that come in parts) it keeps by place, and forgets in `forget`.
+/// numbers of a connection, quotes that come in parts) it keeps by index, and forgets in `forget`.
 protocol Dialect: AnyObject {
   var facts: DialectFacts { get }
 
@@ -47,7 +47,7 @@ extension Dialect {
   func skip() {}
 }
 
-/// A channel of a symbol: its place, and the place of the channel in `DialectFacts.channels`.
+/// A channel of a symbol: its index, and the index of the channel in `DialectFacts.channels`.
 struct Topic: Hashable {
   var index: Int
   var channel: Int
@@ -58,7 +58,7 @@ enum ConnectionOpening {
   case atOnce
   /// When the venue has said that it is ready, or after so long, µs.
   case afterWelcome(within: Int64)
-  /// On a connection to this address nothing can be carried, for this reason.
+  /// On a connection to this address nothing can be followed, for this reason.
   case never(String)
 
   var isNever: Bool { if case .never = self { true } else { false } }
@@ -73,7 +73,7 @@ enum FeedRequest {
   /// A part of the list of markets, where it comes in the stream: its beginning or, before it is asked for anew, its
   /// end.
   case list(ListQuery, Verb)
-  /// The book at this place, apart from the stream (`DialectFacts.WholeBooks`).
+  /// The book at this index, apart from the stream (`DialectFacts.WholeBooks`).
   case book(Int)
   case ping
   /// A market of the canary, by the venue's name.

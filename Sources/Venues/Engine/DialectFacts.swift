@@ -187,7 +187,7 @@ struct DialectFacts {
     var figuresEvery: Int64
     /// What the venue calls a symbol.
     var name: @Sendable (FeedSymbol) -> String
-    /// Whether a market cannot be carried before its details are known.
+    /// Whether a market cannot be followed before its details are known.
     var waits: @Sendable (FeedSymbol) -> Bool
   }
 
@@ -223,7 +223,7 @@ struct DialectFacts {
   /// A symbol without any data for so long after subscribing is reported, µs: for venues that acknowledge every name.
   /// Nil for others.
   var silenceLimit: Int64?
-  /// Whether a market is carried that is listed and not matched now. False where it would be acknowledged and silent.
+  /// Whether a market is followed that is listed and not matched now. False where it would be acknowledged and silent.
   var carriesHalted = true
   /// Subscriptions in a row without a snapshot, of a book that has been live, after which the connection is made anew;
   /// nil where a subscription can be relied on to bring one.

@@ -63,7 +63,7 @@ extension FeedEngine {
     _ index: Int, _ status: AnswerStatus, _ body: RawSpan, now: Timestamp, into batch: inout EventBatch
   ) throws(FeedError) {
     // The symbol may have been refused since.
-    guard books.lines[index].isCarried else { return }
+    guard books.lines[index].isFollowed else { return }
     let isRenewal = books.isLive(index)
     guard books.lines[index].book.isBridged, !isRenewal || books.isRenewing(index) else {
       return books.pacer.succeeded(index)
@@ -233,7 +233,7 @@ extension FeedEngine {
   /// Asks for the venue's figures of a market, whose trades are in doubt.
   func askForFigures(of instrument: InstrumentID, now: Timestamp) {
     let index = instrument.index
-    guard life.isConnected, books.indices.contains(index), books.lines[index].isCarried,
+    guard life.isConnected, books.indices.contains(index), books.lines[index].isFollowed,
       let (path, request) = figures.ask(known[index], now: now)
     else { return }
     actions.append(.get(request: request, path: path, bodyLimit: FigureRequests.bodyLimit))
@@ -262,7 +262,7 @@ extension FeedEngine {
 
   func restore(_ checkpoint: BookCheckpoint, now: Timestamp, into batch: inout EventBatch) -> Bool {
     guard let index = known.index(named: checkpoint.venueSymbol), books.indices.contains(index),
-      books.lines[index].isCarried,
+      books.lines[index].isFollowed,
       widen(
         InstrumentID(index), priceScale: checkpoint.priceScale, sizeScale: checkpoint.sizeScale, into: &batch),
       known[index].priceScale == checkpoint.priceScale, known[index].sizeScale == checkpoint.sizeScale,

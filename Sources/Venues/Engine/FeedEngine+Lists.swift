@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// Lists of markets: asking for them, by REST or in the stream, and which of their markets are carried: those that are
+/// Lists of markets: asking for them, by REST or in the stream, and which of their markets are followed: those that are
 /// configured by name, and what selections come to.
 extension FeedEngine {
   /// Whether `connected` may be called.
@@ -36,7 +36,7 @@ extension FeedEngine {
     if facts.streamedList != nil {
       lists.hasAllVolumes = hasVolumes(now: now)
     } else if wantedFamilies.isEmpty {
-      // Symbols of no kind that is carried, or none at all: nothing is asked for, and they are refused.
+      // Symbols of no kind that is followed, or none at all: nothing is asked for, and they are refused.
       guard lists.request.isDue(now: now) else { return }
       take([], into: &batch)
       lists.request.finished()
@@ -117,11 +117,11 @@ extension FeedEngine {
     lists.details?.newList()
     let others = lists.details?.others(named: lists.market.named, among: listed, names) ?? []
     let symbols = Set(others.map(\.symbol))
-    let carried = carry(listed + others, listing: { !symbols.contains($0.symbol) && !$0.isAlias }, into: &batch)
+    let followed = resolve(listed + others, listing: { !symbols.contains($0.symbol) && !$0.isAlias }, into: &batch)
     makeLines()
     for index in books.indices {
-      books.lines[index].isListed = carried.contains(index)
-      guard books.lines[index].isCarried, !books.isLive(index), requests.suspects.isShunned(index) else { continue }
+      books.lines[index].isListed = followed.contains(index)
+      guard books.lines[index].isFollowed, !books.isLive(index), requests.suspects.isShunned(index) else { continue }
       books.lines[index].isRefused = true
       refuse(configuredName(index), requests.suspects.reason(known[index].venueSymbol, venue: venue.title))
     }
@@ -198,7 +198,7 @@ extension FeedEngine {
     askForStreamList(now, into: &batch)
   }
 
-  /// Tells once that a configured symbol cannot be carried.
+  /// Tells once that a configured symbol cannot be followed.
   /// - Parameter isForGood: it is none that any list could have, and is not asked for again.
   func refuse(_ symbol: String, _ reason: String, isForGood: Bool = false) {
     guard lists.refused.note(symbol, isForGood: isForGood) else { return }
@@ -208,9 +208,9 @@ extension FeedEngine {
   /// The symbol of an instrument as it was configured.
   func configuredName(_ index: Int) -> String { FeedSymbol(instruments[index]).text }
 
-  // MARK: What is carried
+  // MARK: What is followed
 
-  /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not carried here.
+  /// A configured symbol taken apart; refused, and nil, if it is none or of a kind that is not followed here.
   func wanted(_ symbol: String) -> FeedSymbol? {
     guard let wanted = FeedSymbol(symbol) else {
       refuse(symbol, "\(symbol) is not a symbol: \(FeedSymbol.advice)", isForGood: true)
@@ -228,15 +228,15 @@ extension FeedEngine {
   }
 
   /// Takes the venue's whole list: finds what is configured in it, adds that, and refuses what is not there or cannot
-  /// be carried.
+  /// be followed.
   ///
   /// - Parameters:
   ///   - markets: where two have one symbol, the one that was meant before is, else the first.
   ///   - isListed: whether a market is to be chosen by a selection and shown.
-  /// - Returns: the places of what is configured and carried, what was live and goes on among them. O(markets +
+  /// - Returns: the indices of what is configured and followed, what was live and goes on among them. O(markets +
   ///   symbols × instruments).
   @discardableResult
-  func carry(
+  func resolve(
     _ markets: [ListedMarket], listing isListed: (ListedMarket) -> Bool = { _ in true }, into batch: inout EventBatch
   ) -> Set<Int> {
     list(markets.filter(isListed))
@@ -285,17 +285,17 @@ extension FeedEngine {
     return indices
   }
 
-  /// Why a market that is listed is not carried under that symbol; nil if it is.
+  /// Why a market that is listed is not followed under that symbol; nil if it is.
   private func refusal(of market: ListedMarket, for symbol: String) -> String? {
-    if let carrier = carrier(of: market) {
+    if let carrier = followed(as: market) {
       return "\(venue.title)'s \(market.venueSymbol) is already followed as \(carrier.text): leave one of them out"
     }
-    // A book may have two names, of which one is carried.
+    // A book may have two names, of which one is followed.
     guard let index = known.index(named: market.venueSymbol), configuredName(index) != symbol else { return nil }
     return "\(symbol) is the same book as \(configuredName(index)), which is already followed: leave one of them out"
   }
 
-  /// Adds an instrument, or brings the one of that venue symbol up to date. Its place; nil if the table is full, and
+  /// Adds an instrument, or brings the one of that venue symbol up to date. Its index; nil if the table is full, and
   /// then the configured `symbol` is refused.
   func add(_ market: ListedMarket, for symbol: String, into batch: inout EventBatch) -> Int? {
     guard let (index, priceBy, sizeBy) = known.add(market, venue: venue.name, into: &batch) else {
@@ -335,8 +335,8 @@ extension FeedEngine {
     }
   }
 
-  /// Whom a name is carried for already, where several configured symbols spell it.
-  private func carrier(of market: ListedMarket) -> FeedSymbol? {
+  /// Whom a name is followed for already, where several configured symbols spell it.
+  private func followed(as market: ListedMarket) -> FeedSymbol? {
     guard lists.details != nil, let index = known.index(named: market.venueSymbol) else { return nil }
     let symbol = FeedSymbol(known[index])
     return symbol == market.symbol ? nil : symbol
@@ -347,7 +347,7 @@ extension FeedEngine {
     guard lists.details != nil else { return }
     lists.details?.expire(now: now)
     if life.isConnected {
-      lists.details?.wantFigures({ books.lines[$0].isCarried && books.lines[$0].isAsked }, now: now)
+      lists.details?.wantFigures({ books.lines[$0].isFollowed && books.lines[$0].isAsked }, now: now)
     }
     while let (path, request, bodyLimit) = lists.details?.next(now: now) {
       actions.append(.get(request: request, path: path, bodyLimit: bodyLimit))
@@ -391,7 +391,7 @@ extension FeedEngine {
       if let symbolIndex = entry.index { end(symbolIndex, into: &batch) }
       refuse(entry.market.symbol.text, reason)
     case .market(let market):
-      guard carrier(of: market) == nil, let symbolIndex = add(market, for: market.symbol.text, into: &batch) else {
+      guard followed(as: market) == nil, let symbolIndex = add(market, for: market.symbol.text, into: &batch) else {
         return
       }
       if entry.isListed, entry.index == nil || entry.ended != nil {

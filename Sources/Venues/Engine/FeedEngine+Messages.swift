@@ -156,7 +156,7 @@ extension FeedEngine {
     if progress.hasLost { tick(now: now, into: &batch) }
   }
 
-  /// Whether an event is of a symbol that is not to be carried any more.
+  /// Whether an event is of a symbol that is not to be followed any more.
   private func isOfEnded(_ event: MarketEvent) -> Bool {
     Self.index(of: event).map { books.lines[$0].isEnded } ?? false
   }

@@ -4,11 +4,11 @@ import MarketData
 /// The connection's requests, their repetition without an answer, the venue's answers, and reports of what stays
 /// silent.
 extension FeedEngine {
-  /// What is carried and has not been asked for on this connection.
+  /// What is followed and has not been asked for on this connection.
   func subscribeMissing(_ now: Timestamp) {
     guard !life.opening.isNever else { return }
     let indices = books.indices.filter {
-      books.lines[$0].isCarried && !books.lines[$0].isAsked && !requests.suspects.isSuspect($0)
+      books.lines[$0].isFollowed && !books.lines[$0].isAsked && !requests.suspects.isSuspect($0)
     }
     guard !indices.isEmpty else { return }
     let apart = requests.suspects.spoilRequests ? indices.filter { books.lines[$0].isSuspect } : []
@@ -24,7 +24,7 @@ extension FeedEngine {
   /// Subscribes the books again whose time has come: those that have been live before whatever else waits.
   func renewBooks(_ now: Timestamp) {
     guard !requests.desk.outbox.isPaused(at: now), !requests.desk.gathers(now: now) else { return }
-    var due = books.indices.filter { books.lines[$0].isCarried && books.lines[$0].book.isDue(now: now) }
+    var due = books.indices.filter { books.lines[$0].isFollowed && books.lines[$0].book.isDue(now: now) }
     guard !due.isEmpty else { return }
     if let limit = facts.silentAttempts,
       let hopeless = due.first(where: { books.lines[$0].wasLive && books.lines[$0].book.silentAttempts >= limit })
@@ -80,7 +80,7 @@ extension FeedEngine {
       if request.isLast { return false }
       let topic = requests.desk.topic($0)
       let line = books.lines[topic.index]
-      return !line.isCarried || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
+      return !line.isFollowed || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
     }
     guard !request.indices.isEmpty else { return true }
     // A new subscription follows each end at once.
@@ -110,7 +110,7 @@ extension FeedEngine {
     return false
   }
 
-  /// The venue is in maintenance, or back: then all that is carried is begun anew, where it must be.
+  /// The venue is in maintenance, or back: then all that is followed is begun anew, where it must be.
   func maintain(_ isOn: Bool, _ now: Timestamp, into batch: inout EventBatch) {
     guard life.maintenance.set(isOn, now: now) else { return }
     actions.append(.maintenance(isOn))
@@ -119,7 +119,7 @@ extension FeedEngine {
     guard !isOn else { return }
     // One that was not heard before the maintenance is not heard behind it either.
     if requests.sending.greetingDue != nil { greet(now) }
-    let indices = books.indices.filter { books.lines[$0].isCarried }
+    let indices = books.indices.filter { books.lines[$0].isFollowed }
     for index in indices { books.lines[index].book.queued(now: now) }
     for channel in facts.channels.indices { requests.desk.renew(indices, channel: channel) }
     flush(now)
@@ -144,7 +144,7 @@ extension FeedEngine {
       let topic = requests.desk.topic(code)
       let line = books.lines[topic.index]
       // What comes is as good as an acknowledgement.
-      if !line.isCarried || requests.desk.states[code] == .acknowledged { return true }
+      if !line.isFollowed || requests.desk.states[code] == .acknowledged { return true }
       guard topic.channel == 0, !line.book.isBridged else { return false }
       // A streamed book asks again by itself, until its data comes.
       if !line.book.isLive { silent.append(topic.index) }
@@ -237,7 +237,7 @@ extension FeedEngine {
     guard let limits = requests.suspects.limits, facts.streamedList == nil || lists.streamed.isThere,
       requests.desk.outbox.isEmpty, requests.desk.unanswered(within: limits.within, now: now).isEmpty,
       let index = requests.suspects.next(
-        among: books.indices.filter { books.lines[$0].isCarried && !books.lines[$0].isAsked })
+        among: books.indices.filter { books.lines[$0].isFollowed && !books.lines[$0].isAsked })
     else { return }
     books.lines[index].isAsked = true
     books.lines[index].book.queued(now: now)
@@ -246,7 +246,7 @@ extension FeedEngine {
 
   /// The venue knows the name of a symbol, by what it answered or sent.
   func proves(_ index: Int, _ now: Timestamp) {
-    guard requests.suspects.prove(index), books.lines[index].isCarried else { return }
+    guard requests.suspects.prove(index), books.lines[index].isFollowed else { return }
     requests.desk.subscribe([index], channels: 1..<facts.channels.count)
     flush(now)
   }
@@ -272,7 +272,7 @@ extension FeedEngine {
   /// - Parameter attempt: how often it was found silent since it last spoke, 1 for the first time.
   package func revive(_ instrument: InstrumentID, _ channel: MarketChannel, attempt: Int, now: Timestamp) {
     let index = instrument.index
-    guard life.isConnected, books.indices.contains(index), books.lines[index].isCarried else { return }
+    guard life.isConnected, books.indices.contains(index), books.lines[index].isFollowed else { return }
     let content = VenueProfile.Content(channel)
     let codes = facts.channels.indices.filter { facts.channels[$0].content == content }
     // One that is not in force has been asked for, or waits its time.

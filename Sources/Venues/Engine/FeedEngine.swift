@@ -19,7 +19,7 @@ import MarketData
 ///
 /// | value | what it knows |
 /// |---|---|
-/// | `InstrumentTable` | the symbols by place, and their scales |
+/// | `InstrumentTable` | the symbols by index, and their scales |
 /// | `FeedRequests` | what is asked for on the connection, and what may be |
 /// | `MarketLists` | the venue's lists, and which symbols they do not have |
 /// | `Books` | the books, and the snapshots that they wait for |
@@ -96,7 +96,7 @@ package final class FeedEngine {
   package var expectsMarket: Bool {
     // A list in the stream is the venue's to send.
     !facts.isSilentWithoutSymbols || (facts.streamedList != nil && !lists.streamed.isThere)
-      || books.lines.contains { $0.isAsked && $0.isCarried }
+      || books.lines.contains { $0.isAsked && $0.isFollowed }
   }
 
   package func connected(now: Timestamp, into batch: inout EventBatch) {
@@ -167,7 +167,7 @@ package final class FeedEngine {
     watch(now, into: &batch)
     probeBooks(now, into: &batch)
     renewBooks(now)
-    for index in books.indices where books.lines[index].isCarried { watchSilence(of: index, now) }
+    for index in books.indices where books.lines[index].isFollowed { watchSilence(of: index, now) }
     tendBooks(now, into: &batch)
     repeatUnanswered(now)
     subscribeSuspect(now)
@@ -181,7 +181,7 @@ package final class FeedEngine {
   /// Looks for channels that promise something and have died.
   private func watch(_ now: Timestamp, into batch: inout EventBatch) {
     let silent = life.watches.takeDead(connectionHeard: life.marketHeard, now: now) {
-      books.lines[requests.desk.topic($0).index].isCarried
+      books.lines[requests.desk.topic($0).index].isFollowed
     }
     var dead: [Int] = []
     for topic in silent.map(requests.desk.topic) {

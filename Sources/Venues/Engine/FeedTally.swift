@@ -3,7 +3,7 @@ struct FeedTally {
   private static let noticeLimit = 16
 
   var counts = FeedCounts()
-  /// By place.
+  /// By index.
   var symbols: [SymbolCounts] = []
   /// At most `noticeLimit`; the pipeline takes them.
   var notices: [(error: FeedError, text: String)] = []

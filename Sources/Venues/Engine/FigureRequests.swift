@@ -1,7 +1,7 @@
 import MarketData
 
 /// The venue's figures of single markets by REST, asked for when their trades are in doubt (`DialectFacts.Witness`).
-/// A value, by place; time is a parameter. One request for a market at a time, and only as many as the venue's small
+/// A value, by index; time is a parameter. One request for a market at a time, and only as many as the venue's small
 /// part of its limit allows.
 struct FigureRequests {
   /// The number of the request for the first instrument's figures: beyond those of all other requests, which

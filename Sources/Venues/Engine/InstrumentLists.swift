@@ -13,7 +13,7 @@ struct InstrumentLists {
     var details: ListedMarket?
     /// When its details were read.
     var fetched: Timestamp?
-    /// Why it is not to be carried, by its details.
+    /// Why it is not to be followed, by its details.
     var ended: String?
     /// Whether the newest list has it.
     var isListed = true
@@ -58,9 +58,9 @@ struct InstrumentLists {
   /// What a list says of a configured market.
   enum Listed {
     case market(ListedMarket)
-    /// It cannot be carried before its details are known.
+    /// It cannot be followed before its details are known.
     case waits
-    /// It is not to be carried, for this reason; nil: that has been told.
+    /// It is not to be followed, for this reason; nil: that has been told.
     case ended(String?)
   }
 
@@ -84,7 +84,7 @@ struct InstrumentLists {
     return facts.waits(market.symbol) ? .waits : .market(market)
   }
 
-  /// A new list is there: its markets have their places, what was carried is found by them.
+  /// A new list is there: its markets have their indices, what was followed is found by them.
   mutating func placed(in instruments: InstrumentTable) {
     for index in entries.indices { entries[index].index = instruments.index(of: entries[index].market.symbol) }
   }
@@ -122,7 +122,7 @@ struct InstrumentLists {
     return details
   }
 
-  /// Reads the answer about a market's figures, and adds them to those that it has; nil if it has no place.
+  /// Reads the answer about a market's figures, and adds them to those that it has; nil if it has no index.
   mutating func takeFigures(
     _ body: RawSpan, _ index: Int, _ kind: Int, _ instruments: inout InstrumentTable, now: Timestamp
   ) throws(FeedError) -> Ticker? {
@@ -155,10 +155,10 @@ struct InstrumentLists {
 
   /// Wants the figures whose time has come. A round of all takes twice what REST allows, so that lists and details find
   /// room.
-  mutating func wantFigures(_ isCarried: (Int) -> Bool, now: Timestamp) {
+  mutating func wantFigures(_ isFollowed: (Int) -> Bool, now: Timestamp) {
     guard !facts.figures.isEmpty else { return }
     for index in entries.indices where now >= entries[index].due {
-      guard let symbolIndex = entries[index].index, isCarried(symbolIndex) else {
+      guard let symbolIndex = entries[index].index, isFollowed(symbolIndex) else {
         entries[index].due = .distantFuture
         continue
       }

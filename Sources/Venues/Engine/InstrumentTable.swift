@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// The instruments of a connection, by place: the venue's names, scales that widen as values ask for it, contract
+/// The instruments of a connection, by index: the venue's names, scales that widen as values ask for it, contract
 /// sizes.
 ///
 /// A dialect reads every number of an instrument through it. A value that has more digits than its scale throws, and
@@ -13,7 +13,7 @@ struct InstrumentTable {
   /// must not make all others overflow.
   static let widestScale: UInt8 = 12
 
-  /// By `InstrumentID`. Only grows; an instrument keeps its place.
+  /// By `InstrumentID`. Only grows; an instrument keeps its index.
   private(set) var instruments: [Instrument] = []
   private(set) var names = SymbolTable()
   /// The largest price and size of each instrument so far: what a wider scale has to have room for.
@@ -49,7 +49,7 @@ struct InstrumentTable {
 
   // MARK: Names
 
-  /// The place of a venue symbol, or an error that names it.
+  /// The index of a venue symbol, or an error that names it.
   func index(_ text: RawSpan) throws(FeedError) -> Int {
     let index = names.find(text)
     guard index >= 0 else {
@@ -59,20 +59,20 @@ struct InstrumentTable {
     return index
   }
 
-  /// The place of a venue symbol; nil if it has none.
+  /// The index of a venue symbol; nil if it has none.
   func index(named name: String) -> Int? {
     var name = name
     let index = name.withUTF8 { names.find(UnsafeRawBufferPointer($0)) }
     return index >= 0 ? index : nil
   }
 
-  /// The place of a symbol that is carried, or was; nil if it has none. O(instruments).
+  /// The index of a symbol that is followed, or was; nil if it has none. O(instruments).
   func index(of symbol: FeedSymbol) -> Int? {
     instruments.firstIndex { $0.base == symbol.base && $0.quote == symbol.quote && $0.kind == symbol.kind }
   }
 
   /// Adds an instrument, or brings the one of that venue symbol up to date; scales never shrink. Appends `.instrument`
-  /// if something changed. Returns its place; nil if the table is full.
+  /// if something changed. Returns its index; nil if the table is full.
   ///
   /// Where the venue counts contracts, every size that `size` reads is brought to base units. A contract's size never
   /// changes; where it does, the venue lists another. Precondition: the market has a contract size.
@@ -215,7 +215,7 @@ struct InstrumentTable {
     peaks[index].size = max(peaks[index].size, size)
   }
 
-  /// Widens the scale that the last failed reading asked for. By what the values of which place are to be multiplied;
+  /// Widens the scale that the last failed reading asked for. By what the values of which index are to be multiplied;
   /// nil if it asked for none, or cannot have it.
   mutating func widenIfNeeded(into batch: inout EventBatch) -> (index: Int, priceBy: Int64, sizeBy: Int64)? {
     guard let (index, isPrice, needed) = widening else { return nil }

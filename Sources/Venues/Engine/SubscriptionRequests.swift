@@ -15,7 +15,7 @@ struct SubscriptionRequests {
     case acknowledged
   }
 
-  /// The beginning or the end of some topics, which stand in `places`.
+  /// The beginning or the end of some topics, which stand in `indices`.
   struct Request {
     var indices: [Int]
     var isEnd = false

@@ -7,7 +7,7 @@ import MarketData
 /// names that it has not acknowledged are asked for one by one, and the one that it ends behind again and again is left
 /// alone for a while.
 ///
-/// By place; it outlives the connection. A value; time is a parameter.
+/// By index; it outlives the connection. A value; time is a parameter.
 struct SuspectSymbols {
   private struct Entry {
     /// Whether the venue has shown on this connection that it knows the name.

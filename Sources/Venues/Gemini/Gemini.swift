@@ -40,7 +40,7 @@ package final class Gemini: Dialect, RegisteredVenue {
 
   /// The number of the ping whose answer is awaited: it looks like any other.
   private var ping: Int?
-  /// A hash of the last trade that each market's quotes have named, by its place; 0 before the first.
+  /// A hash of the last trade that each market's quotes have named, by its index; 0 before the first.
   var lastTrades: [UInt64] = []
 
   let facts: DialectFacts

@@ -31,7 +31,7 @@ package final class FeedHandover {
 
   private let active: FeedPipeline
   private let overlap = TradeOverlap()
-  /// The active market's places by the successor's; -1 where it has no such instrument.
+  /// The active market's indices by the successor's; -1 where it has no such instrument.
   private var targets: [Int32] = []
   /// The symbols that are configured, where they change; nil: all that `active` has.
   private let wanted: Set<String>?
@@ -40,7 +40,7 @@ package final class FeedHandover {
 
   /// Begins: from now on the trades of `active` are noted.
   /// - Parameter keepsOrder: whether the successor is asked for the symbols in the order of `active`'s, which saves
-  ///   the change of places.
+  ///   the change of indices.
   /// - Parameter changesSymbols: whether `configuration` names other symbols than `active` follows: then the successor
   ///   is asked for these alone, and what it does not have any more need not be in sync there.
   package init(
@@ -61,14 +61,14 @@ package final class FeedHandover {
     }
   }
 
-  /// What is carried now, in its order, so that places stay what they are; then what is configured and could not be
+  /// What is followed now, in its order, so that indices stay what they are; then what is configured and could not be
   /// had. What a selection (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the
   /// beginning.
   private static func symbols(of market: Market, configured: [String]) -> [String] {
-    let carried = market.instruments.map { FeedSymbol($0.instrument).text }
-    let known = Set(carried)
-    return carried
-      + configured.filter { !known.contains($0) && (carried.isEmpty || !MarketSelection.isMeant(by: $0)) }
+    let followed = market.instruments.map { FeedSymbol($0.instrument).text }
+    let known = Set(followed)
+    return followed
+      + configured.filter { !known.contains($0) && (followed.isEmpty || !MarketSelection.isMeant(by: $0)) }
   }
 
   /// Ends without a change.
@@ -96,7 +96,7 @@ package final class FeedHandover {
       let instrument = market[trade.instrument].instrument
       overlap.hold(
         .init(
-          // Of what is not carried yet nothing has been published: any name of its own will do.
+          // Of what is not followed yet nothing has been published: any name of its own will do.
           key: TradeKey(instrument: target >= 0 ? target : -2 - Int32(index), id: trade.id), trade: trade,
           priceScale: instrument.priceScale, sizeScale: instrument.sizeScale))
     }

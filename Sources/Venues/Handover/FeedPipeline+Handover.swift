@@ -8,7 +8,7 @@ struct LaggingBooks {
   static let patience = 2 * Microseconds.second
 
   let market: Market
-  /// By the new engine's places, with the market's own.
+  /// By the new engine's indices, with the market's own.
   var books: [(index: InstrumentID, target: InstrumentID)]
   let until: Timestamp
 
@@ -20,19 +20,19 @@ extension FeedPipeline {
   /// Whether events have to be looked at before they are applied.
   var isAdapting: Bool { overlap != nil || indices != nil || lagging != nil }
 
-  /// The market's place of an engine's instrument.
+  /// The market's index of an engine's instrument.
   func target(of index: InstrumentID) -> InstrumentID {
     guard let indices else { return index }
     return index.index < indices.count ? indices[index.index] : InstrumentID(market.instruments.count)
   }
 
-  /// The engine's place of a market's instrument; nil if it does not have it. O(instruments), rare.
+  /// The engine's index of a market's instrument; nil if it does not have it. O(instruments), rare.
   func index(of target: InstrumentID) -> InstrumentID? {
     guard let indices else { return target }
     return indices.firstIndex(of: target).map { InstrumentID($0) }
   }
 
-  /// Brings the batch from the engine's places to the market's, and takes out of it what is not to be applied twice
+  /// Brings the batch from the engine's indices to the market's, and takes out of it what is not to be applied twice
   /// or yet.
   func adapt(_ now: Timestamp) {
     var shadowChanges = MarketChanges()
@@ -204,7 +204,7 @@ extension FeedPipeline {
       batch.events.append(.bookReset(state.instrument.id, .disconnected))
     }
 
-    carry(to: successor, map)
+    transfer(to: successor, map)
     let both = map.indices.compactMap { new in index(of: map[new]).map { (old: $0.index, new: new) } }
     for (index, hole) in successor.engine.trades.takeOver(engine.trades, both) {
       batch.events.append(.tradesMissing(map[index], hole))
@@ -236,7 +236,7 @@ extension FeedPipeline {
   }
 
   /// Appends the successor's instruments that are new or have changed.
-  /// - Returns: the place here of each of the successor's, and how many instruments there are then.
+  /// - Returns: the index here of each of the successor's, and how many instruments there are then.
   private func placeInstruments(of successor: FeedPipeline, _ known: [String: Int]) -> ([InstrumentID], Int) {
     var map: [InstrumentID] = []
     var count = market.instruments.count
@@ -277,23 +277,23 @@ extension FeedPipeline {
 
   /// What has been counted so far goes on; what the successor counted while it was built aside was counted here
   /// already.
-  private func carry(to successor: FeedPipeline, _ map: [InstrumentID]) {
-    carriedCounts = counts - successor.engine.counts
-    var carried = symbolCounts
+  private func transfer(to successor: FeedPipeline, _ map: [InstrumentID]) {
+    transferredCounts = counts - successor.engine.counts
+    var followed = symbolCounts
     for (index, target) in zip(successor.engine.symbolCounts.indices, map) {
-      while carried.count <= target.index { carried.append(SymbolCounts()) }
-      carried[target.index] = carried[target.index] - successor.engine.symbolCounts[index]
+      while followed.count <= target.index { followed.append(SymbolCounts()) }
+      followed[target.index] = followed[target.index] - successor.engine.symbolCounts[index]
     }
-    carriedSymbols = carried
+    transferredSymbolCounts = followed
   }
 
   /// What this feed has seen, engines before the present one included.
-  package var counts: FeedCounts { carriedCounts + engine.counts }
+  package var counts: FeedCounts { transferredCounts + engine.counts }
 
   /// The same by the market's instruments.
   package var symbolCounts: [SymbolCounts] {
-    guard !carriedSymbols.isEmpty || indices != nil else { return engine.symbolCounts }
-    var sums = carriedSymbols
+    guard !transferredSymbolCounts.isEmpty || indices != nil else { return engine.symbolCounts }
+    var sums = transferredSymbolCounts
     for (index, counts) in engine.symbolCounts.enumerated() {
       let target = target(of: InstrumentID(index)).index
       while sums.count <= target { sums.append(SymbolCounts()) }
@@ -304,7 +304,7 @@ extension FeedPipeline {
 }
 
 extension TradeOverlap.Held {
-  /// The trade at another place, at the scales of `instrument`; nil if it does not fit.
+  /// The trade at another index, at the scales of `instrument`; nil if it does not fit.
   fileprivate func trade(at target: InstrumentID, _ instrument: Instrument) -> Trade? {
     guard instrument.priceScale >= priceScale, instrument.sizeScale >= sizeScale else { return nil }
     let (price, o1) = trade.price.multipliedReportingOverflow(
@@ -321,7 +321,7 @@ extension TradeOverlap.Held {
 }
 
 extension Instrument {
-  /// The same at another place.
+  /// The same at another index.
   func placed(at id: InstrumentID) -> Instrument {
     guard id != self.id else { return self }
     return Instrument(

@@ -36,7 +36,7 @@ final class TradeOverlap {
   /// Published since the new connection was to have everything, and not had by it yet.
   private var missing: [TradeKey: Timestamp] = [:]
   private var isComparing = false
-  /// Instruments that the new connection is not to have, by their places.
+  /// Instruments that the new connection is not to have, by their indices.
   var ignored: Set<Int32> = []
   /// When trades need not be looked at any more; nil before the change.
   private(set) var endsAt: Timestamp?

@@ -14,7 +14,7 @@ import MarketData
 ///
 /// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed.
 package final class Hyperliquid: Dialect, RegisteredVenue {
-  /// What the places in `DialectFacts.channels` are.
+  /// What the indices in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, context }
   private static let channels: [VenueProfile.Channel] = [
     .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted),
@@ -49,7 +49,7 @@ package final class Hyperliquid: Dialect, RegisteredVenue {
     replay: replay,
     makeEngine: { FeedEngine(Hyperliquid(), venue: Hyperliquid.venue, configuration: $0) })
 
-  /// What is known of a symbol's trades, by place. It outlives the connection: what the next one repeats is known.
+  /// What is known of a symbol's trades, by index. It outlives the connection: what the next one repeats is known.
   struct Trades {
     /// When they were subscribed, and whether any have come since.
     var subscribed = Timestamp.distantPast

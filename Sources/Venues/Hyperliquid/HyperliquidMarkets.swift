@@ -6,7 +6,7 @@ extension Hyperliquid {
   /// A market of a list.
   struct Listed {
     var market: ListedMarket
-    /// The place in the list, by which 24 h figures are found.
+    /// The index in the list, by which 24 h figures are found.
     var index: Int
     /// Whether the symbol is spelled as the name is: of names that differ in case only, that one comes first.
     var isExact: Bool

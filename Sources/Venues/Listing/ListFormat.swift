@@ -166,6 +166,6 @@ package struct ListPage: Sendable {
 /// What a venue says of one market.
 enum MarketDetails {
   case market(ListedMarket)
-  /// It is not to be carried, for this reason.
+  /// It is not to be followed, for this reason.
   case refused(String)
 }

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// A market as its venue lists it, carried or not.
+/// A market as its venue lists it, followed or not.
 package struct ListedMarket: Sendable, Hashable {
   package enum State: String, Sendable, Hashable, CaseIterable {
     /// Orders are matched.
@@ -25,7 +25,7 @@ package struct ListedMarket: Sendable, Hashable {
   /// The smallest step of a size in base units; nil if the venue does not say.
   package var sizeIncrement: Decimal64?
   /// Base units in one unit of the venue's own sizes, above 0. Nil for what has no exact size in base units (inverse
-  /// contracts): such a market is listed and cannot be carried.
+  /// contracts): such a market is listed and cannot be followed.
   package var contractSize: Decimal64?
   package var state: State
   /// What was traded in the last 24 h, in the quote currency, rounded down at most; nil if it was not asked for or
@@ -38,7 +38,7 @@ package struct ListedMarket: Sendable, Hashable {
   ///   - priceScale: nil if the increment says it.
   ///   - sizeScale: in the venue's own unit, as the increment; nil if that says it.
   ///   - sizeIncrement: in the venue's own unit, as it lists it; it is brought to base units here.
-  ///   - contractSize: nil, not above 0 or beyond the widest scale for what cannot be carried.
+  ///   - contractSize: nil, not above 0 or beyond the widest scale for what cannot be followed.
   package init(
     venueSymbol: String, symbol: FeedSymbol, priceScale: UInt8? = nil, sizeScale: UInt8? = nil,
     priceIncrement: Decimal64? = nil, sizeIncrement: Decimal64? = nil,
@@ -61,7 +61,7 @@ package struct ListedMarket: Sendable, Hashable {
 }
 
 extension FieldReader {
-  /// Reads an array of what a list is of, which begins next: each by `read`, that gets its place in it and answers nil
+  /// Reads an array of what a list is of, which begins next: each by `read`, that gets its index in it and answers nil
   /// for one that is left out.
   /// - Throws: `.shape` where more than `MarketList.longest` are left; what `read` throws.
   mutating func list<Element>(

@@ -58,7 +58,7 @@ struct MarketList {
     self.malformed = malformed
     self.detail = configuration.listing
     self.limit = limit
-    // What another connection of the feed carries is not carried twice.
+    // What another connection of the feed carries is not followed twice.
     chosen = Set(named).union(configuration.elsewhere)
   }
 

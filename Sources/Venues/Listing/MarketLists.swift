@@ -9,7 +9,7 @@ import MarketData
 /// | `ListRequest`, `ListPages` | the list by REST, in parts that follow each other |
 /// | `StreamedParts` | the list in the stream |
 /// | `InstrumentLists` | the details of single markets, where the list has names only |
-/// | `RefusedSymbols` | which configured symbols cannot be carried |
+/// | `RefusedSymbols` | which configured symbols cannot be followed |
 struct MarketLists {
   var market: MarketList
   var request: ListRequest

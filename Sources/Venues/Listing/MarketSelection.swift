@@ -110,7 +110,7 @@ package struct MarketSelection: Hashable, Sendable {
     }
   }
 
-  /// Of `markets`, those that are traded, can be carried and are of this selection: by rank and then by name.
+  /// Of `markets`, those that are traded, can be followed and are of this selection: by rank and then by name.
   /// O(markets × log).
   package func choose(from markets: [ListedMarket]) -> [ListedMarket] {
     let found = markets.filter { $0.state == .trading && $0.contractSize != nil && matches($0.symbol) }

@@ -1,8 +1,8 @@
-/// Configured symbols that cannot be carried. Each refusal is reported once. A value.
+/// Configured symbols that cannot be followed. Each refusal is reported once. A value.
 struct RefusedSymbols {
   /// Reported once a connection, and once each time they have been asked for again.
   private var reported: Set<String> = []
-  /// Those that no list of the venue's can change: no symbols, or of a kind that is not carried here.
+  /// Those that no list of the venue's can change: no symbols, or of a kind that is not followed here.
   private var hopeless: Set<String> = []
 
   /// Notes a refusal; false if it was reported before.

@@ -38,9 +38,9 @@ struct ChannelWatches {
 
   /// The channels of `code` that are dead now, in their order; each once for each attempt to revive it.
   /// - Parameter connectionHeard: when something of a market last came on the connection.
-  mutating func takeDead(connectionHeard: Timestamp, now: Timestamp, _ isCarried: (Int) -> Bool) -> [Int] {
+  mutating func takeDead(connectionHeard: Timestamp, now: Timestamp, _ isFollowed: (Int) -> Bool) -> [Int] {
     var dead: [Int] = []
-    for code in watches.indices where isCarried(code) {
+    for code in watches.indices where isFollowed(code) {
       if watches[code]?.isDead(now: now, connectionHeard: connectionHeard) ?? false { dead.append(code) }
     }
     return dead

@@ -8,7 +8,7 @@ import MarketData
 /// number before it. The checksum has been 0 since June 2026 and is not looked at.
 ///
 /// Sizes of contracts are in contracts: they are multiplied by `ctVal` × `ctMult` as they are read. Inverse
-/// contracts, whose worth is fixed in dollars, are not carried.
+/// contracts, whose worth is fixed in dollars, are not followed.
 package final class OKX: Dialect, RegisteredVenue {
   /// Quiet time after which a ping is sent; OKX drops a connection on which nothing was said for 30 s.
   static let pingAfter = 20 * Microseconds.second
@@ -18,7 +18,7 @@ package final class OKX: Dialect, RegisteredVenue {
   static let symbolsPerRequest = 25
   /// The pause that a refusal for too many requests costs.
   static let ratePause = 5 * Microseconds.second
-  /// What the places in `DialectFacts.channels` are.
+  /// What the indices in `DialectFacts.channels` are.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels: [VenueProfile.Channel] = [
     // A book that does not change says so about once a minute.

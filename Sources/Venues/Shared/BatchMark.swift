@@ -40,7 +40,7 @@ extension EventBatch {
           askRange: mark.asks..<asks.count, time: time, checksum: checksum)))
   }
 
-  /// Puts the trades that stand here from a place on into the order of execution, whatever their order in a message:
+  /// Puts the trades that stand here from an index on into the order of execution, whatever their order in a message:
   /// by time, and by number where that is the same. Nothing is allocated where it is that order or the other way round.
   mutating func orderTrades(from first: Int) {
     guard events.count - first > 1 else { return }

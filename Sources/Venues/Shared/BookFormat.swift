@@ -342,7 +342,7 @@ extension InstrumentTable {
     try readLevels(&levels, index, name, isBid: isBid, book, into: &batch)
   }
 
-  /// The place of the symbol that stands in a text; nil if it is another stream's.
+  /// The index of the symbol that stands in a text; nil if it is another stream's.
   private func index(_ text: RawSpan, _ format: UpdateFormat) throws(FeedError) -> Int? {
     guard format.prefix.utf8CodeUnitCount + format.suffix.utf8CodeUnitCount > 0 else { return try index(text) }
     let index = text.withUnsafeBytes { bytes in

@@ -116,7 +116,7 @@ struct FieldObject: ~Copyable, ~Escapable {
     return value.peek() == .object ? try FieldObject(&value, title) : nil
   }
 
-  /// What `read` makes of each object of an array, with its place; without those that it answers nil for.
+  /// What `read` makes of each object of an array, with its index; without those that it answers nil for.
   /// - Throws: where there is no array; what `read` throws.
   func objects<Element>(
     _ field: StaticString, _ read: (borrowing FieldObject, _ index: Int) throws(FeedError) -> Element?

@@ -8,7 +8,7 @@ enum MalformedMessageScan {
     message.withUnsafeBytes { bytes in text.withUnsafeBytes { find($0, in: bytes, from: 0) != nil } }
   }
 
-  /// The places of the symbols in string values of `key` (given with its quotes), each once; of each value what
+  /// The indices of the symbols in string values of `key` (given with its quotes), each once; of each value what
   /// stands between `prefix` and `suffix`, where it has both.
   static func symbols(
     _ message: RawSpan, key: StaticString, in table: SymbolTable, prefix: StaticString = "", suffix: StaticString = ""

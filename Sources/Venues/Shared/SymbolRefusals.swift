@@ -29,7 +29,7 @@ package struct SymbolRefusals: Sendable {
     return entry.due
   }
 
-  /// The symbol is carried.
+  /// The symbol is followed.
   mutating func forget(_ symbol: String) { entries[symbol] = nil }
 
   /// The symbols to be asked for now, in order; their next times are set. Empty if none is due, or the last round was

@@ -1,13 +1,13 @@
 import Bytes
 
-/// Finds the place of a venue symbol by its bytes: open addressing over one block of names, no allocation per look-up.
+/// Finds the index of a venue symbol by its bytes: open addressing over one block of names, no allocation per look-up.
 ///
 /// Bounded: at most `limit` names, of at most 255 bytes in all 64 KiB, so that no list from outside can grow it.
 struct SymbolTable {
   /// The most names a table takes.
   static let limit = 4096
 
-  /// Slots hold a place + 1; 0 is empty. Always at least twice as many slots as names, a power of two.
+  /// Slots hold an index + 1; 0 is empty. Always at least twice as many slots as names, a power of two.
   private var slots: [Int32] = Array(repeating: 0, count: 16)
   private var hashes: [UInt32] = []
   private var starts: [Int32] = [0]
@@ -15,7 +15,7 @@ struct SymbolTable {
 
   var count: Int { hashes.count }
 
-  /// Adds `name` at the next place and returns it; its present place if it is there already, nil if the table is full.
+  /// Adds `name` at the next index and returns it; its present index if it is there already, nil if the table is full.
   mutating func insert(_ name: String) -> Int? {
     let bytes = Array(name.utf8)
     let known = bytes.withUnsafeBytes { find($0) }
@@ -33,7 +33,7 @@ struct SymbolTable {
     return count - 1
   }
 
-  /// The place of the symbol spelled `text`, -1 if it is not in the table. O(length).
+  /// The index of the symbol spelled `text`, -1 if it is not in the table. O(length).
   func find(_ text: RawSpan) -> Int { text.withUnsafeBytes { find($0) } }
 
   func find(_ text: UnsafeRawBufferPointer) -> Int {

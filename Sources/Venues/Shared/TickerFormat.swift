@@ -73,7 +73,7 @@ extension InstrumentTable {
     }
   }
 
-  /// The place of the market whose name is in `field` of an object that was passed over: no venue promises that it
+  /// The index of the market whose name is in `field` of an object that was passed over: no venue promises that it
   /// stands before the figures, which cannot be read without it.
   func index(_ field: StaticString, in object: consuming FieldReader) throws(FeedError) -> Int {
     try object.objectStart()

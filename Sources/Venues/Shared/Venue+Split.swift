@@ -12,7 +12,7 @@ extension Venue {
     return min(symbolLimit * Self.connectionLimit, addressLimit ?? .max)
   }
 
-  /// Why so many symbols cannot be carried; nil if they can.
+  /// Why so many symbols cannot be followed; nil if they can.
   package func objection(to symbols: [String]) -> String? {
     for part in parts.isEmpty ? [self] : parts {
       let kinds = parts.isEmpty ? nil : part.kinds

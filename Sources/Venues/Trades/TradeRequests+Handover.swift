@@ -14,7 +14,7 @@ extension TradeRequests {
 
   /// Goes on with what `old` knew: its searches, and trades that it has seen. Returns the holes of this desk that `old`
   /// did not have: no client knows of them.
-  /// - Parameter places: the places of each instrument that both have.
+  /// - Parameter indices: the indices of each instrument that both have.
   mutating func takeOver(_ old: TradeRequests, _ indices: [(old: Int, new: Int)]) -> [(index: Int, hole: TradeHole)] {
     var untold: [(index: Int, hole: TradeHole)] = []
     var news: [TradeSearch] = []
@@ -50,7 +50,7 @@ extension TradeSearch {
     return search.missing.isEmpty ? nil : search
   }
 
-  /// The same at another place, with nothing under way.
+  /// The same at another index, with nothing under way.
   fileprivate func moved(to symbolIndex: Int) -> TradeSearch {
     var search = self
     search.index = symbolIndex

@@ -211,7 +211,7 @@ struct TradeRequests {
 
   // MARK: Another connection
 
-  /// The number of the newest trade of a place; 0 before the first.
+  /// The number of the newest trade of an index; 0 before the first.
   func newest(_ index: Int) -> Int64 { numbers.indices.contains(index) ? numbers[index].last : 0 }
 
   /// Takes the trades that `old` has seen as seen.

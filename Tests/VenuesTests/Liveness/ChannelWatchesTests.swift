@@ -17,12 +17,12 @@ struct ChannelWatchesTests {
   }
 
   private func dead(
-    _ watches: inout ChannelWatches, after seconds: Int64, _ isCarried: (Int) -> Bool = { _ in true }
+    _ watches: inout ChannelWatches, after seconds: Int64, _ isFollowed: (Int) -> Bool = { _ in true }
   )
     -> [Int]
   {
     let now = start + seconds * Microseconds.second
-    return watches.takeDead(connectionHeard: now, now: now, isCarried)
+    return watches.takeDead(connectionHeard: now, now: now, isFollowed)
   }
 
   @Test("the silent ones of the carried symbols are found dead, each once")

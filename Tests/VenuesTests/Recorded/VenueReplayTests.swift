@@ -64,8 +64,8 @@ struct VenueReplayTests {
       #expect(feed.error == nil, "\(feed.error?.detail ?? "")")
     }
     #expect(failures.isEmpty, "\(failures)")
-    let carried = feed.market.instruments.map(\.instrument)
-    #expect(carried.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: $0.kind).text } == sample.symbols)
+    let followed = feed.market.instruments.map(\.instrument)
+    #expect(followed.map { FeedSymbol(base: $0.base, quote: $0.quote, kind: $0.kind).text } == sample.symbols)
   }
 
   @Test("lists are told by how their path ends, without the query")

@@ -1,16 +1,16 @@
 import MarketData
 
-/// Why what was configured is not carried, in words for people.
+/// Why what was configured is not followed, in words for people.
 extension Venue {
   /// Why no market of the venue's list is what was configured.
   func unlisted(_ wanted: FeedSymbol, among markets: [ListedMarket]) -> String {
-    let carried = markets.lazy.filter { $0.contractSize != nil }.map(\.symbol.text)
-    return "\(title) has no market \(wanted.text)\(NearNames.question(wanted.text, among: carried))"
+    let followed = markets.lazy.filter { $0.contractSize != nil }.map(\.symbol.text)
+    return "\(title) has no market \(wanted.text)\(NearNames.question(wanted.text, among: followed))"
   }
 }
 
 extension ListedMarket {
-  /// Why a market without a contract size is not carried, and which one like it is.
+  /// Why a market without a contract size is not followed, and which one like it is.
   func inexact(among markets: [ListedMarket]) -> String {
     let other = markets.first {
       $0.contractSize != nil && $0.symbol.base == symbol.base && $0.symbol.kind == symbol.kind

@@ -5,7 +5,7 @@ import Testing
 @testable import Venues
 
 @Suite("What is configured is found in the venue's list")
-struct CarryTests {
+struct ResolveTests {
   private func engine(
     _ symbols: [String], listing: ListingDetail = .none, _ change: (inout DialectFacts) -> Void = { _ in }
   ) -> FeedEngine {
@@ -28,7 +28,7 @@ struct CarryTests {
     into batch: inout EventBatch
   ) -> Set<Int> {
     defer { engine.makeLines() }
-    return engine.carry(list, listing: listing, into: &batch)
+    return engine.resolve(list, listing: listing, into: &batch)
   }
 
   /// A whole book of the first market has come.
