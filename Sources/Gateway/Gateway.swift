@@ -104,30 +104,11 @@ package final class Gateway: Sendable {
     self.logs = logs
     adminToken = AdminToken(path: configuration.adminTokenFile)
     self.startedAt = kernel.monotonicMicroseconds
-    let clientLimits = configuration.limits.ofClients
-    let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
-    let refusalLog = RefusalLog(
-      FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
-    let run = RandomName.hex(4, from: kernel)
     let kept = history?.takeStreams().map { KeptRun($0, loops: loops.count) }
-    var settings = NodeSettings(
-      node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
-      source: configuration.demo ? .simulated : .live,
-      epoch: kept?.numbering.epoch ?? run, run: run, clientLimits: clientLimits,
-      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
-      reconnectLimitSeconds: configuration.reconnectLimitSeconds,
-      admission: Admission(
-        limits: configuration.limits.admission,
-        proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
-        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
-        report: { refusalLog.refused($0, $1) }),
-      access: access, kept: kept, history: history, backfills: history != nil && configuration.data.backfill, log: log,
-      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
-      portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
-      accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
-    settings.take(configuration)
-    settings.past = PastReader(configuration, log: log)
-    _ = settings.topics.setSchemas(configuration.topics.schemas)
+    let tlsLog = TLSLog(FoldedLog(log.of(.tls)) { kernel.monotonicMicroseconds })
+    let settings = Self.settings(
+      configuration, access: access, history: history, kept: kept, log: log, tlsLog: tlsLog, alerts: alerts,
+      portfolios: portfolios, decks: decks, loops: loops)
     self.settings = settings
     running = Mutex(RunningConfiguration(configuration, schedules: warm?.schedules ?? [:]))
     self.warm = warm
@@ -139,38 +120,19 @@ package final class Gateway: Sendable {
     }
     self.loops = loops
     self.nodes = nodes
-    var tls: TLSServerContext?
-    if let server = configuration.tls {
-      tls = try TLSServerContext(server) { peer, name, failure in
-        tlsLog.failed(peer, name, failure)
-      }
-    }
+    let tls = try Self.serverTLS(configuration, tlsLog)
     self.serverTLS = tls
     self.feedTLS = if let warm { warm.tls } else { try TLSClientContext(caFile: configuration.caFile) }
     // The largest snapshot must fit beside what may be queued; the hub's own limits end a slow client long before.
     // The gateway keeps what it has read of a client that exceeds its rates: 40 MB for ten thousand such clients.
     // Clients send little. A larger window would let each hostile one fill it.
     let limits = Connection.Limits(
-      queuedBytes: clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10, kernelReceivedBytes: 32 << 10)
-    let publicAPI = nodes.map { PublicAPI($0, .clientPort) }
-    let admission = settings.admission
+      queuedBytes: settings.clientLimits.hardQueuedBytes + (8 << 20), readBytes: 4 << 10,
+      kernelReceivedBytes: 32 << 10)
     let ports = KeptPorts(sockets, kernel)
     let keptPort = ports.take(.clients, configuration.listen)
     continues = keptPort != nil
-    let publicListener = try Listener(
-      address: configuration.listen, loops: loops, tls: tls, limits: limits, sharesPort: configuration.reusePort,
-      kept: keptPort, waits: keptPort != nil,
-      gate: { peer in
-        guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
-        if let room = permit.room {
-          let node = nodes[room % nodes.count]
-          let came = permit.came
-          node.loop.execute { node.clients.makeRoom(room, hops: nodes.count, until: came) }
-        }
-        return permit
-      },
-      arrived: { connection in nodes[connection.loop.index].clients.arrived(connection) },
-      accept: { connection in publicAPI[connection.loop.index].accept(connection) })
+    let publicListener = try Self.clientListener(configuration, nodes, settings.admission, tls, limits, kept: keptPort)
     self.publicListener = publicListener
     let started = startedAt
     let recordings = recordings
@@ -190,6 +152,66 @@ package final class Gateway: Sendable {
       address: configuration.internalListen, loops: [loops[0]], limits: limits, sharesPort: configuration.reusePort,
       kept: ports.take(.internal, configuration.internalListen)
     ) { connection in internalAPI[connection.loop.index].accept(connection) }
+  }
+
+  private static func serverTLS(
+    _ configuration: GatewayConfiguration, _ log: TLSLog
+  ) throws(TransportError) -> TLSServerContext? {
+    guard let server = configuration.tls else { return nil }
+    return try TLSServerContext(server) { peer, name, failure in log.failed(peer, name, failure) }
+  }
+
+  /// What every node starts with.
+  private static func settings(
+    _ configuration: GatewayConfiguration, access: Authenticator?, history: HistoryKeeper?, kept: KeptRun?,
+    log: Logger, tlsLog: TLSLog, alerts: AlertDesk, portfolios: PortfolioDesk, decks: DeckDesk, loops: [EventLoop]
+  ) -> NodeSettings {
+    let kernel = loops[0].kernel
+    let refusalLog = RefusalLog(
+      FoldedLog(log.of(.clients)) { kernel.monotonicMicroseconds }, limits: configuration.limits.admission)
+    let run = RandomName.hex(4, from: kernel)
+    var settings = NodeSettings(
+      node: configuration.node, venues: Set(configuration.feedConnections.map(\.venue.name)),
+      source: configuration.demo ? .simulated : .live,
+      epoch: kept?.numbering.epoch ?? run, run: run, clientLimits: configuration.limits.ofClients,
+      heartbeatSeconds: configuration.heartbeatSeconds, compression: configuration.compression,
+      reconnectLimitSeconds: configuration.reconnectLimitSeconds,
+      admission: Admission(
+        limits: configuration.limits.admission,
+        proxies: TrustedProxies(networks: configuration.trustedProxies, header: configuration.proxyHeader),
+        budget: QueueBudget(limit: configuration.limits.totalQueuedBytes, loops: loops.count),
+        report: { refusalLog.refused($0, $1) }),
+      access: access, kept: kept, history: history, backfills: history != nil && configuration.data.backfill, log: log,
+      tlsLog: tlsLog, topics: PublishedTopics(history?.store.file, epoch: run, log: log), alerts: alerts,
+      portfolios: portfolios, decks: decks, webhookNetworks: configuration.webhookNetworks,
+      accessLog: AccessLog(log, configuration.logs.access) { kernel.monotonicMicroseconds }, refusalLog: refusalLog)
+    settings.take(configuration)
+    settings.past = PastReader(configuration, log: log)
+    _ = settings.topics.setSchemas(configuration.topics.schemas)
+    return settings
+  }
+
+  /// The port of the clients: a handshake each takes a slot of admission, then a loop in turn.
+  private static func clientListener(
+    _ configuration: GatewayConfiguration, _ nodes: [LoopNode], _ admission: Admission, _ tls: TLSServerContext?,
+    _ limits: Connection.Limits, kept: Int32?
+  ) throws(TransportError) -> Listener {
+    let kernel = nodes[0].loop.kernel
+    let publicAPI = nodes.map { PublicAPI($0, .clientPort) }
+    return try Listener(
+      address: configuration.listen, loops: nodes.map(\.loop), tls: tls, limits: limits,
+      sharesPort: configuration.reusePort, kept: kept, waits: kept != nil,
+      gate: { peer in
+        guard let permit = admission.enter(peer, now: kernel.monotonicMicroseconds) else { return nil }
+        if let room = permit.room {
+          let node = nodes[room % nodes.count]
+          let came = permit.came
+          node.loop.execute { node.clients.makeRoom(room, hops: nodes.count, until: came) }
+        }
+        return permit
+      },
+      arrived: { connection in nodes[connection.loop.index].clients.arrived(connection) },
+      accept: { connection in publicAPI[connection.loop.index].accept(connection) })
   }
 
   /// The address that clients connect to.

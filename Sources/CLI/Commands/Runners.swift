@@ -81,18 +81,7 @@ func serve(
   if let shortage = DescriptorPlan.fit(&configuration, descriptors: DescriptorLimit.raise()) {
     log.warning("limits.clients is lowered", metadata: ["reason": "\(shortage)"])
   }
-  var access: Authenticator?
-  if let file = configuration.keysFile {
-    access = try loadKeys(file) { origin?.fail($0) }
-    if KeyFile.hasLines(file) {
-      log.warning(
-        "the key file has the old form, which the next version does not read",
-        metadata: ["file": "\(file)", "hint": "tidegate key --convert \(file) writes the same as YAML"])
-    }
-  } else if let policy = configuration.access {
-    access = Authenticator(policy: policy)
-  }
-  if let access { log.notice("keys read", metadata: ["holds": "\(access.description)"]) }
+  let access = try readAccess(configuration, origin, log)
   let memory = HeapTrimmer(log)
   defer { withExtendedLifetime(memory) {} }
   let environment = ProcessInfo.processInfo.environment
@@ -111,22 +100,8 @@ func serve(
   gateway.onReload(reload)
   gateway.onDrainRequest { kill(getpid(), SIGTERM) }
   let end = ServiceEnd()
-  let upgrades = UpgradeCoordinator(
-    gateway, program: program, environment: environment, number: warm?.number ?? 0, log: log,
-    hooks: .init(
-      handOver: { done in
-        gateway.handOver {
-          Task {
-            await recorders.finish()
-            done()
-          }
-        }
-      },
-      leave: { process in
-        // The service manager does not listen to the new process before this, so this process reports its state.
-        manager?.handOver(to: process, "clients on \(gateway.address.description), taken over by process \(process)")
-        gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
-      }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))
+  let upgrades = makeUpgrades(
+    of: gateway, program: program, environment: environment, number: warm?.number ?? 0, recorders, manager, end, log)
   gateway.onUpgradeRequest(upgrades)
   signals.begin(notice: { log.notice($0) }, reload: { manager.reloading { gateway.reload(reload) } })
 
@@ -145,6 +120,48 @@ func serve(
   let isFailure = await waitForEnd(of: gateway, signals, end, upgrades, manager: manager, log: log)
   await recorders.finish()
   if isFailure { throw CommandFailure("the upgrade failed after the data file was handed over") }
+}
+
+/// Reads who may use the gateway. Nil: no token is required.
+private func readAccess(
+  _ configuration: GatewayConfiguration, _ origin: UpgradeOrigin?, _ log: Logger
+) throws -> Authenticator? {
+  var access: Authenticator?
+  if let file = configuration.keysFile {
+    access = try loadKeys(file) { origin?.fail($0) }
+    if KeyFile.hasLines(file) {
+      log.warning(
+        "the key file has the old form, which the next version does not read",
+        metadata: ["file": "\(file)", "hint": "tidegate key --convert \(file) writes the same as YAML"])
+    }
+  } else if let policy = configuration.access {
+    access = Authenticator(policy: policy)
+  }
+  if let access { log.notice("keys read", metadata: ["holds": "\(access.description)"]) }
+  return access
+}
+
+/// Makes what starts another process that takes over from this one.
+private func makeUpgrades(
+  of gateway: Gateway, program: Program?, environment: [String: String], number: Int, _ recorders: Recorders,
+  _ manager: ServiceManager?, _ end: ServiceEnd, _ log: Logger
+) -> UpgradeCoordinator {
+  UpgradeCoordinator(
+    gateway, program: program, environment: environment, number: number, log: log,
+    hooks: .init(
+      handOver: { done in
+        gateway.handOver {
+          Task {
+            await recorders.finish()
+            done()
+          }
+        }
+      },
+      leave: { process in
+        // The service manager does not listen to the new process before this, so this process reports its state.
+        manager?.handOver(to: process, "clients on \(gateway.address.description), taken over by process \(process)")
+        gateway.leave(seconds: gateway.current.upgradeDrainSeconds) { end.yield(.ended(isFailure: false)) }
+      }, giveUp: { gateway.stop { end.yield(.ended(isFailure: true)) } }))
 }
 
 /// Wraps `load` so that `limits.clients` is lowered to what the descriptors suffice for, and a demo keeps its market.

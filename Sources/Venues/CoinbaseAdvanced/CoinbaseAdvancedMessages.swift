@@ -46,11 +46,7 @@ extension CoinbaseAdvanced {
     try reader.end()
     guard let kind else {
       guard isError else { throw FeedError.missing("channel", in: "message") }
-      outcome.isAnswer = true
-      let error = try FieldObject(message, "error")
-      let words = [error.text("message"), error.text("reason")].compactMap(\.self)
-      return refuse(
-        words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &outcome)
+      return try readError(message, instruments, &outcome)
     }
     if let events {
       var value = reader.reader(events)
@@ -70,11 +66,7 @@ extension CoinbaseAdvanced {
     switch kind {
     case .book: finishBooks(from: start, number, time, &outcome, into: &batch)
     case .heartbeats:
-      // Where messages are numbered, a missing heartbeat is a missing number.
-      if number == nil, let counter, let last = heartbeat, counter != last, counter != last &+ 1 {
-        outcome.lostBefore = .gap
-      }
-      heartbeat = counter ?? heartbeat
+      finishHeartbeat(counter, isNumbered: number != nil, &outcome)
       batch.events.append(.heartbeat)
     case .subscriptions:
       outcome.isAnswer = true
@@ -82,6 +74,23 @@ extension CoinbaseAdvanced {
     case .other: outcome.ignored += 1
     case .trades, .ticker: break
     }
+  }
+
+  private func readError(
+    _ message: RawSpan, _ instruments: InstrumentTable, _ outcome: inout MessageOutcome
+  ) throws(FeedError) {
+    outcome.isAnswer = true
+    let error = try FieldObject(message, "error")
+    let words = [error.text("message"), error.text("reason")].compactMap(\.self)
+    refuse(words.isEmpty ? "an error without a message" : words.joined(separator: ": "), instruments, &outcome)
+  }
+
+  /// Where messages are numbered, a missing heartbeat is a missing number.
+  private func finishHeartbeat(_ counter: Int64?, isNumbered: Bool, _ outcome: inout MessageOutcome) {
+    if !isNumbered, let counter, let last = heartbeat, counter != last, counter != last &+ 1 {
+      outcome.lostBefore = .gap
+    }
+    heartbeat = counter ?? heartbeat
   }
 
   /// Gives the books' events their times, and the number that all of them have been followed by.
