@@ -42,7 +42,7 @@ struct VenueMeasurement {
   let book: Double
   /// In all measured messages, and of how many of them.
   let allocations: Int
-  let handlerAllocations: Int
+  let engineAllocations: Int
   let allocatingMessages: Int
   let messages: Int
 
@@ -61,7 +61,7 @@ struct VenueMeasurement {
     messages = measured.count
     let alone = try Self.handlerAlone(setup, script, warmUp: warmUp)
     engine = Cost(alone.rounds)
-    handlerAllocations = alone.allocations
+    engineAllocations = alone.allocations
     let whole = Self.wholePath(setup, script, warmUp: warmUp, traces: traces)
     path = Cost(whole.rounds)
     allocations = whole.allocations

@@ -60,6 +60,6 @@ struct VenuesCommand: ParsableCommand {
     return Table.row(name, width: 20, columns)
       + "  \(Table.number(Double(figures.allocations) / thousands))"
       + " (\(figures.allocations) in \(figures.allocatingMessages) of \(figures.messages);"
-      + " parse \(figures.handlerAllocations))"
+      + " parse \(figures.engineAllocations))"
   }
 }

@@ -102,7 +102,7 @@ package final class AlertDesk: @unchecked Sendable {
   var keys = RequestKeys<StoredRequestKey>()
   var symbols = AlertSymbols()
   var outbox: WebhookOutbox
-  var writes: WriteQueue<Draft>
+  var writes: DocumentQueue<Draft>
   private var timer = DeskTimer()
   /// The receiver of wanted markets and of shown documents; nil before `start` and after the end.
   private(set) var outlet: (any AlertOutlet)?
@@ -127,7 +127,7 @@ package final class AlertDesk: @unchecked Sendable {
     outbox = WebhookOutbox(
       contents.webhooks, contents.deliveries, nextWebhook: contents.nextWebhook, nextDelivery: contents.nextDelivery,
       firstWait: limits.webhookWait)
-    writes = WriteQueue(context.file)
+    writes = DocumentQueue(context.file)
     engine = AlertEngine(
       limits: .init(rules: limits.rules, rulesOfOwner: limits.rulesOfOwner),
       firstGeneration: contents.nextGeneration, at: context.moment)

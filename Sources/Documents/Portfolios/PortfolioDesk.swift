@@ -56,7 +56,7 @@ package final class PortfolioDesk: @unchecked Sendable {
   private var keys: RequestKeys<StoredPortfolioKey>
   /// Requests that wait for the one before; at most `DataFile.submissionLimit`.
   private var waiting: [Waiting] = []
-  private var writes: WriteQueue<Draft>
+  private var writes: DocumentQueue<Draft>
 
   var board = PortfolioBoard()
   var prices = PriceRequests()
@@ -83,7 +83,7 @@ package final class PortfolioDesk: @unchecked Sendable {
     self.limits = limits
     shelf = PortfolioShelf(nextID: contents.nextID)
     keys = RequestKeys(contents.keys)
-    writes = WriteQueue(context.file)
+    writes = DocumentQueue(context.file)
     let log = context.log
     for (id, reason) in contents.unreadable {
       log.error("stored portfolio cannot be read: it is not served", metadata: ["id": "\(id)", "reason": "\(reason)"])

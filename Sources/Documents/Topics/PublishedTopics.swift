@@ -23,7 +23,7 @@ package final class PublishedTopics: Sendable {
 
   private struct State {
     var board: TopicBoard
-    var writes: WriteQueue<Draft>
+    var writes: DocumentQueue<Draft>
   }
 
   /// The epoch of the documents' numbers.
@@ -51,7 +51,7 @@ package final class PublishedTopics: Sendable {
         log.error("topics are not kept in this run", metadata: ["reason": "\(error.description)"])
       }
     }
-    state = Mutex(State(board: board, writes: WriteQueue(store?.file)))
+    state = Mutex(State(board: board, writes: DocumentQueue(store?.file)))
     self.epoch = kept
     self.store = store
   }

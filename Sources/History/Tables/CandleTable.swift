@@ -26,7 +26,7 @@ struct CandleTable {
         """)
     try statement.execute(arguments: [
       instrument, resolution.number(of: candle.start), candle.open, candle.high, candle.low, candle.close,
-      WideInteger.value(candle.volume), candle.quoteVolume.map(WideInteger.value), candle.trades,
+      StoredInteger128.value(candle.volume), candle.quoteVolume.map(StoredInteger128.value), candle.trades,
       Int64(candle.priceScale) << 8 | Int64(candle.sizeScale), candle.quality.rawValue, Int64(candle.revision),
       replaced.rawValue,
     ])
@@ -85,7 +85,7 @@ struct CandleTable {
 }
 
 /// Sums of up to 128 bits in a column: an integer if 64 bits are enough, else 16 bytes.
-enum WideInteger {
+enum StoredInteger128 {
   static func value(_ integer: Int128) -> DatabaseValue {
     if let small = Int64(exactly: integer) { return small.databaseValue }
     return withUnsafeBytes(of: integer.bigEndian) { Data($0) }.databaseValue

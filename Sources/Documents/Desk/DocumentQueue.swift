@@ -11,7 +11,7 @@ protocol WriteDraft {
 ///
 /// A request gets its answer when the transaction with its changes has ended. If the file was damaged and replaced by
 /// an empty one, the next transaction writes everything again.
-struct WriteQueue<Draft: WriteDraft> {
+struct DocumentQueue<Draft: WriteDraft> {
   typealias Completion = @Sendable (Result<Void, ProtocolError>) -> Void
 
   /// A draft that is written, with the requests that wait for it.

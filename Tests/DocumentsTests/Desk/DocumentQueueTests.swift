@@ -7,7 +7,7 @@ import Testing
 @testable import Documents
 
 @Suite("What a desk writes")
-struct WriteQueueTests {
+struct DocumentQueueTests {
   private struct Draft: WriteDraft, Equatable {
     var changes: [Int] = []
     var isEmpty: Bool { changes.isEmpty }
@@ -17,7 +17,7 @@ struct WriteQueueTests {
 
   private final class Answers: Sendable {
     let all = Mutex<[String]>([])
-    func of(_ change: Int) -> WriteQueue<Draft>.Completion {
+    func of(_ change: Int) -> DocumentQueue<Draft>.Completion {
       { [self] result in
         var isWritten = false
         if case .success = result { isWritten = true }
@@ -28,7 +28,7 @@ struct WriteQueueTests {
 
   @Test("one transaction is under way at a time; what changes in the meantime is in the next one")
   func order() {
-    var queue = WriteQueue<Draft>(nil)
+    var queue = DocumentQueue<Draft>(nil)
     let answers = Answers()
     queue.draft.changes = [1]
     queue.wait(answers.of(1))
@@ -47,7 +47,7 @@ struct WriteQueueTests {
 
   @Test("a request without a change waits for what is written before it")
   func barrier() {
-    var queue = WriteQueue<Draft>(nil)
+    var queue = DocumentQueue<Draft>(nil)
     let answers = Answers()
     queue.wait(answers.of(1))
     #expect(queue.begin(nil, everything: { _ in })?.draft.isEmpty == true)
@@ -57,7 +57,7 @@ struct WriteQueueTests {
 
   @Test("while the disk fails changes are refused, and a retry writes those that were kept")
   func failure() throws {
-    var queue = WriteQueue<Draft>(nil)
+    var queue = DocumentQueue<Draft>(nil)
     queue.draft.changes = [1]
     _ = queue.begin(nil) { _ in }
     queue.draft.changes = [2]
@@ -73,7 +73,7 @@ struct WriteQueueTests {
 
   @Test("after the end nothing is admitted, and what can no longer be written is answered")
   func end() {
-    var queue = WriteQueue<Draft>(nil)
+    var queue = DocumentQueue<Draft>(nil)
     let answers = Answers()
     queue.wait(answers.of(1))
     queue.finish()
@@ -84,7 +84,7 @@ struct WriteQueueTests {
 
   @Test("no more requests than the limit wait")
   func limit() throws {
-    var queue = WriteQueue<Draft>(nil)
+    var queue = DocumentQueue<Draft>(nil)
     for _ in 0..<DataFile.submissionLimit {
       try queue.checkAdmission()
       queue.wait { _ in }
@@ -100,7 +100,7 @@ struct WriteQueueTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let file = try DataFile(path: folder + "/history.sqlite", parts: SchemaPart.all, stamp: nil)
     defer { file.close() }
-    var queue = WriteQueue<Draft>(file)
+    var queue = DocumentQueue<Draft>(file)
     func write(_ change: Int, isWritten: Bool) -> [Int]? {
       queue.draft.changes = [change]
       defer { _ = queue.end(isWritten: isWritten) }
