@@ -61,6 +61,9 @@ static const unsigned char components_Chart_js[] = {
 static const unsigned char components_CoinIcon_js[] = {
 #embed "components/CoinIcon.js"
 };
+static const unsigned char components_ContractCard_js[] = {
+#embed "components/ContractCard.js"
+};
 static const unsigned char components_DeckCard_js[] = {
 #embed "components/DeckCard.js"
 };
@@ -216,6 +219,7 @@ static const ConsoleFile files[] = {
     FILE("/console/components/ChangeChip.js", "text/javascript; charset=utf-8", components_ChangeChip_js),
     FILE("/console/components/Chart.js", "text/javascript; charset=utf-8", components_Chart_js),
     FILE("/console/components/CoinIcon.js", "text/javascript; charset=utf-8", components_CoinIcon_js),
+    FILE("/console/components/ContractCard.js", "text/javascript; charset=utf-8", components_ContractCard_js),
     FILE("/console/components/DeckCard.js", "text/javascript; charset=utf-8", components_DeckCard_js),
     FILE("/console/components/EmptyState.js", "text/javascript; charset=utf-8", components_EmptyState_js),
     FILE("/console/components/HoldingForm.js", "text/javascript; charset=utf-8", components_HoldingForm_js),

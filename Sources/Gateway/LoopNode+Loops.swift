@@ -41,6 +41,8 @@ extension LoopNode: APIGateway, LoopMarkets {
   func storedSymbol(of route: MarketRoute) -> String? { history?.symbol(route.instrument, route.market) }
 
   func wantAllHistory(of route: MarketRoute) { history?.wantAll(of: route.instrument, route.market) }
+
+  func wantDerivative(of route: MarketRoute) { services.wishes.request(route, clock.now()) }
 }
 
 /// What the client port of this loop needs.

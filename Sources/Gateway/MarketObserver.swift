@@ -54,6 +54,7 @@ final class MarketServices {
   let alerts: LoopAlerts
   let composites: LoopComposites
   let decks: LoopDecks
+  let wishes: LoopWishes
 
   /// All of them, in the order in which they see a batch of changes.
   let observers: [any MarketObserver]
@@ -72,8 +73,9 @@ final class MarketServices {
     alerts = LoopAlerts(node: node, desk: settings.alerts)
     composites = LoopComposites(node: node)
     decks = LoopDecks(node: node)
-    let all: [(any MarketObserver)?] = [history, alerts, composites, decks, names]
+    wishes = LoopWishes(node: node)
+    let all: [(any MarketObserver)?] = [history, alerts, composites, decks, names, wishes]
     observers = all.compactMap(\.self)
-    turnObservers = [alerts, composites]
+    turnObservers = [alerts, composites, wishes]
   }
 }

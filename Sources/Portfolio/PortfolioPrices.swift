@@ -85,14 +85,21 @@ package struct PortfolioPrices {
       reading: PriceReading(found.rate, dayOpen: found.dayOpen, trust: trust), path: found.path, oldest: found.oldest)
   }
 
-  /// The mark of a position in a market: the middle of a live book, otherwise the last trade.
+  /// The mark of a position in a market: the venue's own, otherwise the middle of a live book, otherwise the last
+  /// trade.
   package mutating func mark(_ symbol: String) -> Rate {
     if let known = marks[symbol] { return known }
     var rate = Rate.none
     if let index = indices[symbol] {
       let (market, isFeedLive) = (markets[index].market, markets[index].isFeedLive)
       let instrument = market.instrument
-      if market.isLive, let quote = market.quote, quote.bidSize > 0, quote.askSize > 0, quote.bid > 0 {
+      if isFeedLive, let mark = market.mark, mark.value.mantissa > 0 {
+        rate.reading = PriceReading(mark.value)
+        rate.oldest = mark.time
+      }
+      if rate.reading.price == nil, market.isLive, let quote = market.quote, quote.bidSize > 0, quote.askSize > 0,
+        quote.bid > 0
+      {
         rate.reading = PriceReading(Self.middle(quote, instrument.priceScale))
         rate.oldest = quote.time
       }

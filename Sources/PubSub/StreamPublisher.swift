@@ -13,6 +13,7 @@ import MarketData
 /// | `StreamTable` | the streams by number and key, and which numbers are free |
 /// | `PublishedMarket`, `PublishedComposites` | the streams of each instrument and composite market |
 /// | `FeedStreams`, `DocumentStreams` | the streams of feeds and of documents |
+/// | `MarketWishTable` | what streams want that venues send on demand |
 /// | `PublishingSchedule` | which streams wait for a tick or for the end of a batch |
 /// | `RingMemory` | the bytes that are kept for clients that come back |
 package final class StreamPublisher {
@@ -28,6 +29,7 @@ package final class StreamPublisher {
   var feeds = FeedStreams()
   var documents = DocumentStreams()
   var schedule = PublishingSchedule()
+  var wishes = MarketWishTable()
   /// Streams of an earlier run that run without subscribers until a time, in the order of time.
   var held: [(stream: PublishedStream, until: Timestamp)] = []
   var memory: RingMemory
@@ -187,6 +189,15 @@ package final class StreamPublisher {
     }
     show(document, as: name, now: now, into: &out)
   }
+
+  // MARK: Demands
+
+  /// What subscribers want of instruments on demand, where that has changed since the previous call. The node passes it
+  /// to the feeds at the end of each turn.
+  package func takeMarketDemands() -> [MarketDemand] { wishes.take() }
+
+  /// What subscribers want of an instrument on demand.
+  package func wishes(at route: MarketRoute) -> MarketWishes { wishes.wishes(at: route) }
 
   // MARK: Composites
 

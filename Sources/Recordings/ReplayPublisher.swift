@@ -4,8 +4,8 @@ import PubSub
 import Venues
 
 /// Publishes replayed markets as the gateway does, to a subscriber of everything, at the times of the recording: all
-/// trades, quotes and whole books as they come, tickers and sparklines every second, pulses and 25 levels of the books
-/// every 100 ms.
+/// trades, liquidations, quotes and whole books as they come, tickers, derivatives and sparklines every second, pulses
+/// and 25 levels of the books every 100 ms.
 ///
 /// The same recordings give the same bytes, however fast they are played and on every machine.
 package final class ReplayPublisher {
@@ -13,6 +13,10 @@ package final class ReplayPublisher {
   private static let keys: [(channel: ChannelName, depth: UInt16, points: UInt16, interval: UInt16)] = [
     (.trades, 0, 0, 0), (.quote, 0, 0, 0), (.ticker, 0, 0, 1000), (.pulse, 0, 0, 100),
     (.book, 0, 0, 0), (.book, StreamLimits.defaultDepth, 0, 100), (.sparkline, 0, StreamLimits.defaultPoints, 1000),
+  ]
+  /// Those of a perpetual or dated future beside these.
+  private static let contractKeys: [(channel: ChannelName, depth: UInt16, points: UInt16, interval: UInt16)] = [
+    (.derivative, 0, 0, 1000), (.liquidations, 0, 0, 0),
   ]
   /// A hole in the recordings longer than this is jumped over.
   private static let longestIdle = 10 * Microseconds.minute
@@ -76,7 +80,7 @@ package final class ReplayPublisher {
     while markets[entry.slot].joined < market.instruments.count {
       let instrument = market.instruments[markets[entry.slot].joined].instrument
       markets[entry.slot].joined += 1
-      for key in Self.keys {
+      for key in Self.keys + (instrument.kind == .spot ? [] : Self.contractKeys) {
         var stream = StreamKey(
           channel: key.channel, symbol: instrument.symbol, depth: key.depth, points: key.points,
           intervalMilliseconds: key.interval)

@@ -20,6 +20,8 @@ package final class FeedPipeline {
   var batch = EventBatch()
 
   private var refusals = SymbolRefusals()
+  /// What somebody wants of the market's instruments that the venue only sends on demand.
+  var wishes: [InstrumentID: MarketWishes] = [:]
 
   // Of a planned change of connection, see `FeedHandover`.
   /// The trades of both connections; nil but for the while around a change.

@@ -3,7 +3,9 @@ import MarketData
 /// A description of a venue's feed, for people (`tidegate venues`) and for tests: how a book is checked, what shows
 /// that a silent channel is dead, which limits apply. The engine does what it says.
 package struct VenueProfile: Sendable {
-  package enum Content: String, Sendable, CaseIterable { case instruments, book, quote, trades, ticker, heartbeat }
+  package enum Content: String, Sendable, CaseIterable {
+    case instruments, book, quote, trades, ticker, heartbeat, derivative, liquidations
+  }
 
   /// The sign that a silent channel is dead.
   package enum Silence: Sendable, Hashable {
@@ -32,14 +34,20 @@ package struct VenueProfile: Sendable {
     package let silence: [Silence]
     /// Whether it dies with all channels of its symbol, the book included: then all of them are subscribed again.
     let isOfAll: Bool
+    /// Whether it is subscribed only for instruments of which somebody wants it (`FeedEngine.want`).
+    let isOnDemand: Bool
     /// Symbols in one request at most, where that is fewer than `Grouping` says: as what it begins with is large.
     let atMost: Int?
 
-    init(_ name: String, _ content: Content, silence: Silence..., isOfAll: Bool = false, atMost: Int? = nil) {
+    init(
+      _ name: String, _ content: Content, silence: Silence..., isOfAll: Bool = false, isOnDemand: Bool = false,
+      atMost: Int? = nil
+    ) {
       self.name = name
       self.content = content
       self.silence = silence.isEmpty ? [.connection] : silence
       self.isOfAll = isOfAll
+      self.isOnDemand = isOnDemand
       self.atMost = atMost
     }
 
@@ -83,7 +91,7 @@ extension VenueProfile.Silence {
       case .trades: "a ticker that tells of trades shows"
       case .quote: "a book whose best price moves on shows"
       case .ticker: "trades without a ticker show"
-      case .book, .instruments, .heartbeat: "quotes or trades through a still book show"
+      case .book, .instruments, .heartbeat, .derivative, .liquidations: "quotes or trades through a still book show"
       }
     case .quoted: "a quote that names another last trade shows"
     case .figures: "figures by REST show, asked for when quotes leave the last price"

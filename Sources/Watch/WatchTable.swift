@@ -9,6 +9,7 @@ package struct WatchTable: Sendable {
     var changePercent24h: ExactDecimal?
     var bid: ExactDecimal?, ask: ExactDecimal?
     var points: [Double?] = []
+    var derivative: Derivative?
     var error: String?
     /// Why the book behind the quote is out of sync; nil: its stream does not say so.
     var outOfSync: String?
@@ -204,7 +205,8 @@ package struct WatchTable: Sendable {
       row.bid = quote.bid ?? row.bid
       row.ask = quote.ask ?? row.ask
     case .sparkline(let line): row.points = line.points.map { $0?.doubleValue }
-    case .trades, .book, .candles, .status, .rate, .topic, .alerts, .portfolio, .deck: break
+    case .derivative(let derivative): row.derivative = derivative
+    case .trades, .liquidations, .book, .candles, .status, .rate, .topic, .alerts, .portfolio, .deck: break
     }
   }
 
@@ -257,7 +259,25 @@ package struct WatchTable: Sendable {
       change.map { $0 < 0 ? .red : .green }, alignRight: true)
     cells.add(BlockSparkline.text(row.points, width: columns.sparkline), columns: columns.sparkline)
     cells.add(spread(row), columns: 12, .dim, alignRight: true)
+    if hasDerivatives { cells.add(Self.text(row.derivative), columns: Self.derivativeWidth, .dim) }
     return cells.text
+  }
+
+  /// The width of the column of mark and funding.
+  private static let derivativeWidth = 32
+
+  /// Whether a row has what only perpetuals and dated futures have.
+  private var hasDerivatives: Bool { rows.values.contains { $0.derivative != nil } }
+
+  /// `64123.4 0.0001/8h`: the mark, and the rate with its interval.
+  private static func text(_ derivative: Derivative?) -> String {
+    guard let derivative else { return "" }
+    var words = derivative.mark.map { [$0.description] } ?? []
+    if let rate = derivative.fundingRate {
+      let hours = derivative.fundingInterval.map { $0.components.seconds / 3600 }
+      words.append(rate.description + (hours.map { "/\($0)h" } ?? ""))
+    }
+    return words.joined(separator: " ")
   }
 
   /// The widths of the flexible columns: symbols get the width of the longest, the curve the rest before the spread.
@@ -327,6 +347,7 @@ package struct WatchTable: Sendable {
     cells.add("24 h", columns: 9, .dim, alignRight: true)
     cells.add("last 24 h", columns: columns.sparkline, .dim)
     cells.add("spread", columns: 12, .dim, alignRight: true)
+    if hasDerivatives { cells.add("mark, funding", columns: Self.derivativeWidth, .dim) }
     return cells.text
   }
 

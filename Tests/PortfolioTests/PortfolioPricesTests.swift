@@ -72,6 +72,23 @@ struct PortfolioPricesTests {
     #expect(prices.mark("test:BTC-USD").reading.price == Decimal64(mantissa: 6_000_000, scale: 2))
   }
 
+  @Test("the venue's own mark values a position, all its digits, while the feed is live")
+  func venueMark() throws {
+    func mark(isFeedLive: Bool, isThere: Bool = true) -> PriceReading {
+      var item = market(
+        "BTC", "USDT", bid: 5_999_900, ask: 6_000_100, last: 6_000_200, isLive: isFeedLive, isFeedLive: isFeedLive,
+        kind: .perpetual)
+      if isThere { item.market.mark = .init(decimal("60001.23456"), .venue, time: Self.now - 9) }
+      var prices = PortfolioPrices([item])
+      let rate = prices.mark("test:BTC-USDT-PERP")
+      #expect(!isThere || !isFeedLive || rate.oldest == Self.now - 9)
+      return rate.reading
+    }
+    #expect(mark(isFeedLive: true) == PriceReading(decimal("60001.23456")))
+    #expect(mark(isFeedLive: true, isThere: false).price == Decimal64(mantissa: 6_000_000, scale: 2))
+    #expect(mark(isFeedLive: false) == PriceReading(Decimal64(mantissa: 6_000_200, scale: 2), trust: .stale))
+  }
+
   @Test("a mark is the exact middle of a live book, else the last trade, stale where the feed is")
   func marks() throws {
     var prices = PortfolioPrices([

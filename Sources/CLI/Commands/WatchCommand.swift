@@ -72,6 +72,11 @@ struct WatchCommand: AsyncParsableCommand {
     return token.isEmpty ? nil : token
   }
 
+  /// Whether a symbol is that of a perpetual or dated future: `BTC-USDT-PERP`, `BTC-USDT-20261225`.
+  private static func isDerivative(_ symbol: String) -> Bool {
+    symbol.drop { $0 != ":" }.split(separator: "-").count > 2
+  }
+
   func run() async throws {
     var options = ClientOptions()
     options.clientName = "tidegate-watch"
@@ -89,7 +94,8 @@ struct WatchCommand: AsyncParsableCommand {
     let request = StreamRequest.all(
       StreamRequest.status.untyped, StreamRequest.pulse(symbols, every: every).untyped,
       StreamRequest.quote(symbols, every: every).untyped, StreamRequest.ticker(symbols, every: every).untyped,
-      StreamRequest.sparkline(symbols, points: 24).untyped)
+      StreamRequest.sparkline(symbols, points: 24).untyped,
+      StreamRequest.derivative(symbols.filter(Self.isDerivative)).untyped)
     let feed = WatchFeed(connection: client.connectionEvents(), streams: client.subscribe(request))
     if json {
       try await FramePrinter(url: url, symbols: symbols, once: once).run(feed)

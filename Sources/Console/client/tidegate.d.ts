@@ -207,9 +207,36 @@ export interface DeckDay {
   };
 }
 
+/** Of a perpetual or dated future. A member that is missing is unknown or does not apply, which is not 0. */
+export interface Derivative {
+  mark?: DecimalText; index?: DecimalText;
+  /** What longs pay shorts each interval, as a fraction of a position's value. */
+  funding_rate?: DecimalText; funding_interval_s?: number; next_funding?: Microseconds;
+  /** The rate of the interval after that. */
+  predicted_rate?: DecimalText;
+  /** Funding is paid all the time; `funding_rate` is the present rate. */
+  continuous?: boolean;
+  /** One side, in the base and in the quote currency. */
+  open_interest?: DecimalText; open_interest_quote?: DecimalText;
+  /** The names of values that the gateway requests now and then, and of those that it computes. */
+  polled?: string[]; computed?: string[];
+  /** When each value was said or confirmed, by its name. */
+  as_of: Record<string, Microseconds>;
+}
+/** A position that the exchange closed. `side` is that of the closing order: a long is sold. */
+export interface Liquidation {
+  id?: string; position: "long" | "short"; side: "buy" | "sell"; price: DecimalText;
+  /** Which price it is. A bankruptcy price is not one at which anything was traded. */
+  price_kind: "fill" | "order" | "bankruptcy" | (string & {});
+  size: DecimalText; value?: DecimalText; time: Microseconds;
+}
+
 /** The type of each channel's merged value. */
 export interface Values {
   trades: Trade[]; quote: Quote; ticker: Ticker; pulse: Pulse; book: Book; sparkline: Sparkline; candles: CandleSeries;
+  derivative: Derivative;
+  /** The last 50. A snapshot's `data.complete` is false if the exchange leaves some out. */
+  liquidations: Liquidation[];
   alerts: AlertList; topic: TopicDocument[]; status: { feeds: Feed[] }; rate: Rate; portfolio: Portfolio; deck: DeckDay;
 }
 export type Channel = keyof Values;

@@ -379,8 +379,9 @@ const DECIMAL_FIELDS = new Set([
   "bid", "ask", "bid_size", "ask_size", "price", "previous", "change_pct", "change_pct_24h", "last", "open_24h", "high_24h",
   "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h", "rate", "value", "day_profit", "day_percent", "cost",
   "unrealised", "unrealised_percent", "realised", "profit", "quantity", "share_percent", "size", "leverage", "entry", "mark",
+  "index", "funding_rate", "predicted_rate", "open_interest", "open_interest_quote",
 ]);
-const LIST_FIELDS = new Set(["own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
+const LIST_FIELDS = new Set(["polled", "computed", "own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
 
 function checkedRecord(data) {
   for (const field in data) {
@@ -388,6 +389,14 @@ function checkedRecord(data) {
     if (LIST_FIELDS.has(field)) list(data[field], LINE_LIMIT, field);
   }
   return data;
+}
+
+function checkedLiquidations(data) {
+  const liquidations = list(data.liquidations, 10_000, "liquidations");
+  for (const each of liquidations) {
+    need(isObject(each) && Decimal.isValid(each.price) && Decimal.isValid(each.size), "a liquidation");
+  }
+  return liquidations;
 }
 
 function checkedPortfolio(data) {
@@ -858,6 +867,9 @@ const CHANNELS = new Map(Object.entries({
   quote: { merge: (_, data) => new Quote(data) },
   ticker: { merge: whole },
   pulse: { merge: whole },
+  derivative: { merge: whole },
+  // Only a snapshot says whether the exchange tells of all (`complete`).
+  liquidations: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedLiquidations(data)].slice(-TRADES_KEPT) },
   book: { merge: mergedBy(Book), parameters: ["depth"] },
   sparkline: { merge: mergedBy(Sparkline), parameters: ["range", "points"] },
   candles: { merge: mergedBy(CandleSeries), parameters: ["interval"] },

@@ -1,6 +1,7 @@
 import { CandlestickChart, INTERVALS } from "../components/CandlestickChart.js";
 import { ChangeChip } from "../components/ChangeChip.js";
 import { coinIcon } from "../components/CoinIcon.js";
+import { ContractCard } from "../components/ContractCard.js";
 import { emptyState } from "../components/EmptyState.js";
 import { LineChart } from "../components/LineChart.js";
 import { OrderBook } from "../components/OrderBook.js";
@@ -44,7 +45,9 @@ export default class Market extends Page {
   constructor(session, symbol) {
     super(session);
     this.symbol = symbol;
-    const { venue, market, base, quote } = symbolParts(symbol);
+    const { venue, market, base, quote, kind } = symbolParts(symbol);
+    // Only perpetuals and dated futures have one.
+    this.contract = kind ? new ContractCard(quote) : undefined;
     this.venue = venue;
     this.title = el("h1", market);
     const kept = stored.read("chart", {});
@@ -82,6 +85,7 @@ export default class Market extends Page {
         el("div.card.market-chart", el("div.chart-head", ranges, kinds, averages), this.place, this.coverage),
         el("div.card.market-book", el("h2", "Order book ", this.bookState), this.book.element),
         el("div.card", el("h2", "24 hours"), this.statistics.element, this.source),
+        this.contract?.element,
         el("div.card.market-trades", el("h2", "Trades"), this.trades.element)));
   }
 
@@ -125,9 +129,16 @@ export default class Market extends Page {
       this.book.show(book);
     }, ({ type, state }) => { if (type === "state") this.bookState.hidden = state === "live"; });
     this.subscribe({ channel: "trades", symbol }, (trades) => this.trades.show(trades));
+    if (this.contract) this.#followContract();
     this.#draw({});
     this.mark();
     this.#followTopics(this.client);
+  }
+
+  #followContract() {
+    const { symbol, contract } = this;
+    this.subscribe({ channel: "derivative", symbol, intervalMilliseconds: 1_000 }, (derivative) => contract.show(derivative));
+    this.subscribe({ channel: "liquidations", symbol }, (list, info) => contract.liquidated(list, info.data?.complete));
   }
 
   /** What the operator has published about this market. */

@@ -111,7 +111,9 @@ final class LoopAlerts: TurnObserver {
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
       case .past(let id): tellPast(of: id, feed.slot)
-      case .tradeGap, .tradesMissing, .tradesSearched, .ticker, .pulse, .sparkline, .candles, .channel: break
+      case .tradeGap, .tradesMissing, .tradesSearched, .ticker, .pulse, .sparkline, .candles, .channel, .derivative,
+        .liquidations:
+        break
       }
     }
   }

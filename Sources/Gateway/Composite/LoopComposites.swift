@@ -85,7 +85,7 @@ final class LoopComposites: TurnObserver {
     for item in changes.items {
       switch item {
       case .quote(let quote): note(quote.instrument, slot, members)
-      case .trades(let id, _), .ticker(let id): note(id, slot, members)
+      case .trades(let id, _), .ticker(let id), .derivative(let id): note(id, slot, members)
       case .bookState(let id, _), .instrument(let id), .channel(let id, _, _):
         if note(id, slot, members) { isUrgent = true }
       case .bookSnapshot(let id), .bookDelta(let id, _, _, _):
@@ -94,7 +94,7 @@ final class LoopComposites: TurnObserver {
         if note(id, slot, members) { note(changes.candles[range], of: id, slot) }
       case .past(let id):
         if note(id, slot, members) { watched[slot]?[id.index]?.hasOtherPast = true }
-      case .tradeGap, .tradesMissing, .tradesSearched, .pulse, .sparkline: break
+      case .tradeGap, .tradesMissing, .tradesSearched, .pulse, .sparkline, .liquidations: break
       }
     }
   }

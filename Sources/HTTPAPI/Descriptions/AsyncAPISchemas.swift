@@ -75,6 +75,12 @@ enum AsyncAPISchemas {
           ("currency", .text), ("holdings", .list(.reference("HoldingValue"))),
           ("positions", .list(.reference("PositionValue"))),
         ], optionalOf: [OpenAPISchemas.portfolioHead, OpenAPISchemas.profit, source])
+    case .derivative:
+      return .init(
+        name, [("as_of", .reference("DerivativeTimes"))], optionalOf: [OpenAPISchemas.derivativeMembers])
+    case .liquidations:
+      let liquidations: Member = ("liquidations", .list(.reference("Liquidation")))
+      return .init(name, isSnapshot ? [liquidations, ("complete", .flag)] : [liquidations])
     case .deck:
       // A removed one has no card.
       let needed = ["deck", "zone", "state"]

@@ -29,6 +29,7 @@ enum OpenAPISchemas {
     ("AlertBookSide", ["bids", "asks"]), ("AlertPart", ["feed", "book"]), ("AlertFrequency", ["once", "daily"]),
     ("CostMethod", ["average", "fifo"]), ("PositionSide", ["long", "short"]),
     ("TransactionKind", ["buy", "sell", "deposit", "withdrawal", "fee"]),
+    ("LiquidationPrice", Liquidation.PriceKind.allCases.map(\.rawValue)),
     ("PriceState", ["live", "stale", "missing"]),
     ("DeckDomain", DeckDomain.allCases.map(\.rawValue)),
     ("CardSize", PriceCard.Size.allCases.map(\.rawValue)), ("Contrast", DeckPicture.Contrast.allCases.map(\.rawValue)),
@@ -64,6 +65,11 @@ enum OpenAPISchemas {
     ("change_24h", .decimal), ("change_pct_24h", .decimal), ("trades_24h", .count), ("own", .list(.text)),
     ("covered_from", .time),
   ]
+  static let derivativeMembers: [JSONSchema.Member] = [
+    ("mark", .decimal), ("index", .decimal), ("funding_rate", .decimal), ("funding_interval_s", .count),
+    ("next_funding", .time), ("predicted_rate", .decimal), ("continuous", .flag), ("open_interest", .decimal),
+    ("open_interest_quote", .decimal), ("polled", .list(.text)), ("computed", .list(.text)),
+  ]
   static let lineMembers: [JSONSchema.Member] = [
     ("range", ranges), ("from", .time), ("step_s", .count), ("points", .list(.decimal)),
     ("gaps", .list(.reference("Gap"))),
@@ -85,6 +91,20 @@ enum OpenAPISchemas {
     .init(
       "Ticker", [("source", .reference("TickerSource")), ("time", .time)], optional: tickerMembers,
       optionalOf: [liveness]),
+    .init(
+      "DerivativeTimes", [],
+      optional: [
+        ("mark", .time), ("index", .time), ("funding_rate", .time), ("funding_interval_s", .time),
+        ("next_funding", .time), ("predicted_rate", .time), ("open_interest", .time), ("open_interest_quote", .time),
+      ]),
+    .init("Derivative", [("as_of", .reference("DerivativeTimes"))], optional: derivativeMembers),
+    .init(
+      "Liquidation",
+      [
+        ("position", .reference("PositionSide")), ("side", .reference("TradeSide")), ("price", .decimal),
+        ("price_kind", .reference("LiquidationPrice")), ("size", .decimal), ("time", .time),
+      ], optional: [("id", .text), ("value", .decimal)]),
+    .init("DerivativeAnswer", of: [head], [("derivative", .reference("Derivative"))], optionalOf: [state]),
     .init("Pulse", of: [pulseMembers], optionalOf: [pulseOptions, liveness]),
     .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),
     .init(
@@ -135,7 +155,8 @@ enum OpenAPISchemas {
       "SnapshotItem", [("symbol", .text)],
       optional: [
         ("state", marketState), ("ticker", .reference("Ticker")), ("pulse", .reference("Pulse")),
-        ("sparkline", .reference("Sparkline")), ("error", .reference("ItemError")),
+        ("sparkline", .reference("Sparkline")), ("derivative", .reference("Derivative")),
+        ("error", .reference("ItemError")),
       ], optionalOf: [state]),
     .init(
       "ItemError", [("code", .text), ("message", .text)], optional: [("hint", .text), ("retry_after_ms", .count)]),

@@ -2,8 +2,8 @@ import Access
 import MarketData
 import PubSub
 
-/// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/trades/{symbol}`, `/v1/sparklines/{symbol}` and
-/// `/v1/books/{symbol}`, and `/v1/snapshot` about many.
+/// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/derivatives/{symbol}`, `/v1/trades/{symbol}`,
+/// `/v1/sparklines/{symbol}` and `/v1/books/{symbol}`, and `/v1/snapshot` about many.
 struct SymbolAnswer: RouteAnswer {
   /// The most trades of an answer about the present.
   private static let presentTrades = 50
@@ -20,6 +20,20 @@ struct SymbolAnswer: RouteAnswer {
   func ticker() throws(RequestProblem) {
     if isComposite { throw CompositeAnswer(request).nothing("tickers") }
     try one(.ticker, "it has no data yet")
+  }
+
+  /// The request makes the gateway ask the venue for what it says only on demand, so that a later one has it.
+  func derivative() throws(RequestProblem) {
+    if isComposite { throw CompositeAnswer(request).nothing("derivatives") }
+    if request.loops.hub.directory.entries[request.symbol]?.instrument.kind == .spot,
+      request.grant.allows(request.symbol)
+    {
+      throw RequestProblem(
+        ProtocolError(
+          .unknownSymbol, "`\(request.symbol.prefix(80))` is a spot market, which has no mark and no funding",
+          hint: "GET /v1/instruments shows the `kind` of each market"))
+    }
+    try one(.derivative, "its venue has said nothing of it yet; ask again in some seconds")
   }
 
   func trades() throws(RequestProblem) {

@@ -64,6 +64,9 @@ extension Route {
       "ticker", "/v1/tickers/{symbol}", .market, "The 24 h figures", channels: [.ticker],
       get: Reading(.json("TickerAnswer"), SymbolAnswer.ticker)),
     Route(
+      "derivative", "/v1/derivatives/{symbol}", .market, "Mark, index, funding and open interest",
+      channels: [.derivative], get: Reading(.json("DerivativeAnswer"), SymbolAnswer.derivative)),
+    Route(
       "quote", "/v1/quotes/{symbol}", .market, "Best bid and ask of a market or of all venues together",
       channels: [.quote, .ticker], partsOf: "a quote",
       parameters: [Parameter("depth", .number(1...QuoteAnswer.depthLimit))],

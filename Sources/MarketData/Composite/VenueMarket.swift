@@ -14,6 +14,8 @@ package struct VenueMarket: Sendable {
   package var last: Int64?
   /// The time of that price.
   package var lastTime: Timestamp
+  /// The price at which the venue values positions, if it says one.
+  package var mark: Derivative.Fact<Decimal64>?
   /// The volume of 24 h, in base units.
   package var volume: Decimal64?
   /// The volume of 24 h, in quote units.
@@ -47,9 +49,11 @@ extension InstrumentState {
   package func venueMarket(isLive: Bool, reason: String, hasFigures: Bool, now: Timestamp) -> VenueMarket {
     let figures = hasFigures && (lastPrice != nil || ticker != nil) ? dayTicker(now: now).ticker : nil
     let shown = shownPrice
-    return VenueMarket(
+    var market = VenueMarket(
       instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: shown?.price,
       lastTime: shown?.time ?? .distantPast, volume: figures?.volume, quoteVolume: figures?.quoteVolume,
       open: figures?.open)
+    market.mark = derivative?.shown(at: now).mark
+    return market
   }
 }

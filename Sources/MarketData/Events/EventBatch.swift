@@ -6,6 +6,8 @@ package struct EventBatch: ~Copyable {
   package var asks: [PriceLevel] = []
   /// The instruments of `.instrument` events, also with a widened scale.
   package var instruments: [Instrument] = []
+  /// Those of `.derivative` events. They are large, and few messages have one.
+  package var derivatives: [DerivativeReport] = []
 
   package init() {}
 
@@ -15,11 +17,17 @@ package struct EventBatch: ~Copyable {
     bids.empty()
     asks.empty()
     instruments.empty()
+    derivatives.empty()
   }
 
   package mutating func append(instrument: Instrument) {
     instruments.append(instrument)
     events.append(.instrument(index: instruments.count - 1))
+  }
+
+  package mutating func append(derivative report: DerivativeReport) {
+    derivatives.append(report)
+    events.append(.derivative(index: derivatives.count - 1))
   }
 }
 

@@ -23,6 +23,14 @@ package struct TradeID: Sendable {
     }
   }
 
+  /// The id of what the venue gives none.
+  package static var none: TradeID { TradeID() }
+
+  private init() {
+    storage = InlineArray(repeating: 0)
+    length = 0
+  }
+
   /// A number in decimal digits.
   package init(_ number: UInt64) {
     storage = InlineArray(repeating: 0)
@@ -256,6 +264,9 @@ package enum MarketEvent: Sendable {
   case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (also its scales); it is `EventBatch.instruments[index]`.
   case instrument(index: Int)
+  /// What a message says of a derivative; it is `EventBatch.derivatives[index]`.
+  case derivative(index: Int)
+  case liquidation(Liquidation)
   /// The connection is alive, though nothing happened on the market.
   case heartbeat
 }

@@ -18,6 +18,11 @@ package final class InstrumentState {
   package internal(set) var quote: Quote? { didSet { revision.raise(.figures) } }
   /// The venue's own 24 h figures.
   package internal(set) var ticker: Ticker? { didSet { revision.raise(.figures) } }
+  /// What the venue says of it as a derivative; nil until it has said something.
+  package internal(set) var derivative: Derivative?
+  /// Whether the venue tells of its liquidations.
+  package internal(set) var liquidationFeed = LiquidationFeed.none
+  package internal(set) var liquidations = RecentLiquidations()
   /// Lines, candles and rolling figures. Every change of it must raise the revision.
   package internal(set) var chart: Chart
   /// For a composite: what it shows in place of a chart.
@@ -71,6 +76,8 @@ package final class InstrumentState {
   package internal(set) var junction: TradeJunction?
   /// When the gateway's own ticker was last published.
   var tickerTime = Timestamp.distantPast
+  /// When a change of `derivative` was last reported.
+  var derivativeTime = Timestamp.distantPast
   /// The kinds that are in the market's deadline heap.
   var isPulseScheduled = false
   var isTickerScheduled = false

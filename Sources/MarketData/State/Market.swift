@@ -32,11 +32,13 @@ package final class Market {
     package var quoteLead: Int64?
     /// Whether figures by REST can be asked for when trades are in doubt.
     package var hasWitness: Bool
+    /// Whether the venue tells of liquidations of its derivatives.
+    package var liquidations: LiquidationFeed
 
     package init(
       quotesFromBook: Bool, bookDepthLimit: Int?, checksum: BookChecksum?, checksumPatience: Int = 1,
       crossedTolerance: Int64 = Microseconds.second, tickerInterval: Int64? = nil,
-      quoteLead: Int64? = nil, hasWitness: Bool = false
+      quoteLead: Int64? = nil, hasWitness: Bool = false, liquidations: LiquidationFeed = .none
     ) {
       precondition(checksumPatience > 0, "no checksum that differs is nothing to wait for")
       self.quotesFromBook = quotesFromBook
@@ -47,6 +49,7 @@ package final class Market {
       self.tickerInterval = tickerInterval
       self.quoteLead = quoteLead
       self.hasWitness = hasWitness
+      self.liquidations = liquidations
     }
   }
 
@@ -162,6 +165,13 @@ package final class Market {
         guard let state = state(book.instrument) else { break }
         observe(state, now: now)
         apply(book, of: batch, to: state, now: now, into: &changes)
+      case .derivative(let index):
+        guard batch.derivatives.indices.contains(index) else { ignoredEvents += 1; break }
+        guard let state = state(batch.derivatives[index].instrument) else { break }
+        state.take(batch.derivatives[index], now: now, into: &changes)
+      case .liquidation(let liquidation):
+        guard let state = state(liquidation.instrument) else { break }
+        if !state.take(liquidation, now: now, into: &changes) { refusedValues += 1 }
       case .bookReset(let id, let reason):
         guard let state = state(id) else { break }
         loseSync(state, reason, into: &changes)
@@ -249,6 +259,7 @@ package final class Market {
     if index == instruments.count {
       let book = OrderBook(depthLimit: configuration.bookDepthLimit ?? Self.defaultDepthLimit)
       instruments.append(InstrumentState(instrument: instrument, book: book))
+      if instrument.kind != .spot { instruments[index].liquidationFeed = configuration.liquidations }
       if bridgesTrades { instruments[index].bridge = TradeBridge() }
       deadlines.reserve(instruments: instruments.count)
     } else if instruments.indices.contains(index) {

@@ -55,6 +55,9 @@ package enum MarketChange: Sendable {
   /// The venue's 24 h figures, or the gateway's own if the venue has none.
   case ticker(InstrumentID)
   case pulse(Pulse)
+  case derivative(InstrumentID)
+  /// New liquidations: `changes.liquidations[range]`, all of one instrument.
+  case liquidations(InstrumentID, Range<Int>)
   /// The whole book was replaced and is in sync.
   case bookSnapshot(InstrumentID)
   /// Levels changed: `changes.bids[bids]`, `changes.asks[asks]`, with their new sizes.
@@ -81,6 +84,7 @@ package struct MarketChanges: ~Copyable {
   package var bids: [PriceLevel] = []
   package var asks: [PriceLevel] = []
   package var candles: [Candle] = []
+  package var liquidations: [Liquidation] = []
 
   package init() {}
 
@@ -104,5 +108,17 @@ package struct MarketChanges: ~Copyable {
     bids.empty()
     asks.empty()
     candles.empty()
+    liquidations.empty()
+  }
+
+  /// Adds a liquidation; consecutive ones of one instrument are one change.
+  mutating func append(_ liquidation: Liquidation) {
+    liquidations.append(liquidation)
+    let end = liquidations.count
+    if case .liquidations(let id, let range)? = items.last, id == liquidation.instrument, range.upperBound == end - 1 {
+      items[items.count - 1] = .liquidations(id, range.lowerBound..<end)
+    } else {
+      items.append(.liquidations(liquidation.instrument, (end - 1)..<end))
+    }
   }
 }

@@ -89,6 +89,8 @@ package struct ChannelFacts: Sendable {
   package var hears: MarketChangeKinds = []
   /// The order in which the streams of an instrument receive a change, lowest first. Equal ranks are not allowed.
   package var rank: UInt8 = 0
+  /// What its streams want of the venue on demand. If not empty, only perpetuals and dated futures have the channel.
+  package var wish: MarketWishes = []
   /// Whether a subscription may ask for a group of symbols.
   package var hasGroups = false
   /// The kind of its records in the binary encoding; nil: its messages are JSON text there, too.
@@ -102,6 +104,8 @@ extension ChannelName {
   package var isOfMarket: Bool { facts.source == .market }
   /// Whether subscriptions name something: a symbol, a topic, a pair of assets, or a deck.
   package var takesNames: Bool { facts.names != .nothing }
+  /// Whether only perpetuals and dated futures have this channel.
+  package var isOfDerivatives: Bool { !facts.wish.isEmpty }
   /// Whether composite markets have this channel.
   package var isOfComposites: Bool { facts.composites != .none }
   /// Whether a slow client gets the channel in a slower class. Event channels keep theirs: their bound is

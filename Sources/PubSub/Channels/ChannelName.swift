@@ -4,6 +4,7 @@
 /// how its streams live is in the file of its type.
 package enum ChannelName: String, Sendable, CaseIterable {
   case trades, quote, ticker, pulse, book, sparkline, candles, status, alerts, topic, rate, portfolio, deck
+  case derivative, liquidations
 
   /// The type that describes the channel.
   var type: any Channel.Type {
@@ -21,6 +22,8 @@ package enum ChannelName: String, Sendable, CaseIterable {
     case .rate: RateChannel.self
     case .portfolio: PortfolioChannel.self
     case .deck: DeckChannel.self
+    case .derivative: DerivativeChannel.self
+    case .liquidations: LiquidationsChannel.self
     }
   }
 

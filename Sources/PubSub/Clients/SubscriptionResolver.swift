@@ -282,12 +282,25 @@ struct SubscriptionResolver {
       if CompositeSymbol.isOne(symbol) {
         return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
       }
-      if directory.entries[symbol] != nil { return [symbol] }
-      return symbol.utf8.contains(UInt8(ascii: "*")) ? directory.symbols(matching: symbol) : []
+      if directory.entries[symbol] != nil { return hasChannel(symbol, channel) ? [symbol] : [] }
+      guard symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
+      let matching = directory.symbols(matching: symbol)
+      return channel.isOfDerivatives ? matching.filter { hasChannel($0, channel) } : matching
     }
   }
 
+  /// Whether a listed symbol's kind of market has a channel.
+  private func hasChannel(_ symbol: String, _ channel: ChannelName) -> Bool {
+    !channel.isOfDerivatives || directory.entries[symbol]?.instrument.kind != .spot
+  }
+
   // MARK: Refusals
+
+  private static func spotMarket(_ symbol: String, _ channel: ChannelName) -> ProtocolError {
+    ProtocolError(
+      .unknownChannel, "`\(symbol.prefix(80))` is a spot market, which has no channel `\(channel.rawValue)`",
+      hint: "perpetuals and dated futures have it: GET /v1/instruments shows the `kind`")
+  }
 
   private static let nobody = ProtocolError(
     .forbidden, "your token does not say who you are, so you have no alerts",
@@ -352,6 +365,7 @@ struct SubscriptionResolver {
         .forbidden, "your token does not allow `\(symbol.prefix(80))`",
         hint: "GET /v1/instruments lists what it allows")
     }
+    if directory.entries[symbol] != nil { return Self.spotMarket(symbol, channel) }
     if let error = explainComposite(symbol, channel) ?? notReady(symbol) { return error }
     search.lookups += 1
     let looksUp = search.lookups <= Self.nearMatchLimit && maySearch(work: &search.result.work, now: search.now)

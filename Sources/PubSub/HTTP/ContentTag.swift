@@ -68,6 +68,22 @@ package struct ContentTag: Sendable, Equatable {
     add(day.coveredFrom?.microseconds)
   }
 
+  mutating func add(_ derivative: Derivative) {
+    for fact in [
+      derivative.mark, derivative.index, derivative.fundingRate, derivative.predictedRate, derivative.openInterest,
+      derivative.openInterestQuote,
+    ] {
+      add(fact?.value)
+      add((fact?.source.rawValue).map { Int64($0) })
+      add(fact?.time.microseconds)
+    }
+    add(derivative.fundingInterval?.value)
+    add(derivative.fundingInterval?.time.microseconds)
+    add(derivative.nextFunding?.value.microseconds)
+    add(derivative.nextFunding?.time.microseconds)
+    add(derivative.isContinuous ? 1 as UInt64 : 0)
+  }
+
   mutating func add(_ pulse: Pulse) {
     add(pulse.price)
     add(pulse.previous)

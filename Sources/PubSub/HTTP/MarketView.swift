@@ -5,6 +5,7 @@ package enum MarketView: Sendable, Hashable {
   /// Ticker, last pulse and sparkline, with one price in all of them.
   case snapshot(points: Int)
   case ticker
+  case derivative
   /// The last trades, at most `limit`, 1…50.
   case trades(limit: Int)
   /// - Parameter points: 2…1440.
@@ -16,7 +17,7 @@ package enum MarketView: Sendable, Hashable {
   /// matter. A sparkline reads its whole history for any number of points.
   package var cost: Int {
     switch self {
-    case .ticker: 16
+    case .ticker, .derivative: 16
     case .trades(let limit): 8 * limit
     case .snapshot(let points): 128 + points
     case .sparkline(_, let points): 128 + points
@@ -71,6 +72,11 @@ struct MarketSummary {
 }
 
 extension InstrumentState {
+  /// What the venue says of it as a derivative; nil if nothing is known.
+  func shownDerivative(now: Timestamp) -> Derivative? {
+    derivative.map { $0.shown(at: now) }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// The 24 h figures. If the gateway computes them itself, their time is that of the newest trade or candle. Nil
   /// before the first figures.
   func shownDay(now: Timestamp) -> DayTicker? {

@@ -17,9 +17,12 @@ extension StreamPublisher {
       switch view {
       case .book, .trades: .distantFuture
       case .ticker: state.nextFigureChange(after: now)
+      case .derivative: min(now + Self.longest, state.derivative?.nextExpiry(after: now) ?? .distantFuture)
       case .sparkline(let range, _) where range != .day: state.nextLineChange(range, after: now)
       case .snapshot, .sparkline:
-        min(state.nextFigureChange(after: now), state.nextLineChange(.day, after: now))
+        min(
+          state.nextFigureChange(after: now), state.nextLineChange(.day, after: now),
+          state.derivative?.nextExpiry(after: now) ?? .distantFuture)
       }
     return PartStamp(
       tag: tag(of: view, at: route, now: now),
@@ -41,6 +44,10 @@ extension StreamPublisher {
       if let day = summary.day { tag.add(day) }
       if let pulse = summary.pulse { tag.add(pulse) }
       tag.add(sparkline: state, .day, points: points, now: now)
+      if let derivative = state.shownDerivative(now: now) { tag.add(derivative) }
+    case .derivative:
+      guard let derivative = state.shownDerivative(now: now) else { return nil }
+      tag.add(derivative)
     case .ticker:
       guard let day = state.shownDay(now: now) else { return nil }
       tag.add(day)
@@ -82,6 +89,14 @@ extension StreamPublisher {
         SparklineChannel.appendSnapshot(line, of: state.instrument, to: &out)
         out.append(UInt8(ascii: "}"))
       }
+      if let derivative = state.shownDerivative(now: now) {
+        out.append(",\"derivative\":")
+        DerivativeChannel.append(derivative, to: &out)
+      }
+    case .derivative:
+      guard let derivative = state.shownDerivative(now: now) else { return nil }
+      out.append(",\"derivative\":")
+      DerivativeChannel.append(derivative, to: &out)
     case .ticker:
       guard let day = state.shownDay(now: now) else { return nil }
       out.append(",\"ticker\":")

@@ -20,6 +20,8 @@ package struct MarketChangeKinds: OptionSet, Sendable {
   package static let candles = Self(rawValue: 1 << 10)
   package static let past = Self(rawValue: 1 << 11)
   package static let instrument = Self(rawValue: 1 << 12)
+  package static let derivative = Self(rawValue: 1 << 13)
+  package static let liquidations = Self(rawValue: 1 << 14)
 }
 
 extension MarketChange {
@@ -32,6 +34,8 @@ extension MarketChange {
     case .quote(let quote): (quote.instrument, .quote)
     case .ticker(let id): (id, .ticker)
     case .pulse(let pulse): (pulse.instrument, .pulse)
+    case .derivative(let id): (id, .derivative)
+    case .liquidations(let id, _): (id, .liquidations)
     case .bookSnapshot(let id), .bookDelta(let id, _, _, _): (id, .book)
     case .bookState(let id, _): (id, .bookState)
     case .channel(let id, _, _): (id, .channel)

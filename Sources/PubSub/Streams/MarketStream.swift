@@ -23,7 +23,11 @@ class MarketStream: PublishedStream {
     return publisher.markets[market].instrument(instrument)
   }
 
+  private var route: MarketRoute { MarketRoute(market: market, instrument: instrument) }
+
   override func wake(in publisher: StreamPublisher) {
+    let wish = key.channel.facts.wish
+    if !wish.isEmpty { publisher.wishes.add(id, at: route, wish) }
     if isOfCompositeState { publisher.composites.add(self) }
     guard let instrument = instrument(in: publisher) else { return }
     instrument.add(self)
@@ -31,6 +35,7 @@ class MarketStream: PublishedStream {
   }
 
   override func sleep(in publisher: StreamPublisher) {
+    if key.channel.isOfDerivatives { publisher.wishes.remove(id, at: route) }
     if isOfCompositeState {
       publisher.composites.remove(self)
     } else {

@@ -14,6 +14,10 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   case sparkline
   /// Open, high, low and close of each interval.
   case candles
+  /// Mark, index, funding and open interest of a perpetual or dated future.
+  case derivative
+  /// Positions that the exchange closed because their margin was used up.
+  case liquidations
   /// The value of one unit of an asset in another.
   case rate
   /// Documents that are published to a topic.
@@ -27,9 +31,9 @@ public enum Channel: String, Sendable, Hashable, CaseIterable {
   /// The value of holdings and positions. Takes no symbols.
   case portfolio
 
-  /// Whether only the latest value matters, so that older ones may be merged into it. Trades and documents are events:
-  /// every one matters.
-  public var isState: Bool { self != .trades && self != .topic }
+  /// Whether only the latest value matters, so that older ones may be merged into it. Trades, liquidations and
+  /// documents are events: every one matters.
+  public var isState: Bool { self != .trades && self != .topic && self != .liquidations }
 
   /// Whether its updates are changes, which mean nothing without the snapshot before them.
   var isIncremental: Bool { self == .book || self == .sparkline || self == .candles || self == .alerts }

@@ -51,13 +51,19 @@ struct ClientStream: Sendable {
   private var recent: [Trade]?
   /// The latest documents; nil before the first message.
   private var documents: [TopicDocument]?
+  /// The latest liquidations; nil before the first message.
+  private var liquidations: [Liquidation]?
+  /// Of liquidations: whether the exchange tells of all.
+  private var isComplete: Bool?
 
   init(item: StreamItem, serial: Int) {
     self.item = item
     self.serial = serial
   }
 
-  var info: StreamInfo { StreamInfo(channel: item.channel, symbol: item.symbol, priceIncrement: priceIncrement) }
+  var info: StreamInfo {
+    StreamInfo(channel: item.channel, symbol: item.symbol, priceIncrement: priceIncrement, isComplete: isComplete)
+  }
 
   /// The merged value; for events, the latest ones.
   var payload: Payload? {
@@ -67,8 +73,9 @@ struct ClientStream: Sendable {
     case .candles: series.map { .candles($0) }
     case .trades: recent.map { .trades($0) }
     case .topic: documents.map { .topic($0) }
+    case .liquidations: liquidations.map { .liquidations($0) }
     case .alerts: alerts.map { .alerts($0) }
-    case .quote, .ticker, .pulse, .status, .rate, .portfolio, .deck: latest
+    case .quote, .ticker, .pulse, .derivative, .status, .rate, .portfolio, .deck: latest
     }
   }
 
@@ -106,6 +113,7 @@ struct ClientStream: Sendable {
     (hasSnapshot, gapDeadline, freshness) = (other.hasSnapshot, other.gapDeadline, other.freshness)
     (latest, book, line, series) = (other.latest, other.book, other.line, other.series)
     (alerts, recent, documents, silence) = (other.alerts, other.recent, other.documents, other.silence)
+    (liquidations, isComplete) = (other.liquidations, other.isComplete)
   }
 
   /// The connection has ended. True if the stream was not stale before.
@@ -158,6 +166,10 @@ struct ClientStream: Sendable {
       return .events(events, isGap: isGap, missing: missing, silence: reason)
     }
     if case .documents(let documents) = message.data { return take(documents, of: message) }
+    if case .liquidations(let list, let isComplete) = message.data {
+      self.isComplete = isComplete ?? self.isComplete
+      return take(list, of: message)
+    }
     if !message.isSnapshot {
       // After a gap, messages before the next snapshot are useless.
       if gapDeadline != nil { return .nothing }
@@ -199,7 +211,7 @@ struct ClientStream: Sendable {
     case .alerts(let change):
       if isSnapshot || alerts == nil { alerts = AlertList(isKept: change.isKept) }
       return alerts?.apply(change.alerts, removed: change.removed) ?? false
-    case .trades, .documents, .outOfSync: return false
+    case .trades, .documents, .liquidations, .outOfSync: return false
     }
     return true
   }
@@ -233,6 +245,22 @@ struct ClientStream: Sendable {
     }
     recent = Array((isGap ? new : known + new).suffix(Self.recentLimit))
     return .events(.trades(new), isGap: isGap, missing: nil)
+  }
+
+  /// A snapshot has the latest ones, of which some are known. They have no numbers, but no two are the same.
+  private mutating func take(_ list: [Liquidation], of message: ServerMessage.StreamMessage) -> Change {
+    let links = message.isSnapshot || seq == nil || message.prev == seq
+    seq = message.seq
+    gapDeadline = nil
+    freshness = .live
+    hasSnapshot = hasSnapshot || message.isSnapshot
+    let known = liquidations ?? []
+    let new = message.isSnapshot ? list.filter { !known.contains($0) } : list
+    // None of those that are known is among the latest: there were more in between.
+    let isGap = !links || !known.isEmpty && new.count >= Self.recentLimit
+    let isFirst = liquidations == nil
+    liquidations = Array((known + new).suffix(Self.recentLimit))
+    return new.isEmpty && !isGap && !isFirst ? .nothing : .events(.liquidations(new), isGap: isGap, missing: nil)
   }
 
   /// The documents' numbers show which are new and how many are missing, in snapshots and updates alike.

@@ -39,6 +39,8 @@ enum StreamData {
   case sparkline(Sparkline)
   /// The last candles, or those that changed.
   case candles([CandleSeries.Candle])
+  /// Liquidations, and whether the exchange tells of all.
+  case liquidations([Liquidation], isComplete: Bool?)
   /// Documents of a topic, in the order of their numbers.
   case documents([TopicDocument])
   /// All rules, or those that changed.
@@ -71,6 +73,10 @@ extension StreamData {
       self = .sparklineChange(index: change.index, price: change.price, from: change.from, change.move)
     case .candles: self = .candles(try CandleSeries.message.read(&json))
     case .status: self = .payload(.status(try FeedReport.message.read(&json)))
+    case .derivative: self = .payload(.derivative(try Derivative.format.read(&json)))
+    case .liquidations:
+      let list = try LiquidationList.format.read(&json)
+      self = .liquidations(list.liquidations, isComplete: list.isComplete)
     case .rate: self = .payload(.rate(try Rate.format.read(&json)))
     case .topic: self = .documents(try TopicDocument.message.read(&json))
     case .alerts: self = .alerts(try AlertChange.format.read(&json))

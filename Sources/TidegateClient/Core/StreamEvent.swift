@@ -39,11 +39,14 @@ public struct StreamInfo: Sendable, Hashable {
   public var symbol: String
   /// The smallest step between two prices, from the gateway: `0.01`. Pass it to ``ExactDecimal/trimmed(to:)``.
   public var priceIncrement: ExactDecimal?
+  /// Of liquidations: whether the exchange tells of all. If not, counts and sums are lower bounds. Nil: unknown.
+  public var isComplete: Bool?
 
-  init(channel: Channel, symbol: String, priceIncrement: ExactDecimal? = nil) {
+  init(channel: Channel, symbol: String, priceIncrement: ExactDecimal? = nil, isComplete: Bool? = nil) {
     self.channel = channel
     self.symbol = symbol
     self.priceIncrement = priceIncrement
+    self.isComplete = isComplete
   }
 }
 
@@ -77,6 +80,10 @@ public enum Payload: Sendable, Hashable {
   case ticker(Ticker)
   /// Of `.pulse`.
   case pulse(Pulse)
+  /// Of `.derivative`.
+  case derivative(Derivative)
+  /// Of `.liquidations`, oldest first.
+  case liquidations([Liquidation])
   /// Of `.book`, merged.
   case book(OrderBook)
   /// Of `.sparkline`, merged.
@@ -101,6 +108,7 @@ public enum Payload: Sendable, Hashable {
     switch self {
     case .trades(let trades): trades.count
     case .topic(let documents): documents.count
+    case .liquidations(let list): list.count
     default: nil
     }
   }
@@ -110,6 +118,7 @@ public enum Payload: Sendable, Hashable {
     switch self {
     case .trades(let trades): .trades(trades.suffix(count))
     case .topic(let documents): .topic(documents.suffix(count))
+    case .liquidations(let list): .liquidations(list.suffix(count))
     default: self
     }
   }

@@ -12,6 +12,30 @@ extension StreamRequest where Value == Rate {
   }
 }
 
+extension StreamRequest where Value == Derivative {
+  /// Mark, index, funding and open interest of perpetuals and dated futures.
+  public static func derivative(_ symbols: String..., every: Duration? = nil) -> Self {
+    derivative(symbols, every: every)
+  }
+
+  /// Mark, index, funding and open interest of perpetuals and dated futures.
+  public static func derivative(_ symbols: [String], every: Duration? = nil) -> Self {
+    Self(.derivative, symbols, every: every, { if case .derivative(let value) = $0 { value } else { nil } })
+  }
+}
+
+extension StreamRequest where Value == [Liquidation] {
+  /// Liquidations, oldest first. The first value of a stream has the latest ones, at most 50.
+  /// ``StreamInfo/isComplete`` says whether the exchange tells of all.
+  public static func liquidations(_ symbols: String...) -> Self { liquidations(symbols) }
+
+  /// Liquidations, oldest first. The first value of a stream has the latest ones, at most 50.
+  /// ``StreamInfo/isComplete`` says whether the exchange tells of all.
+  public static func liquidations(_ symbols: [String]) -> Self {
+    Self(.liquidations, symbols, every: nil, { if case .liquidations(let list) = $0 { list } else { nil } })
+  }
+}
+
 extension StreamRequest where Value == Portfolio {
   /// The value of holdings and positions, at most once a second. The gateway does not store them.
   public static func portfolio(_ contents: PortfolioContents) -> Self { portfolio(PortfolioRequest.sent(contents)) }

@@ -4,6 +4,28 @@ import MarketData
 /// The REST calls that a client of Binance's streams needs: `ping`, `time`, `exchangeInfo`, `depth`, `ticker/24hr` of
 /// all markets, `klines`; of futures all but the first two, which have a weight limit of their own.
 extension BinanceProtocol {
+  /// A dated contract has a rate of 0 and no settlement.
+  private func premium(_ index: Int) -> JSONText {
+    let i = Spelling.quoted.of(state(index))
+    let d = i.derivative(now: now)
+    let isPerpetual = i.instrument.kind == .perpetual
+    let funding: JSONText =
+      isPerpetual
+      ? #""lastFundingRate":\#(i.rate(d)),"nextFundingTime":\#(ms: d.settlement)"#
+      : #""lastFundingRate":"0.00000000","nextFundingTime":0"#
+    return #"""
+      {"symbol":"\#(i.name)","markPrice":\#(i.mark(d)),"indexPrice":\#(i.index(d)),\#
+      "estimatedSettlePrice":\#(i.index(d)),\#(funding),"interestRate":"0.00010000","time":\#(ms: now)}
+      """#
+  }
+
+  private func openInterest(_ index: Int) -> JSONText {
+    let i = Spelling.quoted.of(state(index))
+    return #"""
+      {"openInterest":\#(i.number(i.derivative(now: now).openInterestBase)),"symbol":"\#(i.name)","time":\#(ms: now)}
+      """#
+  }
+
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     let isSpot = !request.path.hasPrefix("/fapi/")
     var response: SimulatedResponse
@@ -45,6 +67,16 @@ extension BinanceProtocol {
       }
       weigh(80, 40)
       response = SimulatedResponse("[\(JSONText.list(states(isSpot: isSpot), figures))]")
+    case "/fapi/v1/premiumIndex", "/fapi/v1/openInterest":
+      weigh(1, 1)
+      response =
+        request["symbol"].flatMap { index(of: $0, isSpot: false) }.map {
+          SimulatedResponse(request.path.hasSuffix("Index") ? premium($0) : openInterest($0))
+        } ?? refuse(-1121, "Invalid symbol.")
+    case "/fapi/v1/fundingInfo":
+      weigh(0, 0)
+      // Of those alone whose interval is another than 8 h.
+      response = SimulatedResponse("[]")
     default: return SimulatedResponse(status: 404, #"{"code":-1000,"msg":"Path \#(request.path) not found."}"#)
     }
     let used = isSpot ? weight : futuresWeight

@@ -235,11 +235,14 @@ final class BitgetProtocol: DeskProtocol<BitgetSession, BitgetChannel> {
       "change24h":\#(i.rise(5)),"bidPr":\#(i.bid),"askPr":\#(i.ask),"bidSz":\#(i.bidSize),"askSz":\#(i.askSize),\#
       "baseVolume":\#(i.volume),"quoteVolume":\#(i.quoteVolume),"openUtc":\#(i.open),
       """#
+    let d = i.derivative(now: now)
     let more: JSONText =
       i.instrument.isSpot
       ? ""
       : #"""
-      "fundingRate":"0.0001","markPrice":\#(i.last),"indexPrice":\#(i.last),"symbolType":"1","symbol":"\#(i.name)",
+      "fundingRate":\#(i.rate(d)),"nextFundingTime":"\#(ms: d.settlement)","markPrice":\#(i.mark(d)),\#
+      "indexPrice":\#(i.index(d)),"holdingAmount":\#(i.number(d.openInterestBase)),"symbolType":"1",\#
+      "symbol":"\#(i.name)",
       """#
     return message(index, .ticker, "snapshot", #"\#(head)\#(more)"ts":"\#(ms: now)"}"#)
   }

@@ -44,6 +44,17 @@ extension BitgetProtocol {
         {"asks":\#(i.pairs(state.book.top(.ask, depth))),"bids":\#(i.pairs(state.book.top(.bid, depth))),\#
         "ts":"\#(ms: now)"}
         """#)
+    case "/api/v2/mix/market/current-fund-rate":
+      guard let state = states.first(where: { $0.instrument.venueSymbol == request["symbol"] }) else {
+        return unknown(request["symbol"])
+      }
+      let i = spell(state)
+      let d = i.derivative(now: now)
+      return succeed(
+        #"""
+        [{"symbol":"\#(i.name)","fundingRate":\#(i.rate(d)),"fundingRateInterval":"8",\#
+        "nextUpdate":"\#(ms: d.settlement)"}]
+        """#)
     // Nothing is lent here. Other people's clients ask, and take an error for the end.
     case "/api/v2/margin/currencies": return succeed("[]")
     case "/api/v2/public/time": return succeed(#"{"serverTime":"\#(ms: now)"}"#)
@@ -58,7 +69,8 @@ extension BitgetProtocol {
   private static let restPaths =
     candlePaths + [
       "/api/v2/spot/public/symbols", "/api/v2/mix/market/contracts", "/api/v2/spot/market/tickers",
-      "/api/v2/mix/market/tickers", "/api/v2/spot/market/orderbook", "/api/v2/margin/currencies",
+      "/api/v2/mix/market/tickers", "/api/v2/mix/market/current-fund-rate", "/api/v2/spot/market/orderbook",
+      "/api/v2/margin/currencies",
       "/api/v2/public/time",
     ]
 

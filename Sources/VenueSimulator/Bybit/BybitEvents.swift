@@ -36,12 +36,46 @@ extension BybitProtocol {
     let more: JSONText =
       i.instrument.isSpot
       ? #","usdIndexPrice":\#(i.last)"#
-      : #","bid1Price":\#(i.bid),"bid1Size":\#(i.bidSize),"ask1Price":\#(i.ask),"ask1Size":\#(i.askSize)"#
+      : #","bid1Price":\#(i.bid),"bid1Size":\#(i.bidSize),"ask1Price":\#(i.ask),"ask1Size":\#(i.askSize)\#(contract(i, isWhole: isWhole))"#
     return #"""
       {"topic":"tickers.\#(i.name)","type":"\#(isWhole ? "snapshot" : "delta")","data":{"symbol":"\#(i.name)",\#
       "lastPrice":\#(i.last),"price24hPcnt":\#(i.rise(6))\#(range),"volume24h":\#(i.volume),\#
       "turnover24h":\#(i.quoteVolume)\#(more)},"cs":\#(state.sequence),"ts":\#(ms: now)}
       """#
+  }
+
+  /// Mark, index, open interest and, first, what there is of funding. `openInterest` counts both sides.
+  private func contract(_ i: Speller, isWhole: Bool) -> JSONText {
+    let d = i.derivative(now: now)
+    let prices: JSONText =
+      #"""
+      ,"markPrice":\#(i.mark(d)),"indexPrice":\#(i.index(d)),"openInterest":\#(i.size(2 * d.openInterest)),\#
+      "singleOpenInterest":\#(i.size(d.openInterest)),"openInterestValue":\#(i.number(2 * d.openInterestQuote, 2)),\#
+      "singleOpenInterestValue":\#(i.number(d.openInterestQuote, 2))
+      """#
+    guard isWhole else { return prices }
+    // A dated contract has the keys, and nothing in them.
+    guard i.instrument.kind == .perpetual else {
+      return #"\#(prices),"fundingRate":"","nextFundingTime":"","fundingIntervalHour":"","fundingCap":"""#
+    }
+    return #"""
+      \#(prices),"fundingRate":\#(i.rate(d)),"nextFundingTime":"\#(ms: d.settlement)","fundingIntervalHour":"8",\#
+      "fundingCap":"0.005"
+      """#
+  }
+
+  /// Positions that were closed, by the side of the position, at the price at which nothing was left of them.
+  func liquidations(_ list: [SimulatedTrade], _ index: Int) -> JSONText {
+    let i = spell(index)
+    let rows = JSONText.list(list) { trade in
+      // Four percent further than what was paid.
+      let price = max(i.instrument.tick, trade.price + (trade.side == .buy ? 1 : -1) * (trade.price / 25))
+      return #"""
+        {"T":\#(ms: trade.time),"s":"\#(i.name)","S":"\#(trade.side == .buy ? "Sell" : "Buy")",\#
+        "v":\#(i.size(trade.size)),"p":\#(i.price(price))}
+        """#
+    }
+    return #"{"topic":"allLiquidation.\#(i.name)","type":"snapshot","ts":\#(ms: now),"data":[\#(rows)]}"#
   }
 
   // MARK: - REST

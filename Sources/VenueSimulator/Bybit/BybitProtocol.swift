@@ -13,6 +13,7 @@ enum BybitChannel: Hashable {
   case book(depth: Int)
   case trade
   case ticker
+  case liquidations
 }
 
 /// Bybit v5's public sockets: `/v5/public/spot` and `/v5/public/linear`, `orderbook` of 1, 50, 200 and 1000 levels,
@@ -116,6 +117,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
       return Stream(.book(depth: depth), index)
     case (2, "publicTrade"): return Stream(.trade, index)
     case (2, "tickers"): return Stream(.ticker, index)
+    case (2, "allLiquidation") where !session.isSpot: return Stream(.liquidations, index)
     default: return nil
     }
   }
@@ -135,7 +137,7 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
         flush(index, depth)
       }
       session.send(depth == 1 ? .quote : .bookSnapshot, instrument: index, whole(index, depth))
-    case .trade: break
+    case .trade, .liquidations: break
     case .ticker: session.send(.ticker, instrument: index, ticker(index, isWhole: true))
     }
   }
@@ -145,6 +147,8 @@ final class BybitProtocol: DeskProtocol<BybitSession, BybitChannel> {
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
     if !change.trades.isEmpty { send(.trade, index, .trade, trades(change.trades, index)) }
+    let closed = change.trades.filter(SimulatedDerivative.isLiquidation)
+    if !closed.isEmpty { send(.liquidations, index, .trade, liquidations(closed, index)) }
     if change.isTopChanged { sendQuote(index) }
   }
 

@@ -41,12 +41,13 @@ extension DeribitProtocol {
   func trades(_ channel: String, _ trades: [SimulatedTrade], _ index: Int) -> JSONText {
     let i = spell(index)
     let rows = JSONText.list(trades) { trade in
-      #"""
-      {"timestamp":\#(ms: trade.time),"price":\#(i.price(trade.price)),"amount":\#(i.size(trade.size)),\#
-      "direction":"\#(trade.side == .buy ? "buy" : "sell")","index_price":\#(i.price(trade.price)),\#
-      "instrument_name":"\#(i.name)","trade_seq":\#(trade.id - 400_000_000),"tick_direction":2,\#
-      "trade_id":"\#(trade.id)"}
-      """#
+      let mark: JSONText = SimulatedDerivative.isLiquidation(trade) ? #""liquidation":"T","# : ""
+      return #"""
+        {"timestamp":\#(ms: trade.time),"price":\#(i.price(trade.price)),"amount":\#(i.size(trade.size)),\#
+        "direction":"\#(trade.side == .buy ? "buy" : "sell")","index_price":\#(i.price(trade.price)),\#
+        "instrument_name":"\#(i.name)","trade_seq":\#(trade.id - 400_000_000),"tick_direction":2,\#
+        \#(mark)"trade_id":"\#(trade.id)"}
+        """#
     }
     return message(channel, "[\(rows)]")
   }
@@ -58,14 +59,18 @@ extension DeribitProtocol {
 
   func ticker(_ channel: String, _ index: Int) -> JSONText {
     let (i, notional) = (spell(index), notional(state(index)))
+    let d = i.derivative(now: now)
+    // A dated contract has no funding.
+    let funding: JSONText =
+      i.instrument.kind == .perpetual ? #","current_funding":\#(i.rate(d)),"funding_8h":1.742e-5"# : ""
     // The change in percent with four digits.
     return message(
       channel,
       #"""
       {"timestamp":\#(ms: now),"state":"open","stats":{"high":\#(i.high),"low":\#(i.low),\#
       "price_change":\#(i.percent(4)),"volume":\#(i.volume),"volume_usd":\#(notional),"volume_notional":\#(notional)},\#
-      "instrument_name":"\#(i.name)","last_price":\#(i.last),"mark_price":\#(i.last),\#(best(i)),\#
-      "current_funding":0.0,"funding_8h":1.742e-5}
+      "instrument_name":"\#(i.name)","last_price":\#(i.last),"mark_price":\#(i.mark(d)),\#(best(i)),\#
+      "index_price":\#(i.index(d)),"open_interest":\#(i.number(d.openInterestBase))\#(funding)}
       """#)
   }
 

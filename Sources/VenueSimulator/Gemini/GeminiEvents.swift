@@ -61,6 +61,7 @@ extension GeminiProtocol {
     }
     let answers: [(String, (InstrumentMarket) -> JSONText)] = [
       ("/v1/symbols/details/", details), ("/v2/ticker/", day), ("/v1/pubticker/", volume),
+      ("/v1/riskstats/", risk), ("/v1/fundingamount/", funding),
     ]
     for (prefix, text) in answers {
       guard let name = request.part(after: prefix), let index = index(of: name.lowercased()) else { continue }
@@ -96,6 +97,27 @@ extension GeminiProtocol {
     return #"""
       {"bid":\#(i.bid),"ask":\#(i.ask),"volume":{"\#(i.base)":\#(i.volume),"\#(i.quote)":\#(i.quoteVolume),\#
       "timestamp":\#(ms: now)},"last":\#(i.last)}
+      """#
+  }
+
+  private func risk(_ state: InstrumentMarket) -> JSONText {
+    let i = Spelling.quoted.of(state)
+    let d = i.derivative(now: now, interval: Microseconds.hour)
+    return #"""
+      {"product_type":"PerpetualSwapContract","mark_price":\#(i.mark(d)),"index_price":\#(i.index(d)),\#
+      "open_interest":\#(i.number(d.openInterestBase)),"open_interest_notional":\#(i.number(d.openInterestQuote, 2))}
+      """#
+  }
+
+  /// What one base unit pays in the hour, in the quote currency.
+  private func funding(_ state: InstrumentMarket) -> JSONText {
+    let i = Spelling.bare.of(state)
+    let d = i.derivative(now: now, interval: Microseconds.hour)
+    let amount = Int64(
+      clamping: Int128(d.mark) * Int128(d.rate) / Int128(DecimalText.power(SimulatedDerivative.rateScale)))
+    return #"""
+      {"symbol":"\#(i.name)","fundingAmount":\#(i.number(amount, d.scale)),\#
+      "estimatedFundingAmount":\#(i.number(amount, d.scale)),"nextFundingTimestamp":\#(ms: d.settlement)}
       """#
   }
 

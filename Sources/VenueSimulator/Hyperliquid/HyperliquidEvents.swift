@@ -51,9 +51,17 @@ extension HyperliquidProtocol {
   /// The day's figures, without braces.
   private func figures(_ state: InstrumentMarket) -> JSONText {
     let i = spell(state)
+    let d = i.derivative(now: now, interval: Microseconds.hour)
+    let contract: JSONText =
+      state.instrument.isSpot
+      ? ""
+      : #"""
+      ,"funding":\#(i.rate(d)),"openInterest":\#(i.number(d.openInterestBase)),"oraclePx":\#(i.index(d)),\#
+      "premium":null,"impactPxs":null
+      """#
     return #"""
-      "prevDayPx":\#(i.open),"dayNtlVlm":\#(Spelling.quoted.of(state).quoteVolume),"markPx":\#(i.last),\#
-      "midPx":\#(middle(state)),"dayBaseVlm":\#(i.volume)
+      "prevDayPx":\#(i.open),"dayNtlVlm":\#(Spelling.quoted.of(state).quoteVolume),"markPx":\#(i.mark(d)),\#
+      "midPx":\#(middle(state)),"dayBaseVlm":\#(i.volume)\#(contract)
       """#
   }
 

@@ -54,7 +54,7 @@ extension OKXProtocol {
 
   // MARK: - REST
 
-  private static func type(_ instrument: SimulatedInstrument) -> String {
+  static func type(_ instrument: SimulatedInstrument) -> String {
     switch instrument.kind {
     case .spot: "SPOT"
     case .perpetual: "SWAP"
@@ -62,9 +62,56 @@ extension OKXProtocol {
     }
   }
 
+  /// Positions of a contract that were closed, in the subscription of all contracts of its kind.
+  func liquidations(_ list: [SimulatedTrade], _ index: Int) -> JSONText {
+    let i = spell(index)
+    let type = Self.type(i.instrument)
+    let details = JSONText.list(list) { trade in
+      let price = max(i.instrument.tick, trade.price + (trade.side == .buy ? 1 : -1) * (trade.price / 25))
+      return #"""
+        {"bkLoss":"0","bkPx":\#(i.price(price)),"ccy":"","posSide":"\#(trade.side == .buy ? "short" : "long")",\#
+        "side":"\#(trade.side == .buy ? "buy" : "sell")","sz":\#(i.size(trade.size)),"ts":"\#(ms: trade.time)"}
+        """#
+    }
+    return #"""
+      {"arg":{"channel":"liquidation-orders","instType":"\#(type)"},"data":[{"instId":"\#(i.name)",\#
+      "instType":"\#(type)","details":[\#(details)]}]}
+      """#
+  }
+
+  /// Mark, index, funding and open interest of one contract; nil for another request.
+  private func contract(_ request: SimulatedRequest) -> SimulatedResponse? {
+    let paths = ["public/mark-price", "market/index-tickers", "public/funding-rate", "public/open-interest"]
+    guard let path = paths.first(where: { request.path == "/api/v5/\($0)" }) else { return nil }
+    let name = request["instId"] ?? ""
+    let found = market.instruments.first {
+      !$0.instrument.isSpot
+        && (path == paths[1] ? $0.instrument.venueSymbol.hasPrefix(name + "-") : $0.instrument.venueSymbol == name)
+    }
+    guard let found else {
+      return SimulatedResponse(#"{"code":"51001","msg":"Instrument ID doesn't exist.","data":[]}"#)
+    }
+    let i = spell(found)
+    let d = i.derivative(now: now)
+    let members: JSONText =
+      switch path {
+      case paths[0]: #""markPx":\#(i.mark(d))"#
+      case paths[1]: #""idxPx":\#(i.index(d))"#
+      case paths[2]:
+        #"""
+        "fundingRate":\#(i.rate(d)),"fundingTime":"\#(ms: d.settlement)","nextFundingRate":"",\#
+        "nextFundingTime":"\#(ms: d.settlement + SimulatedDerivative.interval)"
+        """#
+      default: #""oi":\#(i.size(d.openInterest)),"oiCcy":\#(i.number(d.openInterestBase))"#
+      }
+    return SimulatedResponse(
+      #"{"code":"0","msg":"","data":[{"instId":\#(json: name),\#(members),"ts":"\#(ms: now)"}]}"#)
+  }
+
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if let candles = candles(request) { return candles }
     if request.path == "/api/v5/market/history-trades" { return pastTrades(request) }
+    if let contract = contract(request) { return contract }
     guard request.path == "/api/v5/public/instruments" || request.path == "/api/v5/market/tickers" else {
       return SimulatedResponse(status: 404, #"{"code":"404","msg":"Not Found","data":[]}"#)
     }

@@ -12,6 +12,7 @@ enum OKXChannel: String {
   case bestOffer = "bbo-tbt"
   case trades
   case tickers
+  case liquidations = "liquidation-orders"
 }
 
 /// OKX v5's public socket: `books` (400 levels, 100 ms), `bbo-tbt`, `trades`, `tickers`, the text `ping`; REST
@@ -90,6 +91,9 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
 
   private func carryOut(_ operation: String, _ id: String, _ argument: ClientMessage, _ session: OKXSession) {
     let (channel, name) = (argument["channel"].text, argument["instId"].text)
+    if channel == OKXChannel.liquidations.rawValue {
+      return carryOutLiquidations(operation, id, argument["instType"].text, session)
+    }
     guard let kind = OKXChannel(rawValue: channel), let index = index(of: name),
       !isRefused(index, kind) || operation == "unsubscribe"
     else {
@@ -111,6 +115,27 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
     }
   }
 
+  /// One subscription has all contracts of a kind.
+  private func carryOutLiquidations(_ operation: String, _ id: String, _ type: String, _ session: OKXSession) {
+    let all = indices.filter { !state($0).instrument.isSpot && Self.type(state($0).instrument) == type }
+    guard !all.isEmpty, all.allSatisfy({ !isRefused($0, .liquidations) }) || operation == "unsubscribe" else {
+      return fail("60018", "Wrong URL or channel:liquidation-orders,instType:\(type) doesn't exist.", session)
+    }
+    session.say(
+      #"""
+      {"id":\#(json: id),"event":"\#(operation)","arg":{"channel":"liquidation-orders","instType":"\#(type)"},\#
+      "connId":"a4d3ae55"}
+      """#)
+    for index in all {
+      let stream = Stream(.liquidations, index)
+      if operation == "unsubscribe" {
+        leave(stream, session)
+      } else if !desk.has(session, stream) {
+        join(stream, session)
+      }
+    }
+  }
+
   override func begin(_ stream: Stream, _ session: OKXSession) {
     let index = stream.instrument
     switch stream.channel {
@@ -126,6 +151,7 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
       // The last trade before, not marked.
       if let last = state(index).recentTrades.last { session.send(.trade, instrument: index, trade(last, index)) }
     case .tickers: session.send(.ticker, instrument: index, ticker(index))
+    case .liquidations: break
     }
   }
 
@@ -134,6 +160,10 @@ final class OKXProtocol: DeskProtocol<OKXSession, OKXChannel> {
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
     for trade in change.trades { send(.trades, index, .trade, self.trade(trade, index)) }
+    let closed = change.trades.filter(SimulatedDerivative.isLiquidation)
+    if !closed.isEmpty, !state(index).instrument.isSpot {
+      send(.liquidations, index, .trade, liquidations(closed, index))
+    }
     if change.isTopChanged { send(.bestOffer, index, .quote, quote(index)) }
   }
 

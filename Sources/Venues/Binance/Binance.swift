@@ -55,6 +55,7 @@ package final class Binance: Dialect, RegisteredVenue {
         })
     }
     facts.tradePages = market.trades
+    if market.part == "usdm" { facts.derivativePolls = BinanceDerivatives.polls }
     self.facts = facts
   }
 

@@ -79,7 +79,7 @@ extension Binance {
 
   // MARK: Any order, any spelling
 
-  private enum Event { case depth, trade, aggregate, ticker, quote, shutdown, other }
+  private enum Event { case depth, trade, aggregate, ticker, quote, mark, liquidation, shutdown, other }
 
   /// The values of an event by their one-letter names, but for what has been read.
   private struct Fields: ~Copyable {
@@ -145,6 +145,8 @@ extension Binance {
     if reader.equals(name, "aggTrade") { return .aggregate }
     if reader.equals(name, "24hrTicker") { return .ticker }
     if reader.equals(name, "bookTicker") { return .quote }
+    if reader.equals(name, "markPriceUpdate") { return .mark }
+    if reader.equals(name, "forceOrder") { return .liquidation }
     return reader.equals(name, "serverShutdown") ? .shutdown : .other
   }
 
@@ -216,6 +218,25 @@ extension Binance {
     case .aggregate: try readTrade(fields, reader, id: "a", isAggregate: true, &instruments, &outcome, into: &batch)
     case .ticker: try readTicker(fields, reader, &instruments, &outcome, into: &batch)
     case .quote: try readBookTicker(fields, reader, &instruments, &outcome, into: &batch)
+    case .mark:
+      var report = DerivativeReport(
+        instrument: InstrumentID(try index(fields, reader, instruments, "markPriceUpdate")),
+        time: try time(fields, reader, "E", "E", now: outcome.now))
+      for (name, key) in BinanceDerivatives.markKeys {
+        guard let slice = fields[name] else { continue }
+        var value = reader.reader(slice)
+        try BinanceDerivatives.take(key, &value, into: &report)
+      }
+      BinanceDerivatives.finish(&report)
+      batch.append(derivative: report)
+    case .liquidation:
+      guard let slice = fields["o"] else { throw FeedError.missing("o", in: "forceOrder") }
+      var order = reader.reader(slice)
+      guard let liquidation = try BinanceDerivatives.readOrder(&order, instruments, now: outcome.now) else {
+        outcome.ignored += 1
+        return
+      }
+      batch.events.append(.liquidation(liquidation))
     case .shutdown: outcome.report(.leave("the venue announced a shutdown", within: Self.shutdownNotice))
     case .other: outcome.ignored += 1
     case nil:

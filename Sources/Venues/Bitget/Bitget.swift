@@ -88,6 +88,7 @@ package final class Bitget: Dialect, RegisteredVenue {
     facts.carriesHalted = false
     // That subscribing again brings a snapshot has not been seen.
     facts.silentAttempts = 2
+    if !isSpot { facts.derivativePolls = BitgetDerivatives.polls }
     self.facts = facts
   }
 

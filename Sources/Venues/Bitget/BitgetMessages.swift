@@ -88,8 +88,14 @@ extension Bitget {
     case .ticker:
       while try entries.nextElement() {
         var ticker = Ticker(instrument: InstrumentID(index), time: outcome.now)
-        try instruments.readFigures(&entries, Self.tickerFormat, into: &ticker)
+        guard !isSpot else {
+          try instruments.readFigures(&entries, Self.tickerFormat, into: &ticker)
+          batch.events.append(.ticker(ticker))
+          continue
+        }
+        let report = try BitgetDerivatives.read(&entries, &instruments, into: &ticker)
         batch.events.append(.ticker(ticker))
+        if !report.isEmpty { batch.append(derivative: report) }
       }
     case .other: break
     }
@@ -199,7 +205,7 @@ extension Bitget {
   // MARK: Figures
 
   /// A side without orders is left out, empty or 0.
-  private static let tickerFormat = TickerFormat(
+  static let tickerFormat = TickerFormat(
     last: "lastPr", bid: "bidPr", ask: "askPr", open: "open24h", high: "high24h", low: "low24h", volume: "baseVolume",
     quoteVolume: "quoteVolume", changePercent: "change24h", isFraction: true, time: "ts", zeroIsNone: true)
 }

@@ -19,17 +19,24 @@ package final class Bybit: Dialect, RegisteredVenue {
   static let requestsAtOnce = 10
   static let requestInterval = 100 * Microseconds.millisecond
   /// What the indices in `DialectFacts.channels` are.
-  enum Channel: Int { case book, quote, trades, ticker, other }
+  enum Channel: Int { case book, quote, trades, ticker, liquidations, other }
   /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
   private static let channels: [VenueProfile.Channel] = [
     .init("orderbook.200", .book, silence: .linked, .contradicted),
     .init("orderbook.1", .quote, silence: .atLeast(every: quoteInterval), .contradicted),
     .init("publicTrade", .trades, silence: .contradicted), .init("tickers", .ticker, silence: .contradicted),
   ]
+  /// Of linear contracts, `tickers` has mark, index, funding and open interest as well.
+  private static let linearChannels =
+    channels + [.init("allLiquidation", .liquidations, silence: .connection, isOnDemand: true)]
 
   static let spot: Venue = connection("spot", kinds: [.spot])
   static let linear: Venue = connection("linear", kinds: [.perpetual, .future])
   package static let venue: Venue = Venue(title: "Bybit", parts: [spot, linear], replay: replay)
+
+  private static func channels(of part: String) -> [VenueProfile.Channel] {
+    part == "spot" ? channels : linearChannels
+  }
 
   private static func connection(_ part: String, kinds: Set<Instrument.Kind.Family>) -> Venue {
     Venue(
@@ -44,9 +51,10 @@ package final class Bybit: Dialect, RegisteredVenue {
       // 500 connections in 5 minutes from one address.
       connectLimit: ConnectLimit(count: 500, interval: 5 * Microseconds.minute),
       market: Market.Configuration(
-        quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil, tickerInterval: Microseconds.second),
+        quotesFromBook: false, bookDepthLimit: 1_000, checksum: nil, tickerInterval: Microseconds.second,
+        liquidations: part == "spot" ? .none : .complete),
       profile: VenueProfile(
-        channels: channels, bookDepth: 200, bookCheck: "u rises by one with every update",
+        channels: channels(of: part), bookDepth: 200, bookCheck: "u rises by one with every update",
         requests: [.instruments, .volumes],
         limits: ["21,000 characters of topics a connection", "10 topics a request on spot"]),
       candles: BybitCandles.format,
@@ -65,7 +73,7 @@ package final class Bybit: Dialect, RegisteredVenue {
 
   init(_ part: String) {
     var facts = DialectFacts(
-      channels: Self.channels, book: .streamed(Self.rule),
+      channels: Self.channels(of: part), book: .streamed(Self.rule),
       // One request for each symbol: one bad topic refuses the whole request it is in, and spot takes ten at most.
       pacing: .init(
         grouping: .symbols(1), atOnce: Self.requestsAtOnce, every: Self.requestInterval, limit: 1_024),
@@ -86,7 +94,7 @@ package final class Bybit: Dialect, RegisteredVenue {
     switch request {
     case .topics(let topics, let verb):
       let names = JSONQuoting.array(
-        topics.map { "\(Self.channels[$0.channel].name).\(instruments[$0.index].venueSymbol)" })
+        topics.map { "\(facts.channels[$0.channel].name).\(instruments[$0.index].venueSymbol)" })
       return #"{"req_id":"\#(id)","op":"\#(verb.rawValue)","args":\#(names)}"#
     case .ping: return #"{"req_id":"\#(id)","op":"ping"}"#
     default: return nil
@@ -124,7 +132,7 @@ package final class Bybit: Dialect, RegisteredVenue {
   /// The topic that stands by itself in a text: `tickers.BTCUSDT` does not stand in `tickers.BTCUSDTX`.
   private static func topic(namedIn text: String, _ instruments: InstrumentTable) -> Topic? {
     for word in text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "." }) {
-      for (channel, known) in channels.enumerated() where word.hasPrefix(known.name + ".") {
+      for (channel, known) in linearChannels.enumerated() where word.hasPrefix(known.name + ".") {
         guard let index = instruments.index(named: String(word.dropFirst(known.name.count + 1))) else { continue }
         return Topic(index: index, channel: channel)
       }

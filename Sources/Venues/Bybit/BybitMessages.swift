@@ -56,6 +56,7 @@ extension Bybit {
         update = try instruments.readUpdate(&value, Self.updateFormat, Self.bookFormat, into: &batch)
       case .trades: try readTrades(&value, &instruments, now: outcome.now, into: &batch)
       case .ticker: try readTicker(data, reader, isSnapshot: isSnapshot, at, &instruments, &outcome, into: &batch)
+      case .liquidations: try BybitDerivatives.readLiquidations(&value, instruments, at, into: &batch)
       case .other: break
       }
     } else if update == nil {
@@ -81,6 +82,7 @@ extension Bybit {
       return text.begins(with: "orderbook.rpi.") || text.begins(with: "orderbook.full.") ? .other : .book
     }
     if text.begins(with: "publicTrade.") { return .trades }
+    if text.begins(with: "allLiquidation.") { return .liquidations }
     return text.begins(with: "tickers.") ? .ticker : .other
   }
 
@@ -140,7 +142,7 @@ extension Bybit {
     }
   }
 
-  private static let tickerFormat = TickerFormat(
+  static let tickerFormat = TickerFormat(
     last: "lastPrice", bid: "bid1Price", ask: "ask1Price", open: "prevPrice24h", high: "highPrice24h",
     low: "lowPrice24h", volume: "volume24h", quoteVolume: "turnover24h", changePercent: "price24hPcnt",
     isFraction: true)
@@ -157,7 +159,12 @@ extension Bybit {
     guard var ticker = old else { return askForTicker(index, &outcome) }
     ticker.time = time
     var reader = outer.reader(data)
-    try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
+    if instruments[index].kind == .spot {
+      try instruments.readFigures(&reader, Self.tickerFormat, into: &ticker)
+    } else {
+      let report = try BybitDerivatives.readContract(&reader, isSnapshot: isSnapshot, &instruments, into: &ticker)
+      if !report.isEmpty { batch.append(derivative: report) }
+    }
     tickers[index] = ticker
     batch.events.append(.ticker(ticker))
   }

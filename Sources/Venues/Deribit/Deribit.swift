@@ -41,7 +41,9 @@ package final class Deribit: Dialect, RegisteredVenue {
     symbolLimit: 200, kinds: [.perpetual, .future],
     market: Market.Configuration(
       quotesFromBook: false, bookDepthLimit: nil, checksum: nil, tickerInterval: Microseconds.second,
-      quoteLead: quoteLead),
+      quoteLead: quoteLead,
+      // A trade says that it was one.
+      liquidations: .complete),
     profile: VenueProfile(
       channels: channels, bookDepth: nil, bookCheck: "prev_change_id links each update to the one before",
       requests: [.instruments, .volumes],

@@ -154,14 +154,21 @@ extension Deribit {
     while try reader.nextElement() {
       var fields = TradeFields()
       var isBlock = false
+      var liquidated = DeribitDerivatives.Liquidated()
       try reader.objectStart()
       while let key = try reader.nextKey() {
         if try instruments.take(key, of: &reader, Self.tradeFormat, into: &fields) { continue }
+        if reader.equals(key, "liquidation"), reader.peek() == .string {
+          liquidated = DeribitDerivatives.Liquidated(try reader.string("liquidation"), reader)
+          continue
+        }
         if reader.equals(key, "block_trade_id") { isBlock = reader.peek() != .null }
         try reader.skipValue()
       }
       let trade = try instruments.trade(fields, reader, Self.tradeFormat, now: now)
-      if !isBlock { batch.events.append(.trade(trade)) }
+      guard !isBlock else { continue }
+      batch.events.append(.trade(trade))
+      liquidated.append(trade, of: instruments[trade.instrument.index], into: &batch)
     }
   }
 
@@ -177,9 +184,11 @@ extension Deribit {
   ) throws(FeedError) {
     let index = try instruments.index("instrument_name", in: reader.again())
     var ticker = Ticker(instrument: InstrumentID(index), time: now)
+    var report = DerivativeReport(instrument: InstrumentID(index), time: now)
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if try instruments.take(key, of: &reader, Self.priceFormat, into: &ticker) { continue }
+      if try DeribitDerivatives.format.take(key, of: &reader, into: &report) { continue }
       if reader.equals(key, "stats"), reader.peek() == .object {
         try instruments.readFigures(&reader, Self.statisticsFormat, into: &ticker)
       } else {
@@ -187,6 +196,9 @@ extension Deribit {
       }
     }
     batch.events.append(.ticker(ticker))
+    report.time = ticker.time
+    DeribitDerivatives.complete(&report)
+    if !report.isEmpty { batch.append(derivative: report) }
   }
 
   /// `{"maintenance":true}`; other states have other fields.

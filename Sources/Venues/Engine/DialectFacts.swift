@@ -219,6 +219,8 @@ struct DialectFacts {
   var maintenance = Maintenance.Effect.isTold
   /// Nil where a channel of tickers shows whether a market trades.
   var witness: Witness?
+  /// Of derivatives, where the stream does not say it.
+  var derivativePolls = DerivativePolls()
   var badName = BadName.itself
   /// A symbol without any data for so long after subscribing is reported, µs: for venues that acknowledge every name.
   /// Nil for others.

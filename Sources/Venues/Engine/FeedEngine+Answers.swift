@@ -31,6 +31,9 @@ extension FeedEngine {
     if request < 0 {
       defer { prepare(now: now, into: &batch) }
       try lists.market.takeVolumes(request, status, body, wantedVolumes, now: now)
+    } else if request >= DerivativeRequests.first {
+      guard let report = try figures.derivatives.answered(request, status, body, known, now: now) else { return }
+      batch.append(derivative: report)
     } else if request >= FigureRequests.first {
       guard let ticker = try figures.answered(request, status, body, &known, now: now) else { return }
       batch.events.append(.witness(ticker))
@@ -237,6 +240,34 @@ extension FeedEngine {
       let (path, request) = figures.ask(known[index], now: now)
     else { return }
     actions.append(.get(request: request, path: path, bodyLimit: FigureRequests.bodyLimit))
+  }
+
+  // MARK: Derivatives
+
+  /// Somebody wants what the venue says of a derivative only on demand, or nobody any more. What is wanted stays so on
+  /// the next connection.
+  package func want(_ instrument: InstrumentID, _ wishes: MarketWishes, now: Timestamp) {
+    let index = instrument.index
+    guard books.indices.contains(index), known[index].kind != .spot else { return }
+    let line = books.lines[index]
+    for (channel, fact) in facts.channels.enumerated() where fact.isOnDemand {
+      let isWanted = wishes.contains(fact.content == .liquidations ? .liquidations : .derivative)
+      requests.desk.want(
+        Topic(index: index, channel: channel), isWanted, isAsked: line.isAsked && line.isFollowed && life.isConnected)
+    }
+    figures.derivatives.want(index, wishes.contains(.derivative))
+    flush(now)
+    pollDerivatives(now)
+  }
+
+  /// Requests what is due of the derivatives that somebody wants, within the limits at `now`.
+  func pollDerivatives(_ now: Timestamp) {
+    guard life.isConnected else { return }
+    while let (request, path, bodyLimit) = figures.derivatives.next(
+      now: now, instruments: known, isFollowed: { books.lines[$0].isFollowed })
+    {
+      actions.append(.get(request: request, path: path, bodyLimit: bodyLimit))
+    }
   }
 
   // MARK: Restored books

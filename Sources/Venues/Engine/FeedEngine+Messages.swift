@@ -133,7 +133,7 @@ extension FeedEngine {
     var progress = Progress()
     var index = start
     while index < batch.events.count {
-      if books.hasEnded, isOfEnded(batch.events[index]) {
+      if books.hasEnded, isOfEnded(batch.events[index], batch) {
         if case .book = batch.events[index] { progress.books += 1 }
         batch.events.remove(at: index)
         continue
@@ -149,6 +149,7 @@ extension FeedEngine {
         }
       case .quote(let quote): hear(quote.instrument.index)
       case .ticker(let ticker): hear(ticker.instrument.index)
+      // Derivatives and liquidations come on channels that say nothing of those that are always subscribed.
       default: break
       }
       index += 1
@@ -157,8 +158,8 @@ extension FeedEngine {
   }
 
   /// Whether an event is of a symbol that is not to be followed any more.
-  private func isOfEnded(_ event: MarketEvent) -> Bool {
-    Self.index(of: event).map { books.lines[$0].isEnded } ?? false
+  private func isOfEnded(_ event: MarketEvent, _ batch: borrowing EventBatch) -> Bool {
+    Self.index(of: event, batch).map { books.lines[$0].isEnded } ?? false
   }
 
   /// Takes the trade at `index` of the batch. Returns the index behind it.
@@ -218,12 +219,14 @@ extension FeedEngine {
   }
 
   /// Whose an event is.
-  private static func index(of event: MarketEvent) -> Int? {
+  private static func index(of event: MarketEvent, _ batch: borrowing EventBatch) -> Int? {
     switch event {
     case .trade(let trade): trade.instrument.index
     case .book(let event): event.instrument.index
     case .quote(let quote): quote.instrument.index
     case .ticker(let ticker): ticker.instrument.index
+    case .derivative(let index): batch.derivatives[index].instrument.index
+    case .liquidation(let liquidation): liquidation.instrument.index
     default: nil
     }
   }

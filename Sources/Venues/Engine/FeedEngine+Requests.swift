@@ -80,7 +80,8 @@ extension FeedEngine {
       if request.isLast { return false }
       let topic = requests.desk.topic($0)
       let line = books.lines[topic.index]
-      return !line.isFollowed || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
+      return !line.isFollowed || !requests.desk.isWanted($0)
+        || (topic.channel == 0 && !line.book.isBridged && !line.book.isQueued)
     }
     guard !request.indices.isEmpty else { return true }
     // A new subscription follows each end at once.
@@ -144,7 +145,9 @@ extension FeedEngine {
       let topic = requests.desk.topic(code)
       let line = books.lines[topic.index]
       // What comes is as good as an acknowledgement.
-      if !line.isFollowed || requests.desk.states[code] == .acknowledged { return true }
+      if !line.isFollowed || !requests.desk.isWanted(code) || requests.desk.states[code] == .acknowledged {
+        return true
+      }
       guard topic.channel == 0, !line.book.isBridged else { return false }
       // A streamed book asks again by itself, until its data comes.
       if !line.book.isLive { silent.append(topic.index) }

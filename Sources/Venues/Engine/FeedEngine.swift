@@ -63,7 +63,7 @@ package final class FeedEngine {
     lists = MarketLists(facts, configuration, limit: venue.symbolLimit)
     books = Books(facts.bridge, connections: connections)
     trades = TradeRequests(configuration.findsTrades ? facts.tradePages : nil, connections: connections)
-    figures = FigureRequests(facts.witness, connections: connections)
+    figures = FigureRequests(facts.witness, facts.derivativePolls, connections: connections)
     life = ConnectionLife(facts, venue.cadence, dialect.opening(configuration.endpoint ?? venue.endpoint))
     precondition(facts.bridge == nil || facts.list?.perMarket == nil, "answers to both would have the same numbers")
   }
@@ -176,6 +176,7 @@ package final class FeedEngine {
     books.pacer.expire(now: now)
     pump(now)
     searchTrades(now: now, into: &batch)
+    pollDerivatives(now)
   }
 
   /// Looks for channels that promise something and have died.

@@ -11,6 +11,8 @@ struct FigureRequests {
   static let timeout = 10 * Microseconds.second
   static let bodyLimit = 64 << 10
 
+  /// Those of derivatives that somebody wants.
+  var derivatives: DerivativeRequests
   private let witness: DialectFacts.Witness?
   private var budget: MinuteBudget
   /// When the next request may be sent: the venue has asked to wait.
@@ -18,8 +20,9 @@ struct FigureRequests {
   /// When the figures were asked for that have not come yet.
   private var asked: [Int: Timestamp] = [:]
 
-  init(_ witness: DialectFacts.Witness?, connections: Int) {
+  init(_ witness: DialectFacts.Witness?, _ polls: DerivativePolls = DerivativePolls(), connections: Int) {
     self.witness = witness
+    derivatives = DerivativeRequests(polls, connections: connections)
     budget = MinuteBudget(limit: max(1, (witness?.requestsPerMinute ?? 1) / connections))
   }
 
@@ -54,5 +57,8 @@ struct FigureRequests {
   mutating func forget(_ index: Int) { asked[index] = nil }
 
   /// The connection is gone.
-  mutating func disconnected() { asked.removeAll() }
+  mutating func disconnected() {
+    asked.removeAll()
+    derivatives.disconnected()
+  }
 }

@@ -34,6 +34,10 @@ struct SubscriptionRequests {
   private let oneByOne: Int64?
   private let answersEachTopic: Bool
   private let answerWithin: Int64
+  /// By channel, whether it is subscribed only where somebody wants it.
+  private let onDemand: [Bool]
+  /// The topics of these channels that somebody wants.
+  private var wanted: Set<Int> = []
   private(set) var states: [State] = []
   var outbox: RequestOutbox<Request>
   /// Until when the next request waits because nothing at all has come since the last one was sent.
@@ -54,6 +58,7 @@ struct SubscriptionRequests {
     most = facts.channels.map { min($0.atMost ?? together, together) }
     answersEachTopic = facts.answersEachTopic
     answerWithin = facts.answerWithin
+    onDemand = facts.channels.map(\.isOnDemand)
     outbox = RequestOutbox(
       atOnce: facts.pacing.atOnce, every: facts.pacing.every * Int64(facts.pacing.isShared ? connections : 1),
       limit: facts.pacing.limit)
@@ -74,6 +79,23 @@ struct SubscriptionRequests {
   private mutating func set(_ state: State, _ codes: [Int]) { for code in codes { states[code] = state } }
 
   // MARK: Wishes
+
+  /// Whether a topic is to be subscribed, if its symbol is followed.
+  func isWanted(_ code: Int) -> Bool { !onDemand[code % channels] || wanted.contains(code) }
+
+  /// Somebody wants a topic of a channel on demand, or nobody any more.
+  /// - Parameter isAsked: whether the symbol's other channels are asked for on this connection; if not, it will be
+  ///   asked for with them.
+  mutating func want(_ topic: Topic, _ isWanted: Bool, isAsked: Bool) {
+    let code = code(topic)
+    guard onDemand[topic.channel] else { return }
+    if isWanted {
+      if wanted.insert(code).inserted, isAsked { append([code]) }
+    } else if wanted.remove(code) != nil, states[code] != .idle {
+      states[code] = .idle
+      outbox.append(Request(indices: [code], isEnd: true, isLast: true))
+    }
+  }
 
   /// Wants all channels of some symbols, or some of them.
   /// - Parameter several: all of them unless each topic is asked for by itself.
@@ -112,6 +134,8 @@ struct SubscriptionRequests {
   }
 
   private mutating func renew(codes: [Int], isFirst: Bool) {
+    let codes = codes.filter(isWanted)
+    guard !codes.isEmpty else { return }
     set(.idle, codes)
     let (end, beginning) = (Request(indices: codes, isEnd: true), Request(indices: codes))
     if oneByOne == nil {
@@ -170,7 +194,8 @@ struct SubscriptionRequests {
 
   /// Ends all channels of a symbol, which is not asked for any more.
   mutating func end(_ index: Int) {
-    let codes = Array((index * channels)..<((index + 1) * channels))
+    let codes = ((index * channels)..<((index + 1) * channels)).filter(isWanted)
+    wanted.subtract(codes)
     set(.idle, codes)
     if case .symbols = grouping {
       outbox.append(Request(indices: codes, isEnd: true, isLast: true))
@@ -190,6 +215,8 @@ struct SubscriptionRequests {
   }
 
   private mutating func append(_ codes: [Int]) {
+    let codes = codes.filter(isWanted)
+    guard !codes.isEmpty else { return }
     set(.idle, codes)
     outbox.append(Request(indices: codes))
   }
@@ -317,7 +344,8 @@ struct SubscriptionRequests {
   /// What comes is as good as an acknowledgement: of the channel, and of all that was asked for with it.
   mutating func flows(_ topic: Topic) {
     if case .symbols = grouping, !answersEachTopic {
-      for code in (topic.index * channels)..<((topic.index + 1) * channels) where states[code] == .sent {
+      for code in (topic.index * channels)..<((topic.index + 1) * channels)
+      where states[code] == .sent && !onDemand[code % channels] {
         states[code] = .acknowledged
       }
     } else if states[code(topic)] == .sent {

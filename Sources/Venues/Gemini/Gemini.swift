@@ -64,6 +64,7 @@ package final class Gemini: Dialect, RegisteredVenue {
       let name = GeminiName.text(of: wanted)
       return "Gemini has no market \(name)\(NearNames.question(name, among: markets.lazy.map(\.venueSymbol)))"
     }
+    facts.derivativePolls = GeminiDerivatives.polls
     self.facts = facts
   }
 

@@ -52,6 +52,12 @@ extension FeedPipeline {
       case .witness(var figures):
         figures.instrument = target(of: figures.instrument)
         batch.events[index] = .witness(figures)
+      case .derivative(let slot):
+        guard batch.derivatives.indices.contains(slot) else { continue }
+        batch.derivatives[slot].instrument = target(of: batch.derivatives[slot].instrument)
+      case .liquidation(var liquidation):
+        liquidation.instrument = target(of: liquidation.instrument)
+        batch.events[index] = .liquidation(liquidation)
       case .tradeShown(let symbolIndex): batch.events[index] = .tradeShown(target(of: symbolIndex))
       case .book(var book):
         let isLagging = lagging?.contains(book.instrument) ?? false
@@ -217,10 +223,21 @@ extension FeedPipeline {
       ? nil : LaggingBooks(market: successor.market, books: behind, until: now + LaggingBooks.patience)
     self.overlap = overlap
     errors.append(successor.errors)
+    for (target, wishes) in wishes { tellHandler(target, wishes, now: now) }
     let start = changes.items.count
     market.apply(batch, now: now, into: &changes)
     rebuild(from: start, now)
     return true
+  }
+
+  /// Somebody wants what the venue says of an instrument only on demand, or nobody any more (an empty set).
+  package func want(_ target: InstrumentID, _ wanted: MarketWishes, now: Timestamp) {
+    wishes[target] = wanted.isEmpty ? nil : wanted
+    tellHandler(target, wanted, now: now)
+  }
+
+  private func tellHandler(_ target: InstrumentID, _ wanted: MarketWishes, now: Timestamp) {
+    if let index = index(of: target) { engine.want(index, wanted, now: now) }
   }
 
   /// Gives the successor's instruments at least the scales of this market's; false if a value does not fit them.

@@ -245,12 +245,15 @@ extension Hyperliquid {
   ) throws(FeedError) {
     let now = outcome.now
     var figures: Ticker?
+    var report: DerivativeReport?
     var middle: Decimal64?
     var before: Decimal64?
     let (index, _) = try readEntry(&reader, "activeAssetCtx", "ctx", &instruments, now: now) {
       (fields, index, instruments) throws(FeedError) in
       var ticker = Ticker(instrument: InstrumentID(index), time: now)
       ticker.last = lastPrice(index, instruments)
+      let isPerpetual = instruments[index].kind == .perpetual
+      var derivative = DerivativeReport(instrument: InstrumentID(index), time: now)
       try fields.objectStart()
       while let key = try fields.nextKey() {
         if fields.equals(key, "prevDayPx") {
@@ -265,16 +268,22 @@ extension Hyperliquid {
           ticker.volume = try readLongStatistic(&fields, "dayBaseVlm")
         } else if fields.equals(key, "dayNtlVlm") {
           ticker.quoteVolume = try readLongStatistic(&fields, "dayNtlVlm")
+        } else if isPerpetual, try HyperliquidDerivatives.format.take(key, of: &fields, into: &derivative) {
+          continue
         } else {
           try fields.skipValue()
         }
       }
       figures = ticker
+      report = derivative
     }
     guard var ticker = figures else { return }
     if let middle, let before { Self.setChange(&ticker, from: before, to: middle) }
     outcome.hear(Topic(index: index, channel: Channel.context.rawValue))
     batch.events.append(.ticker(ticker))
+    guard var report, !report.isEmpty else { return }
+    HyperliquidDerivatives.complete(&report)
+    batch.append(derivative: report)
   }
 
   private static func setChange(_ ticker: inout Ticker, from before: Decimal64, to middle: Decimal64) {

@@ -19,12 +19,14 @@ package final class OKX: Dialect, RegisteredVenue {
   /// The pause that a refusal for too many requests costs.
   static let ratePause = 5 * Microseconds.second
   /// What the indices in `DialectFacts.channels` are.
-  enum Channel: Int { case book, quote, trades, ticker, other }
+  enum Channel: Int { case book, quote, trades, ticker, liquidations, derivative, index, other }
   private static let channels: [VenueProfile.Channel] = [
     // A book that does not change says so about once a minute.
     .init("books", .book, silence: .linked, .atLeast(every: Microseconds.minute), .contradicted),
     .init("bbo-tbt", .quote, silence: .contradicted), .init("trades", .trades, silence: .contradicted),
     .init("tickers", .ticker, silence: .contradicted),
+    // Of all contracts of a kind, whatever is subscribed.
+    .init("liquidation-orders", .liquidations, silence: .connection, isOnDemand: true),
   ]
 
   package static let venue: Venue = Venue(
@@ -34,12 +36,13 @@ package final class OKX: Dialect, RegisteredVenue {
     cadence: .canary("tickers", of: ["BTC-USDT"], every: Microseconds.second),
     // A snapshot of 400 levels a side is about 40 KB.
     messageLimit: 2 << 20,
-    // Four topics a symbol of `topicsPerHour`, with room for books that are subscribed again.
-    symbolLimit: 100, kinds: [.spot, .perpetual, .future],
+    // Four or five topics a symbol of `topicsPerHour`, with room for books that are subscribed again.
+    symbolLimit: 85, kinds: [.spot, .perpetual, .future],
     // Three attempts a second from one address.
     connectLimit: ConnectLimit(count: 3, interval: Microseconds.second),
     market: Market.Configuration(
-      quotesFromBook: false, bookDepthLimit: 400, checksum: nil, tickerInterval: Microseconds.second),
+      quotesFromBook: false, bookDepthLimit: 400, checksum: nil, tickerInterval: Microseconds.second,
+      liquidations: .complete),
     profile: VenueProfile(
       channels: channels, bookDepth: 400, bookCheck: "prevSeqId links each update to the one before",
       requests: [.instruments, .volumes],
@@ -65,6 +68,7 @@ package final class OKX: Dialect, RegisteredVenue {
     facts.countsTrades = true
     facts.tradePages = Self.tradePages
     facts.beginsWithOldTrades = true
+    facts.derivativePolls = OKXDerivatives.polls
     self.facts = facts
   }
 
@@ -72,11 +76,18 @@ package final class OKX: Dialect, RegisteredVenue {
     _ request: FeedRequest, id: Int, now: Timestamp, _ instruments: InstrumentTable
   ) -> String? {
     func text(_ topic: Topic) -> String {
-      Self.text(facts.channels[topic.channel].name, instruments[topic.index].venueSymbol)
+      if topic.channel == Channel.liquidations.rawValue {
+        return OKXDerivatives.liquidations(of: instruments[topic.index])
+      }
+      return Self.text(facts.channels[topic.channel].name, instruments[topic.index].venueSymbol)
     }
     let (operation, topics): (String, [String])
     switch request {
-    case .topics(let wanted, let verb): (operation, topics) = (verb.rawValue, wanted.map(text))
+    case .topics(let wanted, let verb):
+      // The end of one symbol's liquidations would end those of all.
+      let said = verb == .subscribe ? wanted : wanted.filter { $0.channel != Channel.liquidations.rawValue }
+      guard !said.isEmpty else { return nil }
+      (operation, topics) = (verb.rawValue, said.map(text))
     case .canary(let market): (operation, topics) = ("subscribe", [Self.text("tickers", market)])
     case .ping: return "ping"
     default: return nil
@@ -98,6 +109,9 @@ package final class OKX: Dialect, RegisteredVenue {
     let (code, message) = (reply.text("code") ?? "", reply.text("msg") ?? "")
     switch try reply.name("event") {
     case "subscribe":
+      if try reply.object("arg")?.text("channel") == "liquidation-orders" {
+        return .acknowledged(id: nil, index: nil, channel: Channel.liquidations.rawValue)
+      }
       guard let topic = try reply.object("arg")?.topic(channel: "channel", symbol: "instId", facts, instruments)
       else { return nil }
       return .acknowledged(id: reply.id("id"), index: topic.index, channel: topic.channel)

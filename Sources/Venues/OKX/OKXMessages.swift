@@ -34,7 +34,7 @@ extension OKX {
         }
       } else if reader.equals(key, "data") {
         // What it is of stands before it as a rule; if not, it waits.
-        if let channel, channel != .other, let symbol, channel != .book || isSnapshot != nil {
+        if let channel, channel.isOfSymbol, let symbol, channel != .book || isSnapshot != nil {
           let index = try instruments.index(reader.text(symbol))
           try readData(&reader, channel, index, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
           isRead = true
@@ -60,7 +60,15 @@ extension OKX {
       outcome.ignored += 1
       return
     }
+    if channel == .liquidations, let data {
+      var rows = reader.reader(data)
+      return try OKXDerivatives.readLiquidations(&rows, instruments, now: outcome.now, into: &batch)
+    }
     guard let symbol else { throw FeedError.missing("instId", in: "message") }
+    if channel == .index, let data {
+      return try OKXDerivatives.readIndex(
+        reader.reader(data), of: reader.text(symbol), instruments, outcome.now, &batch)
+    }
     guard let data else { throw FeedError.missing("data", in: "message") }
     let index = try instruments.index(reader.text(symbol))
     var entries = reader.reader(data)
@@ -86,7 +94,13 @@ extension OKX {
       while try entries.nextElement() {
         try readTicker(&entries, index, &instruments, now: outcome.now, into: &batch)
       }
-    case .other: break
+    case .derivative:
+      while try entries.nextElement() {
+        var report = DerivativeReport(instrument: InstrumentID(index), time: outcome.now)
+        try OKXDerivatives.readRow(&entries, into: &report)
+        if !report.isEmpty { batch.append(derivative: report) }
+      }
+    case .liquidations, .index, .other: break
     }
   }
 
@@ -94,7 +108,11 @@ extension OKX {
     if reader.equals(name, "books") { return .book }
     if reader.equals(name, "bbo-tbt") { return .quote }
     if reader.equals(name, "trades") { return .trades }
-    return reader.equals(name, "tickers") ? .ticker : .other
+    if reader.equals(name, "tickers") { return .ticker }
+    if reader.equals(name, "liquidation-orders") { return .liquidations }
+    if reader.equals(name, "index-tickers") { return .index }
+    return reader.equals(name, "mark-price") || reader.equals(name, "funding-rate")
+      || reader.equals(name, "open-interest") ? .derivative : .other
   }
 
   // MARK: Books
@@ -184,4 +202,9 @@ extension OKX {
     }
     batch.events.append(.ticker(ticker))
   }
+}
+
+extension OKX.Channel {
+  /// Whether its messages name a symbol that is followed, and are read as they come.
+  fileprivate var isOfSymbol: Bool { self != .other && self != .liquidations && self != .index }
 }

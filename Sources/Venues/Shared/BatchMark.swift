@@ -6,12 +6,14 @@ struct BatchMark {
   let bids: Int
   let asks: Int
   let instruments: Int
+  let derivatives: Int
 
   init(_ batch: borrowing EventBatch) {
     events = batch.events.count
     bids = batch.bids.count
     asks = batch.asks.count
     instruments = batch.instruments.count
+    derivatives = batch.derivatives.count
   }
 
   /// Takes back the levels of what is not applied.
@@ -25,6 +27,7 @@ struct BatchMark {
     batch.bids.removeSubrange(bids...)
     batch.asks.removeSubrange(asks...)
     batch.instruments.removeSubrange(instruments...)
+    batch.derivatives.removeSubrange(derivatives...)
   }
 }
 

@@ -29,7 +29,8 @@ private final class ClientModel {
     StreamRequest.sparkline("kraken:BTC-USD").untyped, StreamRequest.candles("kraken:BTC-USD").untyped,
     StreamRequest.rate("ZEC-USD").untyped, StreamRequest.topic("news", last: 3).untyped, StreamRequest.alerts.untyped,
     StreamRequest.portfolio(id: "3").untyped, StreamRequest.deck("calm", timeZone: .gmt).untyped,
-    StreamRequest.quote("composite:BTC-USD").untyped,
+    StreamRequest.quote("composite:BTC-USD").untyped, StreamRequest.derivative("bybit:BTC-USDT-PERP").untyped,
+    StreamRequest.liquidations("bybit:BTC-USDT-PERP").untyped,
     StreamRequest.book("*:ETH-USD", depth: .levels10, every: .milliseconds(100)).untyped)
   private static let limit = 8
 
@@ -172,6 +173,7 @@ private final class ClientModel {
       switch event {
       case .value(.trades(let trades), _): events += max(1, trades.count)
       case .value(.topic(let documents), _): events += max(1, documents.count)
+      case .value(.liquidations(let list), _): events += max(1, list.count)
       case .gap, .resumed, .refused: events += 1
       case .value, .stale: break
       case .dropped: hasDropped = true
@@ -216,7 +218,7 @@ private final class ClientModel {
     case .alerts(let list):
       let isFound = list.alerts.allSatisfy { list[$0.id] == $0 }
       try require(isFound && Set(list.alerts.map(\.id)).count == list.alerts.count, "an alert twice, or not found")
-    case .portfolio, .deck, .rate, .trades, .ticker, .pulse, .status: break
+    case .portfolio, .deck, .rate, .trades, .liquidations, .ticker, .derivative, .pulse, .status: break
     }
   }
 
@@ -230,10 +232,11 @@ private final class ClientModel {
 }
 
 extension StreamInfo {
-  /// Without the increment, which may change.
+  /// Without what may change.
   fileprivate static func named(_ info: StreamInfo) -> StreamInfo {
     var name = info
     name.priceIncrement = nil
+    name.isComplete = nil
     return name
   }
 }

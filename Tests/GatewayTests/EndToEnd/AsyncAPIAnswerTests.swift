@@ -28,7 +28,7 @@ struct AsyncAPIAnswerTests {
       JSONSerialization.jsonObject(with: Data(AsyncAPIDocument.whole.bytes)) as? [String: Any])
     let messages = try #require((document["components"] as? [String: [String: Any]])?["messages"])
     let check = SchemaCheck(document)
-    let harness = try GatewayHarness(venues: ["kraken", "coinbase"]) { $0.decks.loaded = [.demo] }
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase", "bybit"]) { $0.decks.loaded = [.demo] }
     try await harness.waitUntilLive()
     let probe = try await harness.probe()
     probe.send(#"{"op":"hello","id":1}"#)
@@ -40,7 +40,8 @@ struct AsyncAPIAnswerTests {
         {"channel":"book","symbols":["kraken:BTC-USD"]},{"channel":"sparkline","symbols":["kraken:BTC-USD"]},
         {"channel":"candles","symbols":["kraken:BTC-USD"]},{"channel":"status"},{"channel":"alerts"},
         {"channel":"rate","symbols":["ZEC-BTC"]},{"channel":"topic","symbols":["news"]},
-        {"channel":"deck","symbols":["calm"]},
+        {"channel":"deck","symbols":["calm"]},{"channel":"derivative","symbols":["bybit:BTC-USDT-PERP"]},
+        {"channel":"liquidations","symbols":["bybit:BTC-USDT-PERP"]},
         {"channel":"portfolio","currency":"USD","holdings":[{"asset":"BTC","quantity":"0.5"}]}]}
       """#)
     probe.send(#"{"op":"list","id":3}"#)
@@ -49,7 +50,7 @@ struct AsyncAPIAnswerTests {
     for channel in ChannelName.allCases where channel != .topic {
       try await probe.first("a snapshot of \(channel)") { $0.type == "snapshot" && $0.channel == channel.rawValue }
     }
-    for channel in ["trades", "quote", "pulse", "book", "candles", "rate"] {
+    for channel in ["trades", "quote", "pulse", "book", "candles", "rate", "derivative", "liquidations"] {
       try await probe.first("an update of \(channel)") { $0.type == "update" && $0.channel == channel }
     }
     try await probe.first("the pong") { $0.type == "pong" }

@@ -24,6 +24,7 @@ final class GatewayHarness: Sendable {
   static let symbols: [String: [String]] = [
     "kraken": ["BTC-USD", "ETH-USD", "ZEC-USD"], "coinbase": ["BTC-USD", "ETH-USD", "ZEC-USD"],
     "binance": ["BTC-USDT", "ETH-USDT", "ZEC-USDT"], "okx": ["BTC-USDT", "ETH-USDT", "ZEC-USDT"],
+    "bybit": ["BTC-USDT-PERP"], "bitget": ["BTC-USDT-PERP"], "gemini": ["BTC-GUSD-PERP"],
   ]
 
   /// - Parameters:

@@ -26,7 +26,8 @@ struct OpenAPIAnswerTests {
     Step(path: "/v1/books/composite:BTC-USD?depth=2"), Step(path: "/v1/sparklines/composite:BTC-USD?points=5"),
     Step(path: "/v1/candles/composite:BTC-USD?limit=5"),
     Step(path: "/v1/rates?base=BTC&quote=USD"), Step(path: "/v1/rates?base=ZEC&quote=BTC"),
-    Step(path: "/v1/decks"), Step(path: "/v1/topics"),
+    Step(path: "/v1/derivatives/bybit:BTC-USDT-PERP"), Step(path: "/v1/snapshot?symbols=bybit:BTC-USDT-PERP&points=5"),
+    Step(path: "/v1/derivatives/kraken:BTC-USD", status: 404), Step(path: "/v1/decks"), Step(path: "/v1/topics"),
     Step(
       method: "POST", path: "/v1/alerts",
       body: #"{"name":"a","rule":{"condition":{"type":"price","symbol":"kraken:BTC-USD","is":"above","value":"1"}}}"#,
@@ -61,12 +62,15 @@ struct OpenAPIAnswerTests {
 
   @Test("every member of every answer and of every body has the type that the document says")
   func types() async throws {
-    let harness = try GatewayHarness(venues: ["kraken", "coinbase", "binance"])
+    let harness = try GatewayHarness(venues: ["kraken", "coinbase", "binance", "bybit"])
     try await harness.waitUntilLive()
     let document = try await harness.get("/openapi.json").json
     let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
     let check = SchemaCheck(document)
-    for path in ["/v1/tickers/binance:BTC-USDT", "/v1/rates?base=ZEC&quote=BTC", "/v1/quotes/composite:BTC-USD"] {
+    for path in [
+      "/v1/tickers/binance:BTC-USDT", "/v1/rates?base=ZEC&quote=BTC", "/v1/quotes/composite:BTC-USD",
+      "/v1/derivatives/bybit:BTC-USDT-PERP",
+    ] {
       var patience = Patience()
       while try await harness.get(path).status != 200 { try await patience.wait(for: path) }
     }

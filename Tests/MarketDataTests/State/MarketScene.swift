@@ -79,6 +79,8 @@ struct MarketScene: ~Copyable {
       case .sparkline(let id): "sparkline \(id.index)"
       case .candles(let id, let range): "candles \(id.index) \(range.count)"
       case .past(let id): "past \(id.index)"
+      case .derivative(let id): "derivative \(id.index)"
+      case .liquidations(let id, let range): "liquidations \(id.index) \(range.count)"
       case .instrument(let id): "instrument \(id.index)"
       case .channel(let id, let channel, .live): "\(channel.name) \(id.index) live"
       case .channel(let id, let channel, .doubted): "\(channel.name) \(id.index) doubted"

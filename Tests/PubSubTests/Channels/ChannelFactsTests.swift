@@ -28,7 +28,8 @@ struct ChannelFactsTests {
     let markets: [ChannelName: PublishedStream.Type] = [
       .trades: TradesStream.self, .quote: QuoteStream.self, .ticker: TickerStream.self, .pulse: PulseStream.self,
       .book: BookStream.self, .sparkline: SparklineStream.self, .candles: CandlesStream.self,
-      .status: StatusStream.self, .topic: TopicStream.self,
+      .status: StatusStream.self, .topic: TopicStream.self, .derivative: DerivativeStream.self,
+      .liquidations: LiquidationsStream.self,
     ]
     func type(_ channel: ChannelName, _ symbol: String) -> PublishedStream.Type {
       let key = StreamKey(channel: channel, symbol: symbol)
@@ -70,6 +71,8 @@ struct ChannelFactsTests {
     #expect(listeners(.bookState(id, .absent)) == [.book, .quote])
     #expect(listeners(.bookSnapshot(id)) == [.book])
     #expect(listeners(.ticker(id)) == [.ticker, .sparkline])
+    #expect(listeners(.derivative(id)) == [.derivative])
+    #expect(listeners(.liquidations(id, 0..<1)) == [.liquidations])
     #expect(listeners(.past(id)) == [.ticker, .sparkline, .candles])
     #expect(listeners(.channel(id, .trades, .live)) == [.trades, .quote, .pulse, .ticker])
     #expect(instrument.groups.allSatisfy { $0.streams.count == 2 })

@@ -30,14 +30,15 @@ final class World {
 
   init(
     loops: Int = 1, instruments: Int = 1, limits: ClientLimits = ClientLimits(), bookDepthLimit: Int? = nil,
-    quotesFromBook: Bool = false, tickerInterval: Int64? = nil, remembers: Bool = true, past: Past? = nil
+    quotesFromBook: Bool = false, tickerInterval: Int64? = nil, liquidations: LiquidationFeed = .none,
+    remembers: Bool = true, past: Past? = nil
   ) {
     self.loops = loops
     markets = (0..<loops).map { _ in
       Market(
         configuration: .init(
           quotesFromBook: quotesFromBook, bookDepthLimit: bookDepthLimit, checksum: nil,
-          tickerInterval: tickerInterval))
+          tickerInterval: tickerInterval, liquidations: liquidations))
     }
     let numbering = past?.numbering ?? KeptNumbering(epoch: "k7")
     publishers = (0..<loops).map {
@@ -88,6 +89,19 @@ final class World {
     let client = ModelClient(world: self, loop: loop, id: id, isBinary: isBinary)
     clients.append(client)
     return client
+  }
+
+  /// Lists a perpetual, `kraken:BTC-USD-PERP`, on a loop.
+  func listPerpetual(_ loop: Int = 0) -> InstrumentID {
+    let id = InstrumentID(markets[loop].instruments.count)
+    let instrument = Instrument(
+      id: id, venue: World.venue(loop), venueSymbol: "PF_XBTUSD", base: "BTC", quote: "USD", kind: .perpetual,
+      priceScale: 1, sizeScale: 8)
+    apply(loop) { $0.append(instrument: instrument) }
+    for hub in hubs {
+      hub.directory.update(DirectoryEntry(loop: loop, market: 0, instrument: instrument, bookState: .live))
+    }
+    return id
   }
 
   // MARK: Another run

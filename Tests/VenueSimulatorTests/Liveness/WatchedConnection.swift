@@ -22,6 +22,8 @@ final class WatchedConnection {
   private(set) var now: Timestamp
   private(set) var events: [Event] = []
   private(set) var connects = 0
+  /// Symbols that failed, with the reason.
+  private(set) var failures: [String] = []
   private(set) var pongs = 0
   private(set) var health = ConnectionWatch.Health.fine
 
@@ -64,10 +66,10 @@ final class WatchedConnection {
   }
 
   /// Goes on for so many seconds, or until `isDone`.
-  func run(_ seconds: Double, until isDone: () -> Bool = { false }) {
+  func run(_ seconds: Double, step: Int64 = step, until isDone: () -> Bool = { false }) {
     let end = now + Int64(seconds * Double(Microseconds.second))
     while now < end, !isDone() {
-      now = now + Self.step
+      now = now + step
       simulated.advance(to: now)
       if session == nil { connectIfPrepared() }
       take()
@@ -180,7 +182,8 @@ final class WatchedConnection {
           to: request, status: response.status, body: body.span.bytes, now: now, retryAfter: response.retryAfter)
         settle()
       case .reconnect(let reason), .renew(let reason, _): lose(reason)
-      case .symbolFailed, .symbolAccepted, .maintenance: break
+      case .symbolFailed(let symbol, let reason): failures.append("\(symbol): \(reason)")
+      case .symbolAccepted, .maintenance: break
       }
     }
   }

@@ -1,0 +1,52 @@
+import Feeds
+import MarketData
+import PubSub
+import Venues
+
+/// What clients want of the instruments of one loop that their venues send only on demand: as long as a stream wants
+/// it, and for some minutes after a request over HTTP. A market that nobody asks for costs its venue no request.
+final class LoopWishes: TurnObserver, @unchecked Sendable {
+  // `@unchecked`: a part of its node, which alone holds it and uses it on its own loop.
+
+  /// How long a request over HTTP counts, µs.
+  static let requestLife = 5 * Microseconds.minute
+  /// The most instruments that requests over HTTP are remembered of.
+  static let requestLimit = 4_096
+
+  private unowned let node: LoopNode
+  /// Until when each requested instrument is wanted.
+  private var requested: [MarketRoute: Timestamp] = [:]
+
+  init(node: LoopNode) { self.node = node }
+
+  /// Takes what streams want since the last call.
+  func endTurn(_ now: Timestamp) {
+    for demand in node.publisher.takeMarketDemands() { tell(demand.route, demand.wishes, now) }
+  }
+
+  func meetDemands(_ now: Timestamp) {}
+
+  /// A client has asked for the derivative of an instrument over HTTP.
+  func request(_ route: MarketRoute, _ now: Timestamp) {
+    guard requested[route] != nil || requested.count < Self.requestLimit else { return }
+    let isNew = requested.updateValue(now + Self.requestLife, forKey: route) == nil
+    if isNew { tell(route, node.publisher.wishes(at: route), now) }
+  }
+
+  func everySecond(_ now: Timestamp) {
+    guard !requested.isEmpty else { return }
+    for (route, until) in requested.sorted(by: { $0.value < $1.value }) where until <= now {
+      requested[route] = nil
+      tell(route, node.publisher.wishes(at: route), now)
+    }
+  }
+
+  private func tell(_ route: MarketRoute, _ streams: MarketWishes, _ now: Timestamp) {
+    // Composites have no feed.
+    guard node.feeds.all.indices.contains(route.market) else { return }
+    let feed = node.feeds[route.market]
+    feed.pipeline.want(
+      route.instrument, requested[route] == nil ? streams : streams.union(.derivative), now: now)
+    node.feeds.settle(feed, now)
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import TestTraits
+import Testing
+import VenueSimulator
+
+@testable import Gateway
+
+@Suite("Perpetuals from end to end", .serialized, .realTime)
+struct DerivativeTests {
+  @Test("a value by REST is requested once somebody asks for the market, over HTTP or in the stream, and not before")
+  func demand() async throws {
+    let harness = try GatewayHarness(venues: ["bitget", "gemini"])
+    try await harness.waitUntilLive()
+    let bitget = try #require(harness.exchanges["bitget"])
+    let before = bitget.statistics.requests
+    let probe = try await harness.probe()
+    probe.send(#"{"op":"hello","id":1}"#)
+    // One comes each second.
+    try await probe.first("a heartbeat") { $0.type == "heartbeat" }
+    #expect(bitget.statistics.requests == before, "nobody has asked")
+    var patience = Patience()
+    var derivative: [String: Any] = [:]
+    while derivative["funding_interval_s"] == nil {
+      let answer = try await harness.get("/v1/derivatives/bitget:BTC-USDT-PERP")
+      derivative = answer.status == 200 ? answer.json["derivative"] as? [String: Any] ?? [:] : [:]
+      try await patience.wait(for: "the interval of funding: \(answer.text)")
+    }
+    #expect(bitget.statistics.requests == before + 1)
+    #expect(derivative["funding_interval_s"] as? Int == 28_800)
+    #expect(derivative["polled"] as? [String] == ["funding_interval_s"])
+    for name in ["mark", "index", "funding_rate", "open_interest"] { #expect(derivative[name] is String, "\(name)") }
+
+    probe.send(#"{"op":"subscribe","streams":[{"channel":"derivative","symbols":["gemini:BTC-GUSD-PERP"]}]}"#)
+    try await probe.first("a rate that is computed from an amount") {
+      $0.channel == "derivative" && $0.text.contains(#""funding_rate":""#) && $0.text.contains(#""open_interest":""#)
+    }
+    await harness.stop()
+  }
+}

@@ -1,0 +1,176 @@
+import Bytes
+import MarketData
+import Testing
+
+@testable import Venues
+
+@Suite("What venues send of derivatives on demand")
+struct DerivativeRequestsTests {
+  private static let linear =
+    #"{"retCode":0,"result":{"category":"linear","nextPageCursor":"","list":[{"symbol":"BTCUSDT","contractType":"LinearPerpetual","status":"Trading","baseCoin":"BTC","quoteCoin":"USDT","deliveryTime":"0","priceFilter":{"tickSize":"0.10"},"lotSizeFilter":{"qtyStep":"0.001"}},{"symbol":"ETHUSDT","contractType":"LinearPerpetual","status":"Trading","baseCoin":"ETH","quoteCoin":"USDT","deliveryTime":"0","priceFilter":{"tickSize":"0.10"},"lotSizeFilter":{"qtyStep":"0.001"}}]}}"#
+  private static let futures =
+    #"{"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"limit":2400}],"symbols":[{"symbol":"BTCUSDT","status":"TRADING","contractType":"PERPETUAL","baseAsset":"BTC","quoteAsset":"USDT","marginAsset":"USDT","filters":[{"filterType":"PRICE_FILTER","tickSize":"0.10"},{"filterType":"LOT_SIZE","stepSize":"0.001"}]},{"symbol":"ETHUSDT","status":"TRADING","contractType":"PERPETUAL","baseAsset":"ETH","quoteAsset":"USDT","marginAsset":"USDT","filters":[{"filterType":"PRICE_FILTER","tickSize":"0.01"},{"filterType":"LOT_SIZE","stepSize":"0.001"}]}]}"#
+
+  private static func feed(_ venue: Venue, _ list: String) -> EngineHarness {
+    let feed = EngineHarness(venue, ["BTC-USDT-PERP", "ETH-USDT-PERP"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, list)
+    feed.connect()
+    return feed
+  }
+
+  private static func want(_ feed: EngineHarness, _ wishes: MarketWishes, _ index: Int = 0) {
+    feed.engine.want(InstrumentID(index), wishes, now: feed.now)
+  }
+
+  private static func isContract(_ path: String) -> Bool {
+    path.contains("premiumIndex") || path.contains("openInterest") || path.contains("fundingInfo")
+  }
+
+  // MARK: In the stream
+
+  @Test("a topic on demand is subscribed while somebody wants it, on each connection, and not before")
+  func topics() {
+    let feed = Self.feed(Bybit.linear, Self.linear)
+    #expect(feed.sent.count == 2 && !feed.sent.contains { $0.contains("allLiquidation") })
+    feed.wait(5)
+    #expect(!feed.sent.contains { $0.contains("allLiquidation") })
+    Self.want(feed, .liquidations)
+    feed.wait(0.25)
+    #expect(feed.sent.filter { $0.contains("allLiquidation") }.count == 1)
+    #expect(feed.sent.first?.contains(#""op":"subscribe","args":["allLiquidation.BTCUSDT"]"#) == true)
+    Self.want(feed, .liquidations)
+    feed.wait(30)
+    #expect(!feed.sent.contains { $0.contains("allLiquidation") }, "once")
+    feed.disconnect()
+    feed.connect()
+    let first = feed.sent
+    feed.wait(1)
+    #expect((first + feed.sent).filter { $0.contains("allLiquidation.BTCUSDT") }.count == 1)
+    #expect(!(first + feed.sent).contains { $0.contains("allLiquidation.ETHUSDT") })
+    Self.want(feed, [])
+    feed.wait(0.25)
+    #expect(feed.sent.contains { $0.contains(#""op":"unsubscribe","args":["allLiquidation.BTCUSDT"]"#) })
+    feed.disconnect()
+    feed.connect()
+    #expect(!feed.sent.contains { $0.contains("allLiquidation") })
+  }
+
+  @Test("a wish before the connection is met with it, and one that ends at once sends nothing")
+  func early() {
+    let feed = EngineHarness(Bybit.linear, ["BTC-USDT-PERP", "ETH-USDT-PERP"])
+    feed.prepare()
+    feed.respond(feed.gets[0].request, 200, Self.linear)
+    Self.want(feed, .liquidations)
+    Self.want(feed, [.liquidations, .derivative], 1)
+    Self.want(feed, [], 1)
+    feed.connect()
+    let first = feed.sent
+    feed.wait(1)
+    let topics = (first + feed.sent).filter { $0.contains("allLiquidation") }
+    #expect(topics.count == 1 && topics[0].contains("BTCUSDT"))
+  }
+
+  // MARK: By REST
+
+  @Test("a market that nobody wants costs no request")
+  func nobody() {
+    let feed = Self.feed(Binance.usdm, Self.futures)
+    for _ in 0..<20 {
+      feed.wait(60)
+      #expect(!feed.gets.contains { Self.isContract($0.path) })
+    }
+    Self.want(feed, .liquidations)
+    feed.wait(60)
+    #expect(!feed.gets.contains { Self.isContract($0.path) }, "it has no other values by REST")
+  }
+
+  @Test("of a market that somebody wants each value is requested at its own pace, and of no other one")
+  func paces() {
+    let feed = Self.feed(Binance.usdm, Self.futures)
+    Self.want(feed, .derivative, 1)
+    var paths: [String: Int] = [:]
+    for _ in 0..<240 {
+      for get in feed.gets where Self.isContract(get.path) {
+        paths[get.path, default: 0] += 1
+        feed.respond(get.request, 200, get.path.contains("Info") ? "[]" : #"{"symbol":"ETHUSDT"}"#)
+      }
+      feed.wait(0.25)
+    }
+    #expect(
+      paths.keys.sorted() == [
+        "/fapi/v1/fundingInfo", "/fapi/v1/openInterest?symbol=ETHUSDT", "/fapi/v1/premiumIndex?symbol=ETHUSDT",
+      ])
+    #expect(paths["/fapi/v1/premiumIndex?symbol=ETHUSDT"] == 12, "each 5 s in a minute")
+    #expect(paths["/fapi/v1/openInterest?symbol=ETHUSDT"] == 2 && paths["/fapi/v1/fundingInfo"] == 1)
+    Self.want(feed, [], 1)
+    feed.wait(120)
+    #expect(!feed.gets.contains { Self.isContract($0.path) })
+  }
+
+  @Test("an answer is what the venue said by REST; one that comes too late is none, and one that fails says why")
+  func answers() throws {
+    let feed = Self.feed(Binance.usdm, Self.futures)
+    Self.want(feed, .derivative)
+    feed.wait(0.25)
+    let gets = feed.gets.filter { Self.isContract($0.path) }
+    let index = try #require(gets.first { $0.path.contains("premiumIndex") })
+    let interest = try #require(gets.first { $0.path.contains("openInterest") })
+    let interval = try #require(gets.first { $0.path.contains("fundingInfo") })
+    feed.respond(
+      index.request, 200,
+      #"{"symbol":"BTCUSDT","markPrice":"11793.63104562","indexPrice":"11781.80495970","lastFundingRate":"0.00038246","nextFundingTime":1700003600000,"time":1699999999000}"#
+    )
+    feed.respond(interest.request, 200, #"{"openInterest":"10659.509","symbol":"BTCUSDT","time":1699999999500}"#)
+    feed.respond(
+      interval.request, 200,
+      #"[{"symbol":"BLZUSDT","fundingIntervalHours":2},{"symbol":"BTCUSDT","fundingIntervalHours":4}]"#)
+    let derivative = try #require(feed.market[InstrumentID(0)].derivative)
+    #expect(derivative.mark?.value == DerivativeFormatTests.decimal("11793.63104562"))
+    #expect(derivative.mark?.source == .polled && derivative.mark?.time == Timestamp(milliseconds: 1_699_999_999_000))
+    #expect(derivative.fundingRate?.value == DerivativeFormatTests.decimal("0.00038246"))
+    #expect(derivative.fundingInterval?.value == 4 * Microseconds.hour)
+    #expect(derivative.openInterest?.value == DerivativeFormatTests.decimal("10659.509"))
+    #expect(derivative.openInterestQuote?.source == .computed)
+    feed.respond(index.request, 200, #"{"markPrice":"1"}"#)
+    #expect(feed.events.isEmpty, "it is answered once")
+    feed.wait(6)
+    let again = try #require(feed.gets.first { $0.path.contains("premiumIndex") })
+    feed.respond(again.request, 429, "too many")
+    feed.wait(20)
+    #expect(!feed.gets.contains { Self.isContract($0.path) }, "the venue asked to wait")
+  }
+
+  @Test("many wanted markets share the budget: none is left out, and no minute has more than the limit")
+  func budget() {
+    var polls = DerivativePolls()
+    polls.polls = [
+      DerivativePoll(path: { "/\($0.venueSymbol)" }, every: Microseconds.second) { (_, _, _, _) throws(FeedError) in }
+    ]
+    polls.weightPerMinute = 30
+    var requests = DerivativeRequests(polls, connections: 1)
+    var table = InstrumentTable()
+    var batch = EventBatch()
+    for index in 0..<40 {
+      _ = table.add(
+        ListedMarket(venueSymbol: "M\(index)", symbol: FeedSymbol(base: "M\(index)", quote: "USD", kind: .perpetual)),
+        venue: "test", into: &batch)
+      requests.want(index, true)
+    }
+    var asked: [(path: String, second: Int)] = []
+    for second in 0..<240 {
+      let now = Timestamp(microseconds: 1_700_000_000_000_000 + Int64(second) * Microseconds.second)
+      while let next = requests.next(now: now, instruments: table, isFollowed: { $0 != 3 }) {
+        asked.append((next.path, second))
+        let body = Array("{}".utf8)
+        _ = try? requests.answered(next.request, AnswerStatus(code: 200), body.span.bytes, table, now: now)
+      }
+    }
+    #expect(Set(asked.map(\.path)).count == 39, "all but the one that is not followed")
+    for second in 0..<180 {
+      let count = asked.count { (second..<second + 60).contains($0.second) }
+      #expect(count <= 30, "\(count) in the minute from \(second)")
+    }
+    #expect(asked.count >= 110)
+  }
+}
