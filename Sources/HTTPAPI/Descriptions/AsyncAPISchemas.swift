@@ -56,10 +56,8 @@ enum AsyncAPISchemas {
     case .status: return .init(name, [("feeds", .list(.reference("Feed")))])
     case .alerts:
       let alerts: Member = ("alerts", .list(.reference("Alert")))
-      guard isSnapshot else {
-        return .init(name, [alerts, ("removed", .list(.text)), ("firings", .list(.reference("AlertFiring")))])
-      }
-      return .init(name, [("kept", .flag), alerts])
+      let more: [Member] = [("removed", .list(.text)), ("firings", .list(.reference("AlertFiring")))]
+      return .init(name, isSnapshot ? [("kept", .flag), alerts] : [alerts] + more)
     case .topic:
       return .init(name, [("number", .count), ("documents", .list(.reference("TopicDocument")))])
     case .rate:
@@ -76,8 +74,7 @@ enum AsyncAPISchemas {
           ("positions", .list(.reference("PositionValue"))),
         ], optionalOf: [OpenAPISchemas.portfolioHead, OpenAPISchemas.profit, source])
     case .derivative:
-      return .init(
-        name, [("as_of", .reference("DerivativeTimes"))], optionalOf: [OpenAPISchemas.derivativeMembers])
+      return .init(name, [("as_of", .reference("DerivativeTimes"))], optionalOf: [OpenAPISchemas.derivativeMembers])
     case .liquidations:
       let liquidations: Member = ("liquidations", .list(.reference("Liquidation")))
       return .init(name, isSnapshot ? [liquidations, ("complete", .flag)] : [liquidations])
@@ -104,6 +101,12 @@ enum AsyncAPISchemas {
     .init(
       "AlertFiring", [("alert", .text), ("number", OpenAPISchemas.shortCount), ("time", .time)],
       optionalOf: [OpenAPISchemas.firingOptions]),
+    .init(
+      "Liquidation",
+      [
+        ("position", .reference("PositionSide")), ("side", .reference("TradeSide")), ("price", .decimal),
+        ("price_kind", .choice(Liquidation.PriceKind.allCases.map(\.rawValue))), ("size", .decimal), ("time", .time),
+      ], optional: [("id", .text), ("value", .decimal)]),
   ]
 
   private static let data: [JSONSchema.Object] = ChannelName.allCases.flatMap {

@@ -29,7 +29,6 @@ enum OpenAPISchemas {
     ("AlertBookSide", ["bids", "asks"]), ("AlertPart", ["feed", "book"]), ("AlertFrequency", ["once", "daily"]),
     ("CostMethod", ["average", "fifo"]), ("PositionSide", ["long", "short"]),
     ("TransactionKind", ["buy", "sell", "deposit", "withdrawal", "fee"]),
-    ("LiquidationPrice", Liquidation.PriceKind.allCases.map(\.rawValue)),
     ("PriceState", ["live", "stale", "missing"]),
     ("DeckDomain", DeckDomain.allCases.map(\.rawValue)),
     ("CardSize", PriceCard.Size.allCases.map(\.rawValue)), ("Contrast", DeckPicture.Contrast.allCases.map(\.rawValue)),
@@ -98,12 +97,6 @@ enum OpenAPISchemas {
         ("next_funding", .time), ("predicted_rate", .time), ("open_interest", .time), ("open_interest_quote", .time),
       ]),
     .init("Derivative", [("as_of", .reference("DerivativeTimes"))], optional: derivativeMembers),
-    .init(
-      "Liquidation",
-      [
-        ("position", .reference("PositionSide")), ("side", .reference("TradeSide")), ("price", .decimal),
-        ("price_kind", .reference("LiquidationPrice")), ("size", .decimal), ("time", .time),
-      ], optional: [("id", .text), ("value", .decimal)]),
     .init("DerivativeAnswer", of: [head], [("derivative", .reference("Derivative"))], optionalOf: [state]),
     .init("Pulse", of: [pulseMembers], optionalOf: [pulseOptions, liveness]),
     .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),

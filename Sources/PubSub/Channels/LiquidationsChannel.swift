@@ -33,10 +33,8 @@ enum LiquidationsChannel: Channel {
       liquidation.id.append(to: &out)
       out.append("\",")
     }
-    switch liquidation.position {
-    case .long: out.append("\"position\":\"long\",\"side\":\"sell\"")
-    case .short: out.append("\"position\":\"short\",\"side\":\"buy\"")
-    }
+    out.append(liquidation.position == .long ? "\"position\":\"long\"" : "\"position\":\"short\"")
+    out.append(liquidation.orderSide == .sell ? ",\"side\":\"sell\"" : ",\"side\":\"buy\"")
     out.append(",\"price\":\"")
     out.append(decimal: liquidation.price.mantissa, scale: liquidation.price.scale)
     out.append("\",\"price_kind\":\"")

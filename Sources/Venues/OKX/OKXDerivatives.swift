@@ -36,7 +36,7 @@ enum OKXDerivatives {
 
   /// Reads the price of an index, `BTC-USDT`, for all contracts on it.
   static func readIndex(
-    _ data: consuming FieldReader, of index: RawSpan, _ instruments: InstrumentTable, _ now: Timestamp,
+    _ data: inout FieldReader, of index: RawSpan, _ instruments: InstrumentTable, _ now: Timestamp,
     _ batch: inout EventBatch
   ) throws(FeedError) {
     let name = index.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } + "-"

@@ -60,18 +60,16 @@ extension OKX {
       outcome.ignored += 1
       return
     }
-    if channel == .liquidations, let data {
-      var rows = reader.reader(data)
-      return try OKXDerivatives.readLiquidations(&rows, instruments, now: outcome.now, into: &batch)
+    guard let data else { throw FeedError.missing("data", in: "message") }
+    var entries = reader.reader(data)
+    if channel == .liquidations {
+      return try OKXDerivatives.readLiquidations(&entries, instruments, now: outcome.now, into: &batch)
     }
     guard let symbol else { throw FeedError.missing("instId", in: "message") }
-    if channel == .index, let data {
-      return try OKXDerivatives.readIndex(
-        reader.reader(data), of: reader.text(symbol), instruments, outcome.now, &batch)
+    if channel == .index {
+      return try OKXDerivatives.readIndex(&entries, of: reader.text(symbol), instruments, outcome.now, &batch)
     }
-    guard let data else { throw FeedError.missing("data", in: "message") }
     let index = try instruments.index(reader.text(symbol))
-    var entries = reader.reader(data)
     try readData(&entries, channel, index, isSnapshot: isSnapshot ?? true, &instruments, &outcome, into: &batch)
   }
 

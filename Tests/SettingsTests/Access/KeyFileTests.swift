@@ -90,7 +90,7 @@ struct KeyFileTests {
       "key a sha256: is not allowed (file keys, line 3); allowed: the 64 hexadecimal digits",
       "key b: unknown field chanels (file keys, line 4)",
       "key c: a word is not of the form field=value (file keys, line 5)",
-      "key d channels: \"books\" is not allowed (file keys, line 6); allowed: * or trades,quote,ticker,pulse,book,sparkline,candles,status,alerts,topic,rate,portfolio,deck; did you mean book?",
+      "key d channels: \"books\" is not allowed (file keys, line 6); allowed: * or trades,quote,ticker,pulse,book,sparkline,candles,status,alerts,topic,rate,portfolio,deck,derivative,liquidations; did you mean book?",
       "key d symbols: \"kraken\" is not allowed", "key d connections: \"0\" is not allowed",
       "key d expires: \"2027-02-30\" is not allowed",
       "key e sha256: appears twice",

@@ -7,7 +7,7 @@ import Testing
 struct DerivativeFormatsTests {
   @Test("a derivative has what the message has, and nothing of the one before")
   func derivative() throws {
-    var it = CoreHarness(StreamRequest.derivative("bybit:BTC-USDT-PERP").untyped)
+    var it = CoreHarness(StreamRequest.derivative("kraken:BTC-USD").untyped)
     it.live("derivative")
     let step = it.receive(
       CoreHarness.message(
@@ -36,15 +36,17 @@ struct DerivativeFormatsTests {
     #"{"position":"long","side":"sell","price":"0.021436","price_kind":"\#(kind)","size":"6666","value":"142.892376","time":\#(time)}"#
   }
 
-  private static func times(_ step: CoreHarness.Step) -> [[Double]] {
+  /// In µs since 1970; a date is exact to 1 µs.
+  private static func times(_ step: CoreHarness.Step) -> [[Int]] {
     step.values.compactMap {
-      if case .liquidations(let list) = $0 { list.map { $0.time.timeIntervalSince1970 * 1_000_000 } } else { nil }
+      guard case .liquidations(let list) = $0 else { return nil }
+      return list.map { Int(($0.time.timeIntervalSince1970 * 1_000_000).rounded()) }
     }
   }
 
   @Test("each liquidation is an event, once; after a snapshot only those that are new are")
   func liquidations() {
-    var it = CoreHarness(StreamRequest.liquidations("bybit:BTC-USDT-PERP").untyped)
+    var it = CoreHarness(StreamRequest.liquidations("kraken:BTC-USD").untyped)
     it.live("liquidations")
     let first = it.receive(
       CoreHarness.message(

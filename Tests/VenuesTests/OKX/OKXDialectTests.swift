@@ -272,7 +272,7 @@ struct OKXDialectTests {
     #expect(feed.error?.kind == .decimal && feed.resets == [.malformed])
     feed.receive(#"{"arg":{"channel":"books"}}"#)
     #expect(feed.error != nil)
-    feed.receive(#"{"arg":{"channel":"funding-rate","instId":"BTC-USDT-SWAP"},"data":[]}"#)
+    feed.receive(#"{"arg":{"channel":"price-limit","instId":"BTC-USDT-SWAP"},"data":[]}"#)
     #expect(feed.error == nil && feed.engine.counts.ignored == 1)
   }
 }

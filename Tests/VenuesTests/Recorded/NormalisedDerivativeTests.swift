@@ -12,6 +12,8 @@ struct NormalisedDerivativeTests {
   private static let isThere =
     recordingsFolder.map { FileManager.default.fileExists(atPath: "\($0)/normalised/frames.jsonl") } ?? false
 
+  private static let group = "mappers > "
+
   /// The events of each frame, by the name of its test and its place there: `map bybit messages 7`.
   private static func expectations() throws -> [String: [[String: Any]]] {
     let path = "\(try #require(recordingsFolder))/normalised/expected.mappers.test.snapshot"
@@ -22,7 +24,9 @@ struct NormalisedDerivativeTests {
       // What is undefined is not there.
       let body = part[end.upperBound..<close.lowerBound].replacing(": undefined", with: ": null")
       let list = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [[String: Any]]
-      found[String(part[..<end.lowerBound])] = list ?? []
+      // Some of their tests stand in a group, which the frames do not name.
+      let name = String(part[..<end.lowerBound])
+      found[name.hasPrefix(group) ? String(name.dropFirst(group.count)) : name] = list ?? []
     }
     return found
   }
@@ -37,13 +41,13 @@ struct NormalisedDerivativeTests {
 
   private static func subject(_ exchange: String) -> Subject? {
     switch exchange {
-    case "bybit": Subject(dialect: Bybit("linear"), interest: 2, least: (4, 2))
+    case "bybit": Subject(dialect: Bybit("linear"), interest: 2, least: (4, 1))
     case "deribit": Subject(dialect: Deribit(), least: (2, 2))
     case "hyperliquid": Subject(dialect: Hyperliquid(), least: (1, 0))
     case "bitget-futures": Subject(dialect: Bitget("usdt"), least: (1, 0))
     case "binance-futures": Subject(dialect: Binance(.usdm), least: (1, 1))
     // Open interest is in contracts there.
-    case "okex-swap": Subject(dialect: OKX(), interest: 0, least: (2, 1))
+    case "okex-swap": Subject(dialect: OKX(), interest: 0, least: (2, 0))
     default: nil
     }
   }

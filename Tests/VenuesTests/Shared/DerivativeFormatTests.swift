@@ -85,7 +85,7 @@ struct DerivativeFormatTests {
     #expect(found[0].price == Self.decimal("0.021436") && found[0].priceKind == .bankruptcy)
     #expect(found[0].size == Self.decimal("6666") && found[0].time == Timestamp(milliseconds: 1_789_669_871_606))
     for (from, to) in [
-      ("\"S\":\"Sell\"", "\"S\":\"Short\""), ("\"p\":\"0.021436\",", ""), ("\"v\":\"6666\"", "\"v\":\"x\""),
+      ("\"S\":\"Sell\"", "\"S\":\"Short\""), (",\"p\":\"0.021436\"", ""), ("\"v\":\"6666\"", "\"v\":\"x\""),
     ] {
       #expect(throws: FeedError.self) {
         _ = try Self.read(Bybit("linear"), ["COTIUSDT"], frame.replacing(from, with: to))

@@ -41,7 +41,7 @@ struct VenueSplitTests {
   func objection() throws {
     let okx = try #require(VenueRegistry.venue(named: "okx"))
     #expect(okx.objection(to: Self.names(okx.feedSymbolLimit)) == nil)
-    #expect(okx.objection(to: Self.names(2_001)) == "2001 symbols need 21 connections of 100 to OKX")
+    #expect(okx.objection(to: Self.names(2_001)) == "2001 symbols need 24 connections of 85 to OKX")
     let bybit = try #require(VenueRegistry.venue(named: "bybit"))
     #expect(bybit.objection(to: Self.names(3_000) + Self.names(3_000, "-PERP")) == nil)
     let words = bybit.objection(to: Self.names(10) + Self.names(3_001, "-PERP"))
