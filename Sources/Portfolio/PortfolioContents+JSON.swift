@@ -13,6 +13,7 @@ extension [PortfolioContents.Position] {
             writer.field("size", position.size)
             writer.field("leverage", position.leverage)
             writer.field("entry", position.entry)
+            if let maintenance = position.maintenance { writer.field("maintenance", maintenance) }
           }
         }
       }

@@ -28,15 +28,19 @@ package struct PortfolioContents: Sendable, Hashable {
     package var leverage: Decimal64
     /// Above 0.
     package var entry: Decimal64
+    /// The margin that the venue requires at least, as a fraction of the value: above 0, below 1. Nil: unknown.
+    package var maintenance: Decimal64?
 
     package init(
-      symbol: String, side: PositionReading.Side, size: Decimal64, leverage: Decimal64, entry: Decimal64
+      symbol: String, side: PositionReading.Side, size: Decimal64, leverage: Decimal64, entry: Decimal64,
+      maintenance: Decimal64? = nil
     ) {
       self.symbol = symbol
       self.side = side
       self.size = size
       self.leverage = leverage
       self.entry = entry
+      self.maintenance = maintenance
     }
   }
 
@@ -97,10 +101,11 @@ package enum PortfolioForm {
     }
   }
 
-  /// `[{"symbol":"deribit:BTC-PERPETUAL","side":"long","size":"0.1","leverage":"10","entry":"64000"}]`
+  /// `[{"symbol":"deribit:BTC-PERPETUAL","side":"long","size":"0.1","leverage":"10","entry":"64000",
+  ///   "maintenance":"0.005"}]`
   package static func positions(_ text: RawSpan) throws(PortfolioFormError) -> [PortfolioContents.Position] {
     try list(text, "positions", limit: PortfolioContents.positionLimit) { (object, path) throws(PortfolioFormError) in
-      try object.check(["symbol", "side", "size", "leverage", "entry"], path)
+      try object.check(["symbol", "side", "size", "leverage", "entry", "maintenance"], path)
       guard let symbol = try object.string("symbol", path), (3...80).contains(symbol.utf8.count), symbol.contains(":")
       else { throw PortfolioFormError(path + ".symbol", "a symbol, as in kraken:BTC-USD") }
       guard let side = try object.string("side", path).flatMap(PositionReading.Side.init) else {
@@ -111,9 +116,15 @@ package enum PortfolioForm {
       guard (try? WideDecimal.isLess(WideDecimal(leverage), one)) == false,
         (try? WideDecimal.isLess(WideDecimal(1_000), WideDecimal(leverage))) == false
       else { throw PortfolioFormError(path + ".leverage", "1 to 1000") }
+      let maintenance = try object.number("maintenance", path)
+      if let maintenance {
+        guard maintenance.mantissa > 0, (try? WideDecimal.isLess(WideDecimal(maintenance), one)) == true else {
+          throw PortfolioFormError(path + ".maintenance", "a fraction above 0 and below 1")
+        }
+      }
       return PortfolioContents.Position(
         symbol: symbol, side: side, size: try object.positive("size", path), leverage: leverage,
-        entry: try object.positive("entry", path))
+        entry: try object.positive("entry", path), maintenance: maintenance)
     }
   }
 

@@ -191,7 +191,7 @@ package struct PricedPortfolio: Sendable, Equatable {
       positions.append(
         PositionReading(
           symbol: position.symbol, side: position.side, size: position.size, leverage: position.leverage,
-          entry: position.entry, mark: mark.reading, rate: rate.reading))
+          entry: position.entry, maintenance: position.maintenance, mark: mark.reading, rate: rate.reading))
     }
     self.currency = currency
     self.staleSince = staleSince

@@ -70,19 +70,23 @@ package struct PositionReading: Sendable, Hashable {
   package var leverage: Decimal64
   /// Above 0.
   package var entry: Decimal64
-  /// The mean of a live book's best bid and ask, otherwise the last price.
+  /// The margin that the venue requires at least, as a fraction of the position's value at the mark: above 0, below 1.
+  /// Nil: unknown.
+  package var maintenance: Decimal64?
+  /// The venue's mark, otherwise the mean of a live book's best bid and ask, otherwise the last price.
   package var mark: PriceReading
   package var rate: PriceReading
 
   package init(
-    symbol: String, side: Side, size: Decimal64, leverage: Decimal64, entry: Decimal64, mark: PriceReading,
-    rate: PriceReading = .one
+    symbol: String, side: Side, size: Decimal64, leverage: Decimal64, entry: Decimal64,
+    maintenance: Decimal64? = nil, mark: PriceReading, rate: PriceReading = .one
   ) {
     self.symbol = symbol
     self.side = side
     self.size = size
     self.leverage = leverage
     self.entry = entry
+    self.maintenance = maintenance
     self.mark = mark
     self.rate = rate
   }
@@ -117,6 +121,13 @@ package struct PositionLine: Sendable, Hashable {
   package var unrealised: WideDecimal?
   /// The percentage of the margin, with 4 digits.
   package var unrealisedPercent: WideDecimal?
+  package var maintenance: Decimal64?
+  /// The mark at which the position's own margin no longer covers the required one, in the quote currency. Nil: the
+  /// required margin is unknown, or no price is low enough.
+  package var liquidationPrice: WideDecimal?
+  /// The required margin as a percentage of what is left of the position's own, with 4 digits: the position is closed
+  /// at 100. Nil: unknown, or nothing is left.
+  package var marginPercent: WideDecimal?
   package var trust: PriceTrust
 }
 
@@ -231,8 +242,11 @@ extension Valuation {
     mutating func add(_ position: PositionReading) -> PositionLine {
       var line = PositionLine(
         symbol: position.symbol, side: position.side, size: position.size, leverage: position.leverage,
-        entry: position.entry, mark: position.mark.price, trust: max(position.mark.trust, position.rate.trust))
+        entry: position.entry, mark: position.mark.price, maintenance: position.maintenance,
+        trust: max(position.mark.trust, position.rate.trust))
       do throws(WideDecimal.Failure) {
+        line.liquidationPrice = try position.liquidationPrice()
+        line.marginPercent = try position.marginPercent()
         if let mark = position.mark.price {
           let entry = WideDecimal(position.entry)
           let moved = try WideDecimal(mark).minus(entry)
@@ -248,6 +262,8 @@ extension Valuation {
       } catch {
         line.unrealised = nil
         line.unrealisedPercent = nil
+        line.liquidationPrice = nil
+        line.marginPercent = nil
         line.trust = .missing
       }
       trust = max(trust, line.trust)

@@ -26,7 +26,7 @@ struct PortfolioContentsTests {
   func roundTrip() throws {
     let text =
       #"[{"symbol":"a:B-C","side":"short","size":"0.1","leverage":"10","entry":"64000.5"},"#
-      + #"{"symbol":"a:D-E","side":"long","size":"1","leverage":"1","entry":"2"}]"#
+      + #"{"symbol":"a:D-E","side":"long","size":"1","leverage":"1","entry":"2","maintenance":"0.005"}]"#
     var out = ByteBuffer()
     try positions(text).append(to: &out)
     #expect(out.description == text)
@@ -72,13 +72,19 @@ struct PortfolioContentsTests {
     #expect(error?.field == field)
   }
 
-  @Test("a list is bounded, and a leverage")
+  @Test("a list is bounded, a leverage, and a required margin")
   func bounds() throws {
     let one = #"{"symbol":"a:B-C","side":"short","size":"1","entry":"1"}"#
     let limit = PortfolioContents.positionLimit
     #expect(try positions("[" + Array(repeating: one, count: limit).joined(separator: ",") + "]").count == limit)
     #expect(throws: PortfolioFormError.self) {
       try positions("[" + Array(repeating: one, count: limit + 1).joined(separator: ",") + "]")
+    }
+    for maintenance in ["0", "1", "1.5"] {
+      let error = #expect(throws: PortfolioFormError.self) {
+        try positions(#"[{"symbol":"a:B-C","side":"long","size":"1","entry":"1","maintenance":"\#(maintenance)"}]"#)
+      }
+      #expect(error?.field == "positions[0].maintenance")
     }
     for leverage in ["0.5", "1000.1", "0"] {
       #expect(throws: PortfolioFormError.self) {

@@ -65,7 +65,9 @@ struct ValuationOracleTests {
     }
     return [
       "refused": sample.refused, "lines": lines,
-      "positions": valuation.positions.map { [text($0.unrealised), text($0.unrealisedPercent)] },
+      "positions": valuation.positions.map {
+        [text($0.unrealised), text($0.unrealisedPercent), text($0.liquidationPrice), text($0.marginPercent)]
+      },
       "value": text(valuation.value), "day": text(valuation.dayProfit), "day_percent": text(valuation.dayPercent),
       "cost": text(valuation.cost), "unrealised": text(valuation.unrealised), "realised": text(valuation.realised),
     ]
@@ -123,15 +125,21 @@ struct ValuationOracleTests {
     }
     var positions: [[String: Any]] = []
     for _ in 0..<Int.random(in: 0...3, using: &random) {
-      let position = PositionReading(
+      var position = PositionReading(
         symbol: "binance:BTC-USDT-PERP", side: PositionReading.Side.allCases[Int.random(in: 0...1, using: &random)],
         size: decimal(&random), leverage: Decimal64(mantissa: Int64.random(in: 10...1_250, using: &random), scale: 1),
         entry: decimal(&random), mark: PriceReading(decimal(&random)), rate: PriceReading(decimal(&random)))
+      if position.size.mantissa % 6 == 0 { position.leverage = Decimal64(mantissa: 1, scale: 0) }
+      if position.size.mantissa % 4 > 0 {
+        position.maintenance = Decimal64(mantissa: 1 + position.entry.mantissa % 999_999, scale: 6)
+      }
       sample.positions.append(position)
-      positions.append([
+      var json: [String: Any] = [
         "side": position.side.rawValue, "size": text(position.size), "leverage": text(position.leverage),
         "entry": text(position.entry), "mark": text(position.mark.price!), "rate": text(position.rate.price!),
-      ])
+      ]
+      if let maintenance = position.maintenance { json["maintenance"] = text(maintenance) }
+      positions.append(json)
     }
     sample.json = [
       "currency": currency, "method": method.rawValue, "transactions": transactions, "prices": prices,

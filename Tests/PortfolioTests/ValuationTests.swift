@@ -53,6 +53,33 @@ struct ValuationTests {
     #expect(valuation.dayProfit?.text == "4" && valuation.dayPercent?.text == "25")
   }
 
+  @Test("a position is closed where its margin no longer covers the required part of its value")
+  func liquidation() throws {
+    func line(
+      _ side: PositionReading.Side, leverage: Int64, mark: Int64,
+      _ maintenance: Decimal64? = Decimal64(mantissa: 5, scale: 3)
+    ) -> PositionLine {
+      let position = PositionReading(
+        symbol: "a:B-C", side: side, size: Decimal64(mantissa: 3, scale: 1),
+        leverage: Decimal64(mantissa: leverage, scale: 0), entry: Decimal64(mantissa: 64_000, scale: 0),
+        maintenance: maintenance,
+        mark: PriceReading(Decimal64(mantissa: mark, scale: 0)))
+      return Valuation([], [position]).positions[0]
+    }
+    // 64,000 × 0.9 ÷ 0.995 and 64,000 × 1.1 ÷ 1.005.
+    #expect(line(.long, leverage: 10, mark: 64_000).liquidationPrice?.text == "57889.44723618")
+    #expect(line(.short, leverage: 10, mark: 64_000).liquidationPrice?.text == "70049.75124378")
+    // 0.5 % of 64,000 of the margin of 6,400; after a loss of 3,200, 0.5 % of 60,800 of 3,200.
+    #expect(line(.long, leverage: 10, mark: 64_000).marginPercent?.text == "5")
+    #expect(line(.long, leverage: 10, mark: 60_800).marginPercent?.text == "9.5")
+    // Nothing is left; no price is low enough; the required margin is unknown.
+    #expect(line(.long, leverage: 10, mark: 57_600).marginPercent == nil)
+    #expect(line(.long, leverage: 1, mark: 64_000).liquidationPrice == nil)
+    #expect(line(.long, leverage: 1, mark: 64_000).marginPercent?.text == "0.5")
+    #expect(line(.long, leverage: 10, mark: 64_000, nil).liquidationPrice == nil)
+    #expect(line(.long, leverage: 10, mark: 64_000, nil).marginPercent == nil)
+  }
+
   @Test("a short position wins when the mark falls, by its leverage of the margin")
   func short() {
     let position = PositionReading(

@@ -81,6 +81,18 @@ def percent(part, whole):
     return None if part is None or whole is None or whole <= 0 else q(part * 100 / whole, 4)
 
 
+def margin(p, won):
+    """Where margin + won = required × value at the mark (isolated, linear), and the required part of what is left."""
+    if "maintenance" not in p:
+        return [None, None]
+    required, entry, size, mark = D(p["maintenance"]), D(p["entry"]), D(p["size"]), D(p["mark"])
+    own, sign = entry * size / D(p["leverage"]), 1 if p["side"] == "long" else -1
+    # own + sign × size × (price − entry) = required × size × price
+    price = (sign * size * entry - own) / (size * (sign - required))
+    left = own + sign * size * (mark - entry)
+    return [text(price, 8) if price > 0 else None, text(percent(required * size * mark, left))]
+
+
 def add(total, part):
     return None if total is None or part is None else total + part
 
@@ -127,7 +139,7 @@ def value(portfolio):
         won = (D(p["mark"]) - entry) * (1 if p["side"] == "long" else -1)
         amount = won * D(p["size"]) * D(p["rate"])
         made += amount
-        positions.append([text(amount, 8), text(won * D(p["leverage"]) * 100 / entry, 4)])
+        positions.append([text(amount, 8), text(won * D(p["leverage"]) * 100 / entry, 4), *margin(p, won)])
     is_known = not values and not positions or positions or any(v is not None for v in values)
     return {
         "refused": refused, "lines": lines, "positions": positions, "value": text(holdings + made, 8) if is_known else None,

@@ -155,6 +155,9 @@ export interface HoldingLine {
 export interface PositionLine {
   symbol: string; state: PriceState; price_time?: Microseconds; side: "long" | "short"; size: DecimalText; leverage: DecimalText;
   entry: DecimalText; mark?: DecimalText; unrealised?: DecimalText; unrealised_percent?: DecimalText;
+  maintenance?: DecimalText;
+  /** The mark at which the exchange closes the position, and the required margin in per cent of what is left of its own. */
+  liquidation_price?: DecimalText; margin_percent?: DecimalText;
 }
 /** The value of holdings and positions, in `currency`, without unknown fields. A deleted portfolio has no values. */
 export interface Portfolio {
@@ -164,7 +167,11 @@ export interface Portfolio {
 }
 /** `cost` is the cost of all units, in the portfolio's currency. Each asset may be named once. */
 export interface Holding { asset: string; quantity: DecimalText; cost?: DecimalText }
-export interface Position { symbol: string; side: "long" | "short"; size: DecimalText; leverage: DecimalText; entry: DecimalText }
+export interface Position {
+  symbol: string; side: "long" | "short"; size: DecimalText; leverage: DecimalText; entry: DecimalText;
+  /** The margin that the exchange requires at least, as a fraction of the value. */
+  maintenance?: DecimalText;
+}
 
 export interface Firing {
   alert: string; number: number; time: Microseconds; symbol?: string; value?: DecimalText; late_by_ms?: number; reminder?: boolean; missed?: number;

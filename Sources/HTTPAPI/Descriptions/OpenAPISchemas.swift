@@ -265,7 +265,7 @@ enum OpenAPISchemas {
     .init(
       "Position",
       [("symbol", .text), ("side", .reference("PositionSide")), ("size", .decimal), ("entry", .decimal)],
-      optional: [("leverage", .decimal)], isClosed: true),
+      optional: [("leverage", .decimal), ("maintenance", .decimal)], isClosed: true),
     .init(
       "PortfolioForm", [("name", .text), ("currency", .text)],
       optional: [
@@ -310,6 +310,7 @@ enum OpenAPISchemas {
       ],
       optional: [
         ("price_time", .time), ("mark", .decimal), ("unrealised", .decimal), ("unrealised_percent", .decimal),
+        ("maintenance", .decimal), ("liquidation_price", .decimal), ("margin_percent", .decimal),
       ]),
     .init(
       "PortfolioValue",

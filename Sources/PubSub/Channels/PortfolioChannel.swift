@@ -82,6 +82,13 @@ package enum PortfolioChannel: Channel {
     out.append(UInt8(ascii: "\""))
     append(line.unrealised, ",\"unrealised\":\"", to: &out)
     append(line.unrealisedPercent, ",\"unrealised_percent\":\"", to: &out)
+    if let maintenance = line.maintenance {
+      out.append(",\"maintenance\":\"")
+      out.append(maintenance)
+      out.append(UInt8(ascii: "\""))
+    }
+    append(line.liquidationPrice, ",\"liquidation_price\":\"", to: &out)
+    append(line.marginPercent, ",\"margin_percent\":\"", to: &out)
     out.append(UInt8(ascii: "}"))
   }
 

@@ -98,7 +98,8 @@ extension Portfolio.Position: MessageObject {
       .init("symbol", needed: \.symbol), .init("state", needed: \.state), .init("price_time", \.priceTime),
       .init("side", needed: \.side), .init("size", needed: \.size), .init("leverage", needed: \.leverage),
       .init("entry", needed: \.entry), .init("mark", \.mark), .init("unrealised", \.unrealised),
-      .init("unrealised_percent", \.unrealisedPercent),
+      .init("unrealised_percent", \.unrealisedPercent), .init("maintenance", \.maintenance),
+      .init("liquidation_price", \.liquidationPrice), .init("margin_percent", \.marginPercent),
     ])
 }
 

@@ -24,6 +24,9 @@ extension Requests {
         append(position.size.description, named: ",\"size\":", to: &out)
         append(position.leverage.description, named: ",\"leverage\":", to: &out)
         append(position.entry.description, named: ",\"entry\":", to: &out)
+        if let maintenance = position.maintenance {
+          append(maintenance.description, named: ",\"maintenance\":", to: &out)
+        }
         out.append("}")
       }
       out.append("]")

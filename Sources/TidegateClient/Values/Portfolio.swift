@@ -45,6 +45,12 @@ public struct Portfolio: Sendable, Hashable {
     public var mark: ExactDecimal?
     /// The unrealised profit, in the currency of the report, and in per cent of the margin.
     public var unrealised: ExactDecimal?, unrealisedPercent: ExactDecimal?
+    /// The margin that the exchange requires at least, as a fraction of the value.
+    public var maintenance: ExactDecimal?
+    /// The mark at which the exchange closes the position; nil if `maintenance` is unknown, or no price is low enough.
+    public var liquidationPrice: ExactDecimal?
+    /// The required margin in per cent of what is left of the position's own: it is closed at 100.
+    public var marginPercent: ExactDecimal?
   }
 
   /// For a portfolio that the gateway stores.
@@ -123,15 +129,19 @@ public struct PortfolioContents: Sendable, Hashable {
     let size: ExactDecimal
     let leverage: ExactDecimal
     let entry: ExactDecimal
+    let maintenance: ExactDecimal?
 
     /// - Parameters:
     ///   - symbol: `deribit:BTC-PERPETUAL`.
     ///   - entry: the price at which it was opened.
+    ///   - maintenance: the margin that the exchange requires at least, as a fraction of the value: 0.005. With it, the
+    ///     report has the price at which the position is closed.
     public init(
       _ symbol: String, _ side: Portfolio.Position.Side, size: ExactDecimal, leverage: ExactDecimal = 1,
-      entry: ExactDecimal
+      entry: ExactDecimal, maintenance: ExactDecimal? = nil
     ) {
       (self.symbol, self.side, self.size, self.leverage, self.entry) = (symbol, side, size, leverage, entry)
+      self.maintenance = maintenance
     }
   }
 

@@ -171,12 +171,15 @@ struct ChannelValuesTests {
     let step = it.receive(
       Self.message(
         "snapshot", "portfolio", seq: 1,
-        #"{"currency":"EUR","state":"stale","value":"32100.5","cost":"20000","holdings":[{"asset":"BTC","state":"stale","price_time":1790000000000000,"quantity":"0.5","price":"64201","value":"32100.5","share_percent":"100","cost":"20000","unrealised":"12100.5"}],"positions":[{"symbol":"deribit:BTC-PERPETUAL","state":"missing","side":"short","size":"0.1","leverage":"5","entry":"64000"}]}"#
+        #"{"currency":"EUR","state":"stale","value":"32100.5","cost":"20000","holdings":[{"asset":"BTC","state":"stale","price_time":1790000000000000,"quantity":"0.5","price":"64201","value":"32100.5","share_percent":"100","cost":"20000","unrealised":"12100.5"}],"positions":[{"symbol":"deribit:BTC-PERPETUAL","state":"missing","side":"short","size":"0.1","leverage":"5","entry":"64000","maintenance":"0.005","liquidation_price":"76417.9","margin_percent":"2.5"}]}"#
       ))
     guard case .portfolio(let value)? = step.values.first else { throw Missing() }
     #expect(value.state == .stale && value.value == ExactDecimal("32100.5") && value.dayProfit == nil)
     #expect(value.holdings.first?.sharePercent == 100 && value.holdings.first?.state == .stale)
     #expect(value.positions.first?.side == .short && value.positions.first?.mark == nil)
+    #expect(value.positions.first?.maintenance == ExactDecimal("0.005"))
+    #expect(value.positions.first?.liquidationPrice == ExactDecimal("76417.9"))
+    #expect(value.positions.first?.marginPercent == ExactDecimal("2.5"))
     let gone = it.receive(
       Self.message("update", "portfolio", prev: 1, seq: 2, #"{"portfolio":"3","state":"deleted"}"#))
     guard case .portfolio(let deleted)? = gone.values.first else { throw Missing() }
