@@ -46,6 +46,18 @@ extension AlertEngine {
     settle()
   }
 
+  /// A figure of a perpetual or dated future whose feed is live (`ContractFigures`).
+  package func contract(
+    _ source: AlertSource, _ measure: AlertThreshold.Measure, _ value: Int64, at moment: AlertMoment
+  ) {
+    let contracts = sources[Int(source.rawValue)].contracts
+    guard let index = contracts.first(where: { series[Int($0)].measure == measure }).map(Int.init) else { return }
+    guard series[index].isLive else { return }
+    series[index].set(value)
+    look(at: index, at: moment)
+    settle()
+  }
+
   /// Sets whether a source's feed (prices) is live.
   /// - Parameter isFirst: the feed was live before without a report: its first value ends no gap.
   package func setFeed(_ source: AlertSource, isLive: Bool, isFirst: Bool = false, at moment: AlertMoment) {
@@ -55,6 +67,7 @@ extension AlertEngine {
     rollWindows(of: source, at: moment.steady)
     set(&sources[source].feed, isLive, isFirst: isFirst)
     set(sources[source].price, isLive)
+    for index in sources[source].contracts { set(index, isLive) }
     for window in sources[source].windows {
       set(windows[Int(window)].series, isLive)
       tellWatching(window)
@@ -314,7 +327,7 @@ extension AlertThreshold.Measure {
   /// Whether the measure comes from the book, not from trades.
   var isOfBook: Bool {
     switch self {
-    case .price, .change: false
+    case .price, .change, .funding, .openInterest, .liquidations: false
     case .spread, .spreadPercent, .depth: true
     }
   }

@@ -124,6 +124,11 @@ package final class AlertEngine {
     }
   }
 
+  /// The figures of a perpetual or dated future that rules need: hand each to `contract` when it changes.
+  package func contracts(of source: AlertSource) -> [AlertThreshold.Measure] {
+    sources[Int(source.rawValue)].contracts.map { series[Int($0)].measure }
+  }
+
   /// Gives the engine a zone's rules, or newer ones.
   package func setZone(_ name: String, _ zone: TimeZoneRules, at moment: AlertMoment) {
     advance(to: moment)
@@ -169,6 +174,13 @@ package final class AlertEngine {
       let new = addBookSeries(source, measure, scale: sources[index].sizeScale)
       sources[index].depths.append(new)
       return new
+    case .funding, .openInterest, .liquidations:
+      if let known = sources[index].contracts.first(where: { series[Int($0)].measure == measure }) { return known }
+      var new = Series(source: source, measure: measure, scale: measure.contractDigits ?? 0)
+      new.isLive = sources[index].feed.isLive
+      let made = addSeries(new)
+      sources[index].contracts.append(made)
+      return made
     case .change(let minutes):
       if let window = sources[index].windows.first(where: { series[Int(windows[Int($0)].series)].measure == measure }) {
         return windows[Int(window)].series
@@ -210,6 +222,7 @@ package final class AlertEngine {
     case .spread: sources[source].spread = nil
     case .spreadPercent: sources[source].spreadPercent = nil
     case .depth: sources[source].depths.removeAll { $0 == index }
+    case .funding, .openInterest, .liquidations: sources[source].contracts.removeAll { $0 == index }
     case .change:
       guard let slot = sources[source].windows.first(where: { windows[Int($0)].series == index }) else { return }
       windows[Int(slot)].wake = .max

@@ -44,6 +44,8 @@ struct Source {
   var spread: UInt32?
   var spreadPercent: UInt32?
   var depths: [UInt32] = []
+  /// The series of what only perpetuals and dated futures have.
+  var contracts: [UInt32] = []
   /// Change windows, as indices of the engine's table.
   var windows: [UInt32] = []
   var bid: Int64 = 0

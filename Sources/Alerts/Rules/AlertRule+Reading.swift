@@ -156,10 +156,16 @@ private enum RuleReader {
       return try threshold(fields, .price, try need(fields.value, "value"))
     case "change":
       try only(fields, ["symbol", "is", "percent", "hysteresis", "window_min"])
-      guard let minutes = UInt16(exactly: try need(fields.window, "window_min")) else {
-        throw .invalid(field: "window_min", reason: "1 to 1440 minutes")
-      }
-      return try threshold(fields, .change(minutes: minutes), try need(fields.percent, "percent"))
+      return try threshold(fields, .change(minutes: try minutes(fields)), try need(fields.percent, "percent"))
+    case "funding":
+      try only(fields, ["symbol", "is", "percent", "hysteresis"])
+      return try threshold(fields, .funding, try need(fields.percent, "percent"))
+    case "open_interest":
+      try only(fields, ["symbol", "is", "percent", "hysteresis", "window_min"])
+      return try threshold(fields, .openInterest(minutes: try minutes(fields)), try need(fields.percent, "percent"))
+    case "liquidations":
+      try only(fields, ["symbol", "is", "value", "hysteresis", "window_min"])
+      return try threshold(fields, .liquidations(minutes: try minutes(fields)), try need(fields.value, "value"))
     case "spread":
       try only(fields, ["symbol", "is", "value", "percent", "hysteresis"])
       if let value = fields.value, fields.percent == nil { return try threshold(fields, .spread, value) }
@@ -208,7 +214,9 @@ private enum RuleReader {
       try only(fields, ["of"])
       return .any(try need(fields.parts, "of"))
     default:
-      throw .invalid(field: "type", reason: "price, change, spread, depth, stale, alarm, countdown, all or any")
+      throw .invalid(
+        field: "type",
+        reason: "price, change, spread, depth, funding, open_interest, liquidations, stale, alarm, countdown, all, any")
     }
   }
 
@@ -223,6 +231,13 @@ private enum RuleReader {
       AlertThreshold(
         try need(fields.symbol, "symbol"), measure, AlertThreshold.Comparison(rawValue: UInt8(index))!, bound,
         hysteresis: fields.hysteresis))
+  }
+
+  private static func minutes(_ fields: Fields) throws(AlertRuleError) -> UInt16 {
+    guard let minutes = UInt16(exactly: try need(fields.window, "window_min")) else {
+      throw .invalid(field: "window_min", reason: "1 to 1440 minutes")
+    }
+    return minutes
   }
 
   private static func need<Value>(_ value: Value?, _ field: String) throws(AlertRuleError) -> Value {

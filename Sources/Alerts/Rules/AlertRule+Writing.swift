@@ -81,6 +81,16 @@ extension AlertThreshold {
       writer.field("type", "change")
       writer.field("window_min", Int64(minutes))
       boundName = "percent"
+    case .funding:
+      writer.field("type", "funding")
+      boundName = "percent"
+    case .openInterest(let minutes):
+      writer.field("type", "open_interest")
+      writer.field("window_min", Int64(minutes))
+      boundName = "percent"
+    case .liquidations(let minutes):
+      writer.field("type", "liquidations")
+      writer.field("window_min", Int64(minutes))
     }
     writer.field("symbol", symbol)
     writer.field("is", comparisonName)

@@ -63,6 +63,12 @@ package struct AlertThreshold: Sendable, Hashable {
     case depth(BookSideName, basisPoints: UInt16)
     /// The change of the price in percent over a number of minutes, 1…1,440, with four digits.
     case change(minutes: UInt16)
+    /// The funding rate of a perpetual in percent per interval of its market, with eight digits.
+    case funding
+    /// The change of the open interest in percent over a number of minutes, 1…1,440, with four digits.
+    case openInterest(minutes: UInt16)
+    /// The value of all liquidations within a number of minutes, 1…1,440, in the quote currency with two digits.
+    case liquidations(minutes: UInt16)
   }
 
   package enum BookSideName: UInt8, Sendable, Hashable { case bids, asks }
@@ -200,8 +206,10 @@ extension AlertRule {
       guard threshold.hysteresis.mantissa >= 0 else {
         throw .invalid(field: "hysteresis", reason: "0 or more")
       }
-      if case .change(let minutes) = threshold.measure, !(1...1_440).contains(minutes) {
-        throw .invalid(field: "window_min", reason: "1 to 1440 minutes")
+      switch threshold.measure {
+      case .change(let minutes), .openInterest(let minutes), .liquidations(let minutes):
+        guard (1...1_440).contains(minutes) else { throw .invalid(field: "window_min", reason: "1 to 1440 minutes") }
+      case .price, .spread, .spreadPercent, .depth, .funding: break
       }
       if case .depth(_, let points) = threshold.measure, !(1...5_000).contains(points) {
         throw .invalid(field: "within_percent", reason: "0.01 to 50")

@@ -27,6 +27,7 @@ extension AlertDesk {
       case .quote(let bid, let ask): if !isStuck { engine.quote(source, bid: bid, ask: ask, at: moment) }
       case .depth(let side, let points, let size):
         if !isStuck { engine.depth(source, side, basisPoints: points, size: size, at: moment) }
+      case .contract(let measure, let value): if !isStuck { engine.contract(source, measure, value, at: moment) }
       case .past(let samples): engine.prime(source, samples, at: moment)
       }
     }
@@ -51,7 +52,7 @@ extension AlertDesk {
     return AlertWatch(
       symbol: symbol, source: source, isWanted: symbols.isUsed(symbol),
       depths: engine.depths(of: source).map { .init(side: $0.side, basisPoints: $0.basisPoints) },
-      windows: engine.windows(of: source))
+      windows: engine.windows(of: source), contracts: engine.contracts(of: source))
   }
 
   /// A rule was added: tells the loops which values to hand over.

@@ -12,6 +12,8 @@ package enum AlertMarketEvent: Sendable {
   /// The best prices of a live book or quote; a side without orders is 0.
   case quote(bid: Int64, ask: Int64)
   case depth(AlertThreshold.BookSideName, basisPoints: UInt16, size: Int64)
+  /// A figure of a perpetual or dated future, at the scale of its measure.
+  case contract(AlertThreshold.Measure, Int64)
   /// Earlier prices, in order of time: at most those of the minutes of a day.
   case past([(time: Timestamp, price: Int64)])
 
@@ -19,7 +21,7 @@ package enum AlertMarketEvent: Sendable {
   var isFigure: Bool {
     switch self {
     case .scales, .feed, .book, .past: false
-    case .price, .quote, .depth: true
+    case .price, .quote, .depth, .contract: true
     }
   }
 }
@@ -39,6 +41,8 @@ package struct AlertWatch: Sendable, Equatable {
   package var depths: [Depth] = []
   /// The windows of changes, in minutes, in order.
   package var windows: [UInt16] = []
+  /// What only perpetuals and dated futures have.
+  package var contracts: [AlertThreshold.Measure] = []
 }
 
 /// Values from the loops that the desk has not processed yet, in the order of arrival.

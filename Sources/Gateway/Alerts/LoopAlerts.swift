@@ -20,6 +20,7 @@ final class LoopAlerts: TurnObserver {
     var sizeScale: UInt8 = 0
     /// The book changed since the depths were last summed up.
     var isDirty = false
+    var contract = ContractFigures()
   }
 
   unowned let node: LoopNode
@@ -62,8 +63,11 @@ final class LoopAlerts: TurnObserver {
       var new = old ?? Watched(watch: watch)
       new.watch = watch
       new.isDirty = true
+      new.contract.watch(watch.contracts, at: node.clock.now())
       return new
     }
+    let wishes = wanted[symbol]?.contracts.reduce(into: MarketWishes()) { $0.formUnion($1.wish) } ?? []
+    node.services.wishes.watch(MarketRoute(market: slot, instrument: id), wishes, node.clock.now())
     watched[slot] = list.contains { $0 != nil } ? list : nil
     guard let watch = wanted[symbol] else { return }
     tellState(of: id, slot, isNew: old == nil)
@@ -111,11 +115,35 @@ final class LoopAlerts: TurnObserver {
         if entry(feed.slot, id)?.watch.depths.isEmpty == false { watched[feed.slot]?[id.index]?.isDirty = true }
       case .bookState(let id, _): tellState(of: id, feed.slot)
       case .past(let id): tellPast(of: id, feed.slot)
-      case .tradeGap, .tradesMissing, .tradesSearched, .ticker, .pulse, .sparkline, .candles, .channel, .derivative,
-        .liquidations:
-        break
+      case .derivative(let id):
+        guard entry(feed.slot, id)?.contract.isEmpty == false, tellState(of: id, feed.slot) else { continue }
+        takeDerivative(of: id, feed.slot, now)
+      case .liquidations(let id, let range):
+        guard entry(feed.slot, id)?.contract.isEmpty == false, tellState(of: id, feed.slot) else { continue }
+        for liquidation in changes.liquidations[range] {
+          guard let value = liquidation.value else { continue }
+          watched[feed.slot]?[id.index]?.contract.liquidated(value, at: now)
+        }
+        tellContract(of: id, feed.slot, now)
+      case .tradeGap, .tradesMissing, .tradesSearched, .ticker, .pulse, .sparkline, .candles, .channel: break
       }
     }
+  }
+
+  private func takeDerivative(of id: InstrumentID, _ slot: Int, _ now: Timestamp) {
+    let shown = node.feeds[slot].pipeline.market[id].derivative?.shown(at: now)
+    watched[slot]?[id.index]?.contract.take(
+      fundingRate: shown?.fundingRate?.value, openInterest: shown?.openInterest?.value, at: now)
+    tellContract(of: id, slot, now)
+  }
+
+  /// Hands over the figures of a perpetual or dated future that have changed. O(its measures).
+  private func tellContract(of id: InstrumentID, _ slot: Int, _ now: Timestamp) {
+    guard let source = entry(slot, id)?.watch.source,
+      let changes = watched[slot]?[id.index]?.contract.changes(at: now)
+    else { return }
+    for (measure, value) in changes { events.append(.contract(measure, value)) }
+    send(source)
   }
 
   /// Candles from a store or a venue have become known.
@@ -155,6 +183,7 @@ final class LoopAlerts: TurnObserver {
     for slot in watched.keys.sorted() {
       if !forgotten.isEmpty { feedChanged(slot) }
       for (index, entry) in (watched[slot] ?? []).enumerated() {
+        if let entry, entry.isFeedLive, !entry.contract.isEmpty { tellContract(of: InstrumentID(index), slot, now) }
         guard let entry, entry.isDirty, entry.isBookLive, !entry.watch.depths.isEmpty else { continue }
         watched[slot]?[index]?.isDirty = false
         let book = node.feeds[slot].pipeline.market[InstrumentID(index)].book
@@ -187,6 +216,7 @@ final class LoopAlerts: TurnObserver {
     }
     if entry.isFeedLive != isFeedLive {
       entry.isFeedLive = isFeedLive
+      entry.contract.reset(at: node.clock.now())
       events.append(.feed(isLive: isFeedLive, isFirst: isNew))
     }
     if entry.isBookLive != isBookLive {
@@ -201,6 +231,7 @@ final class LoopAlerts: TurnObserver {
     }
     watched[slot]?[id.index] = entry
     send(entry.watch.source)
+    if isNew, isFeedLive, !entry.contract.isEmpty { takeDerivative(of: id, slot, node.clock.now()) }
     return isFeedLive
   }
 
@@ -208,6 +239,17 @@ final class LoopAlerts: TurnObserver {
     guard !events.isEmpty else { return }
     desk.add(source, events)
     events.removeAll(keepingCapacity: true)
+  }
+}
+
+extension AlertThreshold.Measure {
+  /// What the venue has to be asked for.
+  fileprivate var wish: MarketWishes {
+    switch self {
+    case .funding, .openInterest: .derivative
+    case .liquidations: .liquidations
+    case .price, .spread, .spreadPercent, .depth, .change: []
+    }
   }
 }
 

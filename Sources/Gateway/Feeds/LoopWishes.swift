@@ -4,7 +4,8 @@ import PubSub
 import Venues
 
 /// What clients want of the instruments of one loop that their venues send only on demand: as long as a stream wants
-/// it, and for some minutes after a request over HTTP. A market that nobody asks for costs its venue no request.
+/// it or a rule watches it, and for some minutes after a request over HTTP. A market that nobody asks for costs its
+/// venue no request.
 final class LoopWishes: TurnObserver, @unchecked Sendable {
   // `@unchecked`: a part of its node, which alone holds it and uses it on its own loop.
 
@@ -16,6 +17,8 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
   private unowned let node: LoopNode
   /// Until when each requested instrument is wanted.
   private var requested: [MarketRoute: Timestamp] = [:]
+  /// What rules of alerts need. Bounded by the instruments.
+  private var watched: [MarketRoute: MarketWishes] = [:]
 
   init(node: LoopNode) { self.node = node }
 
@@ -33,6 +36,13 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
     if isNew { tell(route, node.publisher.wishes(at: route), now) }
   }
 
+  /// The rules of alerts need this of an instrument.
+  func watch(_ route: MarketRoute, _ wishes: MarketWishes, _ now: Timestamp) {
+    guard wishes != watched[route] ?? [] else { return }
+    watched[route] = wishes.isEmpty ? nil : wishes
+    tell(route, node.publisher.wishes(at: route), now)
+  }
+
   func everySecond(_ now: Timestamp) {
     guard !requested.isEmpty else { return }
     for (route, until) in requested.sorted(by: { $0.value < $1.value }) where until <= now {
@@ -45,8 +55,8 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
     // Composites have no feed.
     guard node.feeds.all.indices.contains(route.market) else { return }
     let feed = node.feeds[route.market]
-    feed.pipeline.want(
-      route.instrument, requested[route] == nil ? streams : streams.union(.derivative), now: now)
+    let wishes = streams.union(watched[route] ?? []).union(requested[route] == nil ? [] : .derivative)
+    feed.pipeline.want(route.instrument, wishes, now: now)
     node.feeds.settle(feed, now)
   }
 }

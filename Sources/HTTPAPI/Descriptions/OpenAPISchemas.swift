@@ -24,7 +24,13 @@ enum OpenAPISchemas {
     ("Direction", ["up", "down"]), ("Trend", ["up", "down", "flat"]), ("TradeSide", ["buy", "sell"]),
     ("Weekday", ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),
     ("AlertState", ["scheduled", "running", "paused", "alerting", "disabled"]),
-    ("AlertKind", ["price", "change", "spread", "depth", "stale", "alarm", "countdown", "all", "any"]),
+    (
+      "AlertKind",
+      [
+        "price", "change", "spread", "depth", "funding", "open_interest", "liquidations", "stale", "alarm", "countdown",
+        "all", "any",
+      ]
+    ),
     ("AlertComparison", ["above", "below", "crosses_up", "crosses_down", "crosses"]),
     ("AlertBookSide", ["bids", "asks"]), ("AlertPart", ["feed", "book"]), ("AlertFrequency", ["once", "daily"]),
     ("CostMethod", ["average", "fifo"]), ("PositionSide", ["long", "short"]),

@@ -223,6 +223,8 @@ struct NaiveAlerts {
         (Int64(Ratio.divide(Int128(quote.ask - quote.bid) * 2_000_000, by: Int128(quote.ask + quote.bid))), 4)
       }
     case .depth: return market.depth.map { ($0, 3) }
+    // They are computed elsewhere: see `ContractFiguresTests`.
+    case .funding, .openInterest, .liquidations: return nil
     case .change(let minutes):
       guard let now, let price = market.price, let since = windowsSince[key(threshold)] else { return nil }
       let width = Int64(minutes) * 1_000_000

@@ -30,6 +30,11 @@ struct AlertRuleJSONTests {
       #"{"condition":{"type":"change","window_min":60,"symbol":"a:B-C","is":"below","percent":"-5"},"frequency":"daily"}"#,
       #"{"condition":{"type":"depth","side":"asks","within_percent":"1.50","symbol":"a:B-C","is":"below","value":"2"},"#
         + #""frequency":{"every_s":60}}"#,
+      #"{"condition":{"type":"funding","symbol":"a:B-C-PERP","is":"above","percent":"0.05"},"frequency":"daily"}"#,
+      #"{"condition":{"type":"open_interest","window_min":60,"symbol":"a:B-C-PERP","is":"below","percent":"-10"},"#
+        + #""frequency":"once"}"#,
+      #"{"condition":{"type":"liquidations","window_min":5,"symbol":"a:B-C-PERP","is":"above","value":"1000000"},"#
+        + #""frequency":"once"}"#,
       #"{"condition":{"type":"alarm","at":"06:30","days":["mon","fri"]},"frequency":"daily","#
         + #""time_zone":"Europe/Berlin"}"#,
       #"{"condition":{"type":"all","of":[{"type":"stale","symbol":"a:B-C","part":"book","for_s":30},"#
@@ -69,6 +74,9 @@ struct AlertRuleJSONTests {
       (#"{"condition":{"type":"countdown","for_s":5},"frequency":{"every_s":0}}"#, "every_s"),
       (#"{"condition":{"type":"countdown","for_s":5},"hours":{"from":"09:00"}}"#, "hours"),
       (#"{"condition":{"type":"all","of":[{"type":"countdown","for_s":5}]}}"#, "condition"),
+      (#"{"condition":{"type":"funding","symbol":"a","is":"above","percent":"1","window_min":5}}"#, "window_min"),
+      (#"{"condition":{"type":"liquidations","symbol":"a","is":"above","value":"1"}}"#, "window_min"),
+      (#"{"condition":{"type":"open_interest","symbol":"a","is":"above","percent":"1","window_min":0}}"#, "window_min"),
       (#"{"condition":{"type":"all","of":[]}}"#, "of"), (#"{"condition":{"type":"countdown","for_s":5}} x"#, "body"),
     ])
   func refusals(text: String, field: String) {

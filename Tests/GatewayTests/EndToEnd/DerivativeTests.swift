@@ -1,6 +1,8 @@
 import Foundation
+import HTTP1
 import TestTraits
 import Testing
+import Transport
 import VenueSimulator
 
 @testable import Gateway
@@ -33,6 +35,29 @@ struct DerivativeTests {
     probe.send(#"{"op":"subscribe","streams":[{"channel":"derivative","symbols":["gemini:BTC-GUSD-PERP"]}]}"#)
     try await probe.first("a rate that is computed from an amount") {
       $0.channel == "derivative" && $0.text.contains(#""funding_rate":""#) && $0.text.contains(#""open_interest":""#)
+    }
+    await harness.stop()
+  }
+
+  @Test("rules on funding and on liquidations fire; the venue is asked for liquidations because of the rule")
+  func alerts() async throws {
+    let harness = try GatewayHarness(venues: ["bybit"])
+    try await harness.waitUntilLive()
+    let figures = [
+      #""type":"funding","is":"below","percent":"100""#,
+      #""type":"liquidations","is":"above","value":"0.01","window_min":5"#,
+    ]
+    for figure in figures {
+      let rule = #"{"name":"x","rule":{"condition":{"symbol":"bybit:BTC-USDT-PERP",\#(figure)}}}"#
+      let made = try await HTTPProbe.send(
+        "POST", "/v1/alerts", to: harness.gateway.address, host: nil,
+        fields: [HTTPField("Content-Type", "application/json")], body: Array(rule.utf8), loop: harness.clientLoop)
+      #expect(made.status == 201, "\(made.text)")
+      let path = "/v1/alerts/\(try #require(made.json["id"] as? String))"
+      var patience = Patience()
+      while try await !harness.get(path).text.contains(#""state":"alerting""#) {
+        try await patience.wait(for: "the rule to fire: \(figure)")
+      }
     }
     await harness.stop()
   }
