@@ -128,10 +128,7 @@ package final class StreamPublisher {
   /// Starts publishing again. The content differs from that of the last `seq`, so it gets a new one.
   private func wake(_ stream: PublishedStream, now: Timestamp) {
     stream.seq += 1
-    if stream.isBinary {
-      let digits = stream.digits(in: self)
-      stream.scale = BinaryScale(base: now.microseconds, priceDigits: digits.price, sizeDigits: digits.size)
-    }
+    if stream.isBinary { stream.scale = stream.scale(in: self, now: now) }
     stream.wake(in: self)
   }
 

@@ -11,7 +11,13 @@ const vectors = readFileSync(new URL("../Vectors/binary.jsonl", import.meta.url)
 function streamsOf(vector) {
   return new Map(vector.streams.map((item) => [item.stream, {
     channel: item.channel, symbol: item.symbol,
-    scale: { base: item.base, price: item.price_digits, size: item.size_digits },
+    scale: item.group
+      ? {
+          base: item.base, price: 0, size: 0,
+          members: item.symbols.map((symbol, at) => (
+            { symbol, price: item.price_digits[at], size: item.size_digits[at] })),
+        }
+      : { base: item.base, price: item.price_digits, size: item.size_digits },
   }]));
 }
 function decode(bytes, streams, options) {

@@ -28,12 +28,12 @@ test("every file of the console is embedded, under its own path", () => {
 
 const size = (some) => some.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 
-// The decoder of binary records takes 18 kB of each, 5 kB compressed: what its records save in the first second.
-test("all pages of the client port together have at most 256 kB before compression", () => {
+// Binary records and groups take 30 kB of each, 8 kB compressed: what a watchlist of 50 saves in the first second.
+test("all pages of the client port together have at most 270 kB before compression", () => {
   // The page of operators is another site, on the internal port. A browser loads a page when it is first opened.
   const bytes = size(files.filter((file) => !file.endsWith(".d.ts") && !file.startsWith("ops/")));
   assert.ok(bytes > 100_000, `${bytes} bytes: files are not found`);
-  assert.ok(bytes <= 256_000, `${bytes} bytes`);
+  assert.ok(bytes <= 270_000, `${bytes} bytes`);
 });
 
 test("the page of operators has at most 60 kB of its own", () => {
@@ -58,10 +58,10 @@ function loaded(page) {
 }
 
 for (const page of readdirSync(join(folder, "pages"))) {
-  test(`the page ${page} loads at most 186 kB`, () => {
+  test(`the page ${page} loads at most 200 kB`, () => {
     const bytes = size(loaded(`pages/${page}`));
     assert.ok(bytes > 100_000, `${bytes} bytes: imports are not found`);
-    assert.ok(bytes <= 186_000, `${bytes} bytes`);
+    assert.ok(bytes <= 200_000, `${bytes} bytes`);
   });
 }
 

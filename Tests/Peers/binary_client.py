@@ -19,8 +19,11 @@ sys.dont_write_bytecode = True
 import tidegate_binary  # noqa: E402
 
 CHANNELS = ["trades", "quote", "book", "pulse", "ticker", "candles", "sparkline"]
+GROUPS = ["quote", "pulse", "ticker", "sparkline"]
+SYMBOLS = os.environ["PEER_SYMBOLS"].split(",")
 SUBSCRIBE = {"op": "subscribe", "id": 1, "streams": [
-    {"channel": channel, "symbols": os.environ["PEER_SYMBOLS"].split(","), "interval_ms": 0} for channel in CHANNELS]}
+    *({"channel": channel, "symbols": SYMBOLS, "interval_ms": 0} for channel in CHANNELS),
+    *({"channel": channel, "symbols": SYMBOLS, "interval_ms": 100, "group": True} for channel in GROUPS)]}
 
 
 def expect(condition, what):
@@ -42,9 +45,7 @@ async def follow(url, capture):
                     if isinstance(message, str):
                         message = json.loads(message)
                         for item in message.get("ok", []):
-                            streams[item["stream"]] = tidegate_binary.Stream(
-                                item["channel"], item["symbol"], item["base"], item["price_digits"],
-                                item["size_digits"])
+                            streams[item["stream"]] = tidegate_binary.Stream.of(item)
                     else:
                         message = tidegate_binary.decode(message, streams)
                         expect(message is not None, "a record of an unknown stream")
@@ -70,6 +71,10 @@ def main():
     for channel in CHANNELS:
         for kind in ["snapshot", "update"] if channel in ["trades", "quote", "book", "pulse"] else ["snapshot"]:
             expect(any(m["type"] == kind and m["channel"] == channel for m in messages), f"no {kind} of {channel}")
+    for channel in GROUPS:
+        for kind in ["snapshot", "update"] if channel in ["quote", "pulse"] else ["snapshot"]:
+            expect(any(m["type"] == kind and m["channel"] == channel and m.get("group") for m in messages),
+                   f"no {kind} of a group of {channel}")
     print(f"{len(messages)} messages: equal")
 
 

@@ -3,14 +3,15 @@
     python3 tidegate_binary.py binary.jsonl     checks the decoder against the test vectors
 
 A client: `decode(message, streams)` gives a binary message as a dictionary, like those of `tidegate.v1.json`; None if
-its stream or its kind is unknown. `streams` has what replies say of each stream:
-{2: Stream("pulse", "kraken:BTC-USD", base, 1, 8)}.
+its stream or its kind is unknown. `streams` has what replies say of each stream: {2: Stream.of(item)}, where `item`
+is an element of `ok`.
 """
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CHANNELS = {1: "trades", 2: "quote", 3: "book", 4: "pulse", 5: "ticker", 6: "candles", 7: "sparkline"}
+GROUP = 15
 REASONS = ["subscribe", "resume", "resync", "slow", "epoch"]
 INTERVALS = [("1m", 1), ("5m", 5), ("15m", 15), ("1h", 60), ("4h", 240), ("1d", 1440)]
 RANGES = ["1h", "24h", "7d", "30d", "90d", "1y", "all"]
@@ -29,6 +30,16 @@ class Stream:
     base: int
     price_digits: int
     size_digits: int
+    # Of a group: the symbol and the digits of each member.
+    members: list = field(default_factory=list)
+
+    @classmethod
+    def of(cls, item):
+        """What a reply says of a stream."""
+        if item.get("group"):
+            members = list(zip(item["symbols"], item["price_digits"], item["size_digits"]))
+            return cls(item["channel"], "", item["base"], 0, 0, members)
+        return cls(item["channel"], item["symbol"], item["base"], item["price_digits"], item["size_digits"])
 
 
 def need(condition, what):
@@ -124,18 +135,22 @@ class Reader:
 
     def record(self, streams):
         first, number = self.byte(), self.unsigned()
-        known, channel = streams.get(number), CHANNELS.get(first & 31)
-        if known is None or channel is None:
+        known, kind = streams.get(number), first & 31
+        if known is None or kind not in CHANNELS and kind != GROUP:
             return None
-        need(known.channel == channel, "a record of another channel than its stream's")
+        channel, is_group = known.channel, kind == GROUP
+        need(is_group == bool(known.members) and (is_group or CHANNELS[kind] == channel),
+             "a record of another channel than its stream's")
         seq, is_snapshot = self.unsigned(), bool(first & 32)
-        message = {"type": "snapshot" if is_snapshot else "update", "channel": channel, "symbol": known.symbol,
-                   "stream": number, "seq": seq}
-        stream = Stream(channel, known.symbol, known.base, known.price_digits, known.size_digits)
+        message = {"type": "snapshot" if is_snapshot else "update", "channel": channel}
+        message.update({"group": True} if is_group else {"symbol": known.symbol}, stream=number, seq=seq)
+        stream = Stream(channel, known.symbol, known.base, known.price_digits, known.size_digits, known.members)
         if is_snapshot:
             reason = self.byte()
             message["reason"] = REASONS[reason] if reason < len(REASONS) else "unknown"
-            stream.base, stream.price_digits, stream.size_digits = self.signed(), self.digits(), self.digits()
+            stream.base = self.signed()
+            if not is_group:
+                stream.price_digits, stream.size_digits = self.digits(), self.digits()
             streams[number] = stream
         else:
             step = 1 if first & 64 else self.unsigned()
@@ -145,8 +160,36 @@ class Reader:
                 stream.price_digits, stream.size_digits = self.digits(), self.digits()
         self.stream = stream
         self.time = message["time"] = wrap(stream.base + self.bits())
-        message["data"] = getattr(self, channel)(is_snapshot)
+        message["data"] = self.group(is_snapshot) if is_group else getattr(self, channel)(is_snapshot)
         return message
+
+    def group(self, is_snapshot):
+        stream, data = self.stream, {}
+        need(CHANNELS.get(self.byte()) == stream.channel, "a record of another channel than its stream's")
+        if is_snapshot:
+            stream.members = [(self.text(), self.digits(), self.digits()) for _ in range(self.count(3))]
+            need(stream.members, "a group without members")
+            data["members"] = [symbol for symbol, _, _ in stream.members]
+        start = self.before(self.time)
+        data["updates"] = [self.element(start, is_snapshot) for _ in range(self.count(2))]
+        return data
+
+    def element(self, start, is_snapshot):
+        head = self.unsigned()
+        need(head >> 2 < len(self.stream.members), "an element of no member")
+        self.stream.price_digits, self.stream.size_digits = self.stream.members[head >> 2][1:]
+        self.time = start
+        if head & 2:
+            self.stream.price_digits, self.stream.size_digits = self.digits(), self.digits()
+            self.time = self.after(start)
+        element = {"i": head >> 2}
+        if head & 1 and not is_snapshot:
+            element["snapshot"] = True
+        length, end = self.count(1), self.end
+        self.end = self.index + length
+        element["data"] = getattr(self, self.stream.channel)(is_snapshot or bool(head & 1))
+        self.index, self.end = self.end, end
+        return element
 
     def trades(self, _):
         data = {"trades": []}
@@ -345,8 +388,7 @@ def check(path):
     with open(path, encoding="utf-8") as lines:
         for count, line in enumerate(lines, 1):
             vector = json.loads(line)
-            streams = {item["stream"]: Stream(*(item[name] for name in (
-                "channel", "symbol", "base", "price_digits", "size_digits"))) for item in vector["streams"]}
+            streams = {item["stream"]: Stream.of(item) for item in vector["streams"]}
             try:
                 message = decode(bytes.fromhex(vector["hex"]), streams)
                 messages = [] if message is None else [message]

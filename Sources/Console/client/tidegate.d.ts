@@ -339,8 +339,10 @@ export type ConnectionState = "connecting" | "connected" | "reconnecting" | "dis
 export interface BinaryStream {
   channel: string;
   symbol: string;
-  /** `base`, `price_digits` and `size_digits` of the reply. */
-  scale: { base: number; price: number; size: number };
+  /** `base`, `price_digits` and `size_digits` of the reply; of a group those of each member, in order. */
+  scale: {
+    base: number; price: number; size: number; members?: { symbol: string; price: number; size: number }[];
+  };
 }
 
 /** Reads the binary messages of `tidegate.v1.bin`. `Tidegate` does so by itself; this is for other clients. */

@@ -452,7 +452,7 @@ function decimalText(value, digits) {
   return sign + "0." + "0".repeat(-point) + plain;
 }
 
-const RECORDS = [undefined, "trades", "quote", "book", "pulse", "ticker", "candles", "sparkline"];
+const RECORDS = [undefined, "trades", "quote", "book", "pulse", "ticker", "candles", "sparkline"], GROUP = 15;
 
 // The record that is being read; one at a time.
 let bytes, index = 0, end = 0, time = 0, digits = { base: 0, price: 0, size: 0 }, decimal = decimalText;
@@ -556,39 +556,84 @@ function readRecord(find) {
   const first = readByte(), kind = first & 31, number = readVarint();
   if (index > end) need(false, "a record that is too short");
   const stream = typeof number === "number" ? find(number) : undefined;
-  if (stream?.scale === undefined || kind < 1 || kind > 7) return null;
-  const { channel } = stream;
-  need(RECORDS[kind] === channel, "a record of another channel than its stream's");
+  if (stream?.scale === undefined || kind < 1 || (kind > 7 && kind !== GROUP)) return null;
+  const { channel, symbol } = stream;
+  let { scale } = stream;
+  const isGroup = scale.members !== undefined;
+  need(isGroup === (kind === GROUP) && (isGroup || RECORDS[kind] === channel), "a record of another channel than its stream's");
   const exact = readUnsigned(), seq = integer(exact);
   const message = first & 32
-    ? {
-        type: "snapshot", channel, symbol: stream.symbol, stream: number, seq, reason: undefined, time: 0,
-        data: undefined,
-      }
-    : { type: "update", channel, symbol: stream.symbol, stream: number, prev: 0, seq, time: 0, data: undefined };
-  let { scale } = stream;
+    ? { type: "snapshot", channel, symbol, stream: number, seq, reason: undefined, time: 0, data: undefined }
+    : { type: "update", channel, symbol, stream: number, prev: 0, seq, time: 0, data: undefined };
+  if (isGroup) {
+    message.symbol = undefined;
+    message.group = true;
+  }
   if (first & 32) {
     message.reason = REASONS[readByte()] ?? "unknown";
-    scale = stream.scale = { base: readSigned(), price: readDigits(), size: readDigits() };
+    scale = { base: readSigned(), price: 0, size: 0, members: scale.members };
+    if (!isGroup) scale = { base: scale.base, price: readDigits(), size: readDigits() };
+    stream.scale = scale;
   } else {
     const step = first & 64 ? 1 : readUnsigned();
     need(step <= exact, "an update that follows a number below 0");
     message.prev = integer(difference(exact, step));
-    if (first & 128) scale = { base: scale.base, price: readDigits(), size: readDigits() };
+    if (first & 128) scale = { base: scale.base, price: readDigits(), size: readDigits(), members: scale.members };
   }
   digits = scale;
   time = sum(scale.base, readBits());
   message.time = integer(time);
-  switch (kind) {
-    case 1: message.data = readTrades(); break;
-    case 2: message.data = readQuote(); break;
-    case 3: message.data = readBook((first & 32) !== 0); break;
-    case 4: message.data = readPulse(); break;
-    case 5: message.data = readTicker(); break;
-    case 6: message.data = readCandles(); break;
-    default: message.data = first & 32 ? readLine() : readTip();
-  }
+  const isSnapshot = (first & 32) !== 0;
+  message.data = isGroup ? readGroup(channel, scale, isSnapshot) : readData(kind, isSnapshot);
   return message;
+}
+
+function readData(kind, isSnapshot) {
+  switch (kind) {
+    case 1: return readTrades();
+    case 2: return readQuote();
+    case 3: return readBook(isSnapshot);
+    case 4: return readPulse();
+    case 5: return readTicker();
+    case 6: return readCandles();
+    default: return isSnapshot ? readLine() : readTip();
+  }
+}
+
+/** Of a snapshot the members; then the elements, each with what one member has. */
+function readGroup(channel, scale, isSnapshot) {
+  const kind = readByte();
+  need(RECORDS[kind] === channel, "a record of another channel than its stream's");
+  if (isSnapshot) {
+    const members = [];
+    for (let left = readCount(3); left > 0; left -= 1) {
+      members.push({ symbol: readText(), price: readDigits(), size: readDigits() });
+    }
+    need(members.length > 0, "a group without members");
+    scale.members = members;
+  }
+  const { members } = scale, start = difference(time, readSigned()), updates = [];
+  for (let left = readCount(2); left > 0; left -= 1) updates.push(readElement(kind, members, start, isSnapshot));
+  return isSnapshot ? { members: members.map(({ symbol }) => symbol), updates } : { updates };
+}
+
+function readElement(kind, members, start, isSnapshot) {
+  const head = readVarint(), flags = typeof head === "number" ? head % 4 : 0;
+  const i = typeof head === "number" ? (head - flags) / 4 : Infinity, member = members[i];
+  if (member === undefined) need(false, "an element of no member");
+  digits = member;
+  time = start;
+  if (flags & 2) {
+    digits = { price: readDigits(), size: readDigits() };
+    time = sum(start, readSigned());
+  }
+  const isWhole = (flags & 1) !== 0, length = readCount(1), outer = end;
+  end = index + length;
+  const data = readData(kind, isSnapshot || isWhole);
+  if (index > end) need(false, "an element that is too short");
+  index = end;
+  end = outer;
+  return isWhole && !isSnapshot ? { i, snapshot: true, data } : { i, data };
 }
 
 function readPulse() {
@@ -839,8 +884,8 @@ export class BinaryDecoder {
 
   /**
    * The message of a record, a `Uint8Array`; null: the record is not known. `find` returns what is known of the stream
-   * of a number: `{channel, symbol, scale: {base, price, size}}`. A snapshot replaces its `scale`. Throws at bytes that
-   * the encoding does not have.
+   * of a number: `{channel, symbol, scale: {base, price, size}}`; the `scale` of a group has `members` as well, in order:
+   * `{symbol, price, size}`. A snapshot replaces the `scale`. Throws at bytes that the encoding does not have.
    */
   decode(record, find) {
     bytes = record;
@@ -1903,9 +1948,16 @@ class Stream {
   }
 }
 
-function scaleOf({ base, price_digits: price, size_digits: size }) {
+function scaleOf({ group, symbols, base, price_digits: price, size_digits: size }) {
   need(Number.isSafeInteger(base), "base");
-  return { base, price: count(price, "price_digits", 18), size: count(size, "size_digits", 18) };
+  if (group !== true) return { base, price: count(price, "price_digits", 18), size: count(size, "size_digits", 18) };
+  const names = list(symbols, STREAM_LIMIT, "symbols");
+  need(names.length > 0 && list(price, STREAM_LIMIT, "price_digits").length === names.length
+    && list(size, STREAM_LIMIT, "size_digits").length === names.length, "the digits of a group");
+  const members = names.map((symbol, at) => ({
+    symbol: short(symbol), price: count(price[at], "price_digits", 18), size: count(size[at], "size_digits", 18),
+  }));
+  return { base, price: 0, size: 0, members };
 }
 
 function about(stream) {

@@ -9,11 +9,14 @@ package struct BinaryScale: Sendable, Equatable {
   /// Prices count units of 10^-`priceDigits`, sizes units of 10^-`sizeDigits`; 0…18.
   package var priceDigits: UInt8
   package var sizeDigits: UInt8
+  /// Those of each member of a group, in the order of its symbols; empty for other streams.
+  package var members: [BinaryDigits]
 
-  package init(base: Int64, priceDigits: UInt8, sizeDigits: UInt8) {
+  package init(base: Int64, priceDigits: UInt8, sizeDigits: UInt8, members: [BinaryDigits] = []) {
     self.base = base
     self.priceDigits = priceDigits
     self.sizeDigits = sizeDigits
+    self.members = members
   }
 
   /// Appends its fields as replies have them, with a comma before each.
@@ -21,9 +24,30 @@ package struct BinaryScale: Sendable, Equatable {
     out.append(",\"encoding\":\"binary\",\"base\":")
     out.append(integer: base)
     out.append(",\"price_digits\":")
-    out.append(integer: UInt64(priceDigits))
+    append(\.price, priceDigits, to: &out)
     out.append(",\"size_digits\":")
-    out.append(integer: UInt64(sizeDigits))
+    append(\.size, sizeDigits, to: &out)
+  }
+
+  /// A number, or for a group a list.
+  private func append(_ part: KeyPath<BinaryDigits, UInt8>, _ own: UInt8, to out: inout ByteBuffer) {
+    guard !members.isEmpty else { return out.append(integer: UInt64(own)) }
+    for (index, digits) in members.enumerated() {
+      out.append(UInt8(ascii: index == 0 ? "[" : ","))
+      out.append(integer: UInt64(digits[keyPath: part]))
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+}
+
+/// The digits of a member of a group: its prices count units of 10^-`price`, its sizes units of 10^-`size`; 0…18.
+package struct BinaryDigits: Sendable, Equatable {
+  package var price: UInt8
+  package var size: UInt8
+
+  package init(price: UInt8, size: UInt8) {
+    self.price = price
+    self.size = size
   }
 }
 
@@ -36,7 +60,9 @@ enum BinaryKind: UInt8 {
   case ticker = 5
   case candles = 6
   case sparkline = 7
-  // 8 is kept for `derivative`, 9 for `liquidations`, 15 for groups, 31 for several records in one message.
+  /// All that a tick brings of the members of a group.
+  case group = 15
+  // 8 is kept for `derivative`, 9 for `liquidations`, 31 for several records in one message.
 }
 
 /// The start of a record, up to the data of its channel. `BinaryEncoding.md` specifies the format.
@@ -63,18 +89,21 @@ enum BinaryEnvelope {
     out.append(bits: now.microseconds &- scale.base)
   }
 
-  /// - Parameter digits: those of its prices and sizes, and of the updates that follow.
+  /// - Parameter digits: those of its prices and sizes, and of the updates that follow; nil: those of each member of a
+  ///   group are in the data.
   static func appendSnapshot(
     _ kind: BinaryKind, of stream: PublishedStream, reason: SnapshotReason, now: Timestamp, _ scale: BinaryScale,
-    digits: (price: UInt8, size: UInt8), to out: inout ByteBuffer
+    digits: (price: UInt8, size: UInt8)?, to out: inout ByteBuffer
   ) {
     out.append(kind.rawValue | snapshot)
     out.append(varint: UInt64(stream.id.rawValue))
     out.append(varint: stream.seq)
     out.append(code(of: reason))
     out.append(zigzag: scale.base)
-    out.append(digits.price)
-    out.append(digits.size)
+    if let digits {
+      out.append(digits.price)
+      out.append(digits.size)
+    }
     out.append(bits: now.microseconds &- scale.base)
   }
 
@@ -110,6 +139,31 @@ extension ByteBuffer {
   mutating func append(binary value: Decimal64) {
     append(value.scale)
     append(zigzag: value.mantissa)
+  }
+
+  /// Appends what `body` appends, with its length in bytes before it; nothing if `body` returns false.
+  mutating func appendCounted(_ body: (inout ByteBuffer) -> Bool) -> Bool {
+    let start = count
+    // Most have a length of one byte.
+    append(0 as UInt8)
+    guard body(&self) else {
+      truncate(to: start)
+      return false
+    }
+    let length = count - start - 1
+    if length < 0x80 {
+      unsafeMutableBytes[start] = UInt8(length)
+      return true
+    }
+    let end = count
+    append(varint: UInt64(length))
+    // The length, now behind what it counts, goes before it.
+    let head = Array(unsafeBytes[end...])
+    let bytes = unsafeMutableBytes
+    (bytes.baseAddress! + start + head.count).copyMemory(from: bytes.baseAddress! + start + 1, byteCount: length)
+    for (index, byte) in head.enumerated() { bytes[start + index] = byte }
+    truncate(to: start + head.count + length)
+    return true
   }
 
   /// Appends a text with its length in bytes.

@@ -136,6 +136,12 @@ class PublishedStream {
   /// The present digits of its prices and sizes.
   func digits(in publisher: StreamPublisher) -> (price: UInt8, size: UInt8) { (0, 0) }
 
+  /// What its records are relative to from now on.
+  func scale(in publisher: StreamPublisher, now: Timestamp) -> BinaryScale {
+    let digits = digits(in: publisher)
+    return BinaryScale(base: now.microseconds, priceDigits: digits.price, sizeDigits: digits.size)
+  }
+
   /// Publishes the pending changes, if any. Call `StreamPublisher.flush`, which checks that it runs.
   func flush(in publisher: StreamPublisher, now: Timestamp, into out: inout [Delivery]) {}
 

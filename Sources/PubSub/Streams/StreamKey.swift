@@ -55,9 +55,9 @@ package struct StreamKey: Sendable, Hashable {
     self.intervalMilliseconds = intervalMilliseconds
   }
 
-  /// The same stream in the binary encoding, if it has one. Documents and groups are text in both.
+  /// The same stream in the binary encoding, if it has one. Documents are text in both.
   package mutating func setBinary() {
-    isBinary = channel.facts.binary != nil && !isOfCompositeDocument && group.isEmpty
+    isBinary = channel.facts.binary != nil && !isOfCompositeDocument
   }
 
   /// The stream of these symbols, each once and in order, instead of one.
@@ -65,7 +65,6 @@ package struct StreamKey: Sendable, Hashable {
     var key = self
     key.symbol = ""
     key.isComposite = false
-    key.isBinary = false
     key.group = symbols
     return key
   }

@@ -18,7 +18,9 @@ extension StreamPublisher {
   private func collectSnapshot(of stream: PublishedStream, now: Timestamp) -> Bool {
     guard let (group, index) = stream.group else { return false }
     guard stream.isShown else { return true }
-    if group.collect(index, isSnapshot: true, { stream.appendSnapshot(in: self, now: now, to: &$0) }) {
+    if group.collect(
+      index, isSnapshot: true, in: self, now: now, { stream.appendSnapshot(in: self, now: now, to: &$0) })
+    {
       stream.dueReason = .subscribe
       due(group, now: now)
     } else {
@@ -57,7 +59,7 @@ extension StreamPublisher {
     _ data: (inout ByteBuffer) -> Void
   ) {
     if let (group, index) = stream.group {
-      _ = group.collect(index, isSnapshot: false) { out in
+      _ = group.collect(index, isSnapshot: false, in: self, now: now) { out in
         data(&out)
         return true
       }
@@ -179,17 +181,22 @@ extension StreamPublisher {
   private func appendRecord(
     _ start: RecordStart, of stream: PublishedStream, now: Timestamp, _ data: (inout ByteBuffer) -> Void
   ) {
-    guard let kind = stream.key.channel.facts.binary, let scale = stream.scale else { return }
+    guard let channel = stream.key.channel.facts.binary, let scale = stream.scale else { return }
+    // The members of a group have digits of their own.
+    let isGroup = !stream.key.group.isEmpty
+    let kind = isGroup ? .group : channel
     let digits = stream.digits(in: self)
     WebSocketFrame.appendUnmasked(.binary, to: &frame) { out in
       switch start {
       case .update(let prev):
-        let isOther = digits != (scale.priceDigits, scale.sizeDigits)
+        let isOther = !isGroup && digits != (scale.priceDigits, scale.sizeDigits)
         BinaryEnvelope.appendUpdate(
           kind, of: stream, prev: prev, now: now, scale, digits: isOther ? digits : nil, to: &out)
       case .snapshot(let reason):
-        BinaryEnvelope.appendSnapshot(kind, of: stream, reason: reason, now: now, scale, digits: digits, to: &out)
+        BinaryEnvelope.appendSnapshot(
+          kind, of: stream, reason: reason, now: now, scale, digits: isGroup ? nil : digits, to: &out)
       }
+      if isGroup { out.append(channel.rawValue) }
       data(&out)
     }
   }

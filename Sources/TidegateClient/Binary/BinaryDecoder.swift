@@ -17,6 +17,8 @@ package struct BinaryDecoder: ~Copyable {
     case candles = 6
     case sparkline = 7
 
+    case group = 15
+
     var channel: String { String(describing: self) }
   }
 
@@ -24,7 +26,7 @@ package struct BinaryDecoder: ~Copyable {
 
   var reader: BinaryReader
   var out = ByteBuffer(capacity: 512)
-  /// The time of the record, µs since 1970.
+  /// The time to which those in the data are relative: that of the record, or of an element of a group; µs since 1970.
   var time: Int64 = 0
   var isSnapshot = false
   var priceDigits: UInt8 = 0
@@ -48,9 +50,18 @@ package struct BinaryDecoder: ~Copyable {
     guard let kind = Kind(rawValue: first & 0x1F), var known = stream(number) else {
       return BinaryRecord(stream: number)
     }
-    guard kind.channel == known.channel else { throw reader.error("the stream is not of this channel") }
+    let isGroup = kind == .group
+    guard isGroup ? !known.members.isEmpty : kind.channel == known.channel && known.members.isEmpty else {
+      throw reader.error("the stream is not of this channel")
+    }
     isSnapshot = first & 0x20 != 0
-    let scale = try begin(first, number, &known)
+    try begin(first, number, &known, isGroup: isGroup)
+    if isGroup { try group(&known) } else { try data(kind) }
+    out.append(UInt8(ascii: "}"))
+    return BinaryRecord(stream: number, text: Array(out.unsafeBytes), scale: isSnapshot ? known : nil)
+  }
+
+  private mutating func data(_ kind: Kind) throws(BinaryError) {
     switch kind {
     case .trades: try trades()
     case .quote: try quote()
@@ -59,29 +70,31 @@ package struct BinaryDecoder: ~Copyable {
     case .ticker: try ticker()
     case .candles: try candles()
     case .sparkline: try sparkline()
+    case .group: throw reader.error("a group of groups")
     }
-    out.append(UInt8(ascii: "}"))
-    return BinaryRecord(stream: number, text: Array(out.unsafeBytes), scale: scale)
   }
 
   /// Writes the message up to its `data`.
   private mutating func begin(
-    _ first: UInt8, _ number: Int64, _ stream: inout BinaryStream
-  ) throws(BinaryError) -> BinaryStream? {
+    _ first: UInt8, _ number: Int64, _ stream: inout BinaryStream, isGroup: Bool
+  ) throws(BinaryError) {
     let seq = try reader.varint()
     out.append(isSnapshot ? "{\"type\":\"snapshot\",\"channel\":\"" : "{\"type\":\"update\",\"channel\":\"")
     out.append(stream.channel)
-    out.append("\",\"symbol\":")
-    out.append(json: stream.symbol)
+    if isGroup {
+      out.append("\",\"group\":true")
+    } else {
+      out.append("\",\"symbol\":")
+      out.append(json: stream.symbol)
+    }
     out.append(",\"stream\":")
     out.append(integer: number)
-    var scale: BinaryStream?
+    (priceDigits, sizeDigits) = (stream.priceDigits, stream.sizeDigits)
     if isSnapshot {
       let reason = Int(try reader.byte())
       stream.base = try reader.zigzag()
-      stream.priceDigits = try reader.digits()
-      stream.sizeDigits = try reader.digits()
-      scale = stream
+      if !isGroup { try digits() }
+      (stream.priceDigits, stream.sizeDigits) = (priceDigits, sizeDigits)
       append(",\"seq\":", seq)
       out.append(",\"reason\":\"")
       out.append(reason < Self.reasons.count ? Self.reasons[reason] : "unknown")
@@ -91,16 +104,71 @@ package struct BinaryDecoder: ~Copyable {
       guard step <= seq else { throw reader.error("an update follows a number below 0") }
       append(",\"prev\":", seq - step)
       append(",\"seq\":", seq)
-      if first & 0x80 != 0 {
-        stream.priceDigits = try reader.digits()
-        stream.sizeDigits = try reader.digits()
-      }
+      if first & 0x80 != 0 { try digits() }
     }
     time = stream.base &+ (try reader.bits())
-    (priceDigits, sizeDigits) = (stream.priceDigits, stream.sizeDigits)
     append(",\"time\":", time)
     out.append(",\"data\":")
-    return scale
+  }
+
+  private mutating func digits() throws(BinaryError) { (priceDigits, sizeDigits) = try reader.scale() }
+
+  // MARK: Groups
+
+  /// The data of a group: of a snapshot the members, then the elements.
+  private mutating func group(_ stream: inout BinaryStream) throws(BinaryError) {
+    guard let kind = Kind(rawValue: try reader.byte()), kind.channel == stream.channel else {
+      throw reader.error("the stream is not of this channel")
+    }
+    out.append(UInt8(ascii: "{"))
+    if isSnapshot { try members(&stream) }
+    let start = time &- (try reader.zigzag())
+    out.append("\"updates\":[")
+    for number in 0..<(try reader.count(of: 2)) {
+      if number > 0 { out.append(UInt8(ascii: ",")) }
+      try element(kind, after: start, of: stream.members)
+    }
+    out.append("]}")
+  }
+
+  private mutating func members(_ stream: inout BinaryStream) throws(BinaryError) {
+    stream.members.removeAll()
+    out.append("\"members\":[")
+    let count = try reader.count(of: 3)
+    guard count > 0 else { throw reader.error("a group has a member") }
+    for index in 0..<count {
+      let symbol = String(decoding: try reader.text(), as: UTF8.self)
+      let (price, size) = try reader.scale()
+      stream.members.append(BinaryStream.Member(symbol: symbol, priceDigits: price, sizeDigits: size))
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(json: symbol)
+    }
+    out.append("],")
+  }
+
+  /// What one member has.
+  /// - Parameter start: the time of the elements that have none of their own.
+  private mutating func element(
+    _ kind: Kind, after start: Int64, of members: [BinaryStream.Member]
+  ) throws(BinaryError) {
+    let head = try reader.varint()
+    guard head >> 2 < UInt64(members.count) else { throw reader.error("the group has no such member") }
+    let member = members[Int(head >> 2)]
+    (priceDigits, sizeDigits, time) = (member.priceDigits, member.sizeDigits, start)
+    if head & 2 != 0 {
+      try digits()
+      time = start &+ (try reader.zigzag())
+    }
+    append("{\"i\":", head >> 2)
+    let isWhole = isSnapshot
+    if head & 1 != 0, !isWhole { out.append(",\"snapshot\":true") }
+    isSnapshot = isWhole || head & 1 != 0
+    out.append(",\"data\":")
+    let outer = reader.enter(try reader.count(of: 1))
+    try data(kind)
+    reader.leave(outer)
+    isSnapshot = isWhole
+    out.append(UInt8(ascii: "}"))
   }
 
   // MARK: Texts

@@ -14,16 +14,26 @@ package struct BinaryError: Error, Sendable, Equatable, CustomStringConvertible 
 struct BinaryReader {
   private let bytes: [UInt8]
   private var index = 0
+  private var end: Int
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  init(_ bytes: [UInt8]) { (self.bytes, end) = (bytes, bytes.count) }
 
-  var isAtEnd: Bool { index == bytes.count }
-  private var left: Int { bytes.count - index }
+  var isAtEnd: Bool { index == end }
+  private var left: Int { end - index }
+
+  /// Ends after so many bytes, until `leave`; returns where it ended before. Precondition: they are left.
+  mutating func enter(_ count: Int) -> Int {
+    defer { end = index + count }
+    return end
+  }
+
+  /// Skips what is left of a part.
+  mutating func leave(_ outer: Int) { (index, end) = (end, outer) }
 
   func error(_ reason: String) -> BinaryError { BinaryError(reason: reason, offset: index) }
 
   mutating func byte() throws(BinaryError) -> UInt8 {
-    guard index < bytes.count else { throw error("the record is too short") }
+    guard index < end else { throw error("the record is too short") }
     defer { index += 1 }
     return bytes[index]
   }
@@ -72,6 +82,12 @@ struct BinaryReader {
     let value = try byte()
     guard value <= DecimalText.scaleLimit else { throw error("a decimal has at most 18 digits") }
     return value
+  }
+
+  /// The digits of prices and of sizes.
+  mutating func scale() throws(BinaryError) -> (price: UInt8, size: UInt8) {
+    let price = try digits()
+    return (price, try digits())
   }
 
   mutating func decimal() throws(BinaryError) -> Decimal64 {

@@ -9,24 +9,53 @@ package struct BinaryStream: Sendable, Equatable {
   /// Prices count units of 10^-`priceDigits`, sizes units of 10^-`sizeDigits`; 0…18.
   package var priceDigits: UInt8
   package var sizeDigits: UInt8
+  /// Of a group, in order; empty for the stream of one symbol.
+  package var members: [Member]
 
-  package init(channel: String, symbol: String, base: Int64, priceDigits: UInt8, sizeDigits: UInt8) {
+  /// A member of a group.
+  package struct Member: Sendable, Equatable {
+    package var symbol: String
+    package var priceDigits: UInt8
+    package var sizeDigits: UInt8
+
+    package init(symbol: String, priceDigits: UInt8, sizeDigits: UInt8) {
+      self.symbol = symbol
+      self.priceDigits = priceDigits
+      self.sizeDigits = sizeDigits
+    }
+  }
+
+  /// - Parameter members: of a group, whose own digits are 0.
+  package init(
+    channel: String, symbol: String, base: Int64, priceDigits: UInt8, sizeDigits: UInt8, members: [Member] = []
+  ) {
     self.channel = channel
     self.symbol = symbol
     self.base = base
     self.priceDigits = priceDigits
     self.sizeDigits = sizeDigits
+    self.members = members
   }
 
   /// Nil if the stream is JSON text.
   init?(_ accepted: ServerMessage.Accepted) {
+    let (prices, sizes) = (accepted.priceDigits, accepted.sizeDigits)
     guard accepted.encoding == "binary", let base = accepted.base,
-      let price = accepted.priceDigits, let size = accepted.sizeDigits,
-      (0...Int64(DecimalText.scaleLimit)).contains(price), (0...Int64(DecimalText.scaleLimit)).contains(size)
+      (prices + sizes).allSatisfy({ (0...Int64(DecimalText.scaleLimit)).contains($0) })
     else { return nil }
-    self.init(
-      channel: accepted.channel, symbol: accepted.symbol, base: base, priceDigits: UInt8(price),
-      sizeDigits: UInt8(size))
+    if accepted.symbols.isEmpty {
+      guard prices.count == 1, sizes.count == 1 else { return nil }
+      self.init(
+        channel: accepted.channel, symbol: accepted.symbol, base: base, priceDigits: UInt8(prices[0]),
+        sizeDigits: UInt8(sizes[0]))
+    } else {
+      guard prices.count == accepted.symbols.count, sizes.count == prices.count else { return nil }
+      self.init(
+        channel: accepted.channel, symbol: "", base: base, priceDigits: 0, sizeDigits: 0,
+        members: accepted.symbols.indices.map {
+          Member(symbol: accepted.symbols[$0], priceDigits: UInt8(prices[$0]), sizeDigits: UInt8(sizes[$0]))
+        })
+    }
   }
 }
 

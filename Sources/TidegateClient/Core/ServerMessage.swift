@@ -26,8 +26,11 @@ enum ServerMessage {
     /// `binary` if its messages are binary records, and what these are relative to.
     var encoding: String?
     var base: Int64?
-    var priceDigits: Int64?
-    var sizeDigits: Int64?
+    /// One, or one for each member of a group.
+    var priceDigits: [Int64] = []
+    var sizeDigits: [Int64] = []
+    /// The members of a group, in order; empty for the stream of one symbol.
+    var symbols: [String] = []
   }
 
   /// An item of a request that was refused.
@@ -90,8 +93,16 @@ extension ServerMessage.Accepted: MessageObject {
       .init("stream", \.stream), .init("from", \.from), .init("channel", \.channel), .init("symbol", \.symbol),
       .init("seq", \.seq), .init("epoch", \.epoch), .init("price_increment", \.priceIncrement),
       .init("recovered", \.isRecovered), .init("encoding", \.encoding), .init("base", \.base),
-      .init("price_digits", \.priceDigits), .init("size_digits", \.sizeDigits),
+      .init("price_digits") { $0.priceDigits = try digits(&$1) },
+      .init("size_digits") { $0.sizeDigits = try digits(&$1) },
+      .init("symbols", \.symbols, limit: StreamTable.limit),
     ])
+
+  /// A number, or a list of them.
+  private static func digits(_ json: inout JSONScanner) throws -> [Int64] {
+    if json.peek() == .array { return try json.list(limit: StreamTable.limit) }
+    return [try json.int64()]
+  }
 
   /// Moved streams; elements that are not objects are skipped. In `unsubscribed` these are plain numbers, which the
   /// client does not need.

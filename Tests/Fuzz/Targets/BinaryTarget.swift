@@ -2,16 +2,19 @@ import Bytes
 import TidegateClient
 
 extension FuzzTarget {
-  /// A binary message of a gateway to `TidegateClient`; the number of a stream selects its channel.
+  /// A binary message of a gateway to `TidegateClient`; the number of a stream selects its channel, and whether it is a
+  /// group.
   static let binary = FuzzTarget("binary") { (bytes) throws(FuzzFailure) in
     let channels = ["trades", "quote", "book", "pulse", "ticker", "candles", "sparkline", "status"]
     let record: BinaryRecord
     do throws(BinaryError) {
       record = try BinaryDecoder.decode(Array(bytes)) { number in
         guard number % 9 != 8 else { return nil }
+        let symbols = number / 9 % 2 == 0 ? [] : ["kraken:BTC-USD", "kraken:ETH-USD"]
         return BinaryStream(
           channel: channels[Int(number % 9)], symbol: "kraken:BTC-USD", base: 1_790_000_000_000_000, priceDigits: 2,
-          sizeDigits: 8)
+          sizeDigits: 8,
+          members: symbols.map { BinaryStream.Member(symbol: $0, priceDigits: 2, sizeDigits: 8) })
       }
     } catch {
       return try require(!error.reason.isEmpty, "refused without a reason")

@@ -27,6 +27,13 @@ struct BinaryEncodingTests {
     #"{"channel":"candles","symbols":["kraken:BTC-USD"],"interval":"5m"}"#,
     #"{"channel":"status"}"#,
   ]
+  static let groupChannels = ChannelName.allCases.filter(\.facts.hasGroups).map(\.rawValue)
+  static let groupItems = groupChannels.flatMap { channel in
+    [0, 100, 1_000].map { interval in
+      #"{"channel":"\#(channel)","symbols":["kraken:*"],"group":true,"interval_ms":\#(interval)"#
+        + (channel == "book" ? #","depth":10}"# : channel == "sparkline" ? #","points":8}"# : "}")
+    }
+  }
   static let compositeItems = [
     #"{"channel":"quote","symbols":["composite:BTC-USD"]}"#,
     #"{"channel":"ticker","symbols":["composite:BTC-USD"]}"#,
@@ -86,6 +93,36 @@ struct BinaryEncodingTests {
     #expect(Set(binary.records.map(\.stream.channel)).count == Self.channels.count)
     #expect(text.records.isEmpty)
     #expect(binary.texts.contains { $0.contains("\"channel\":\"status\"") && $0.contains("\"type\":\"snapshot\"") })
+  }
+
+  @Test("every record of a group is the JSON message, byte for byte", arguments: testSeeds(8))
+  func groups(seed: UInt64) {
+    let world = World(instruments: 3)
+    let (text, binary) = (world.client(), world.client(isBinary: true))
+    for client in [text, binary] { _ = client.ask(Self.request(Self.groupItems)) }
+    for round in 0..<6 as Range<Int64> {
+      world.play(steps: 20, seed: seed &+ UInt64(round))
+      for instrument in 1...2 {
+        world.apply {
+          $0.events.append(
+            .quote(
+              Quote(
+                instrument: InstrumentID(instrument), bid: 100 + round, bidSize: 5, ask: 110, askSize: 6,
+                time: world.now)))
+        }
+      }
+    }
+    world.playRareChanges()
+    let (late, lateBinary) = (world.client(), world.client(isBinary: true))
+    for client in [late, lateBinary] { _ = client.ask(Self.request(Self.groupItems)) }
+    world.play(steps: 30, seed: seed &+ 1)
+    world.run(milliseconds: 1_000)
+    compare(text, binary)
+    compare(late, lateBinary)
+    #expect(binary.texts.of("update").count == binary.records.count { !$0.text.contains("\"type\":\"snapshot\"") })
+    #expect(Set(binary.records.map(\.stream.channel)) == Set(Self.groupChannels))
+    // Elements with a time or digits of their own, and whole ones.
+    #expect(binary.records.contains { $0.text.contains("\"snapshot\":true") })
   }
 
   @Test("composite markets: books, lines and candles are records, documents are text")

@@ -25,9 +25,16 @@ struct BinaryVectorTests {
 
   /// - Parameter messages: nil: a decoder refuses the bytes.
   private static func line(_ bytes: [UInt8], _ stream: BinaryStream, _ messages: [String]?) -> String {
+    let members = stream.members
+    let symbols = members.map { "\"\($0.symbol)\"" }.joined(separator: ",")
+    let (prices, sizes) =
+      members.isEmpty
+      ? ("\(stream.priceDigits)", "\(stream.sizeDigits)")
+      : ("\(members.map(\.priceDigits))", "\(members.map(\.sizeDigits))")
+    let name = members.isEmpty ? "\"symbol\":\"\(stream.symbol)\"" : "\"group\":true,\"symbols\":[\(symbols)]"
     let known =
-      "{\"stream\":7,\"channel\":\"\(stream.channel)\",\"symbol\":\"\(stream.symbol)\",\"base\":\(stream.base),"
-      + "\"price_digits\":\(stream.priceDigits),\"size_digits\":\(stream.sizeDigits)}"
+      "{\"stream\":7,\"channel\":\"\(stream.channel)\",\(name),\"base\":\(stream.base),"
+      + "\"price_digits\":\(prices),\"size_digits\":\(sizes)}".filter { $0 != " " }
     let end = messages.map { "\"messages\":[\($0.joined(separator: ","))]" } ?? "\"error\":true"
     return "{\"hex\":\"\(hex(bytes))\",\"streams\":[\(known)],\(end)}"
   }
@@ -44,7 +51,10 @@ struct BinaryVectorTests {
     let object = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
     let data = object["data"] as? [String: Any] ?? [:]
     let trade = (data["trades"] as? [[String: Any]])?.first?.keys.sorted() ?? []
-    return "\(object["channel"] ?? "") \(object["type"] ?? "") \(data.keys.sorted()) \(trade)"
+    let elements = Set((data["updates"] as? [[String: Any]] ?? []).map { $0.keys.sorted() }).sorted {
+      $0.count < $1.count
+    }
+    return "\(object["channel"] ?? "") \(object["type"] ?? "") \(data.keys.sorted()) \(trade) \(elements)"
   }
 
   /// Messages of a scripted market, a few of each kind.
@@ -53,6 +63,8 @@ struct BinaryVectorTests {
     let composites = CompositeWorld(world)
     let client = world.client(isBinary: true)
     _ = client.ask(BinaryEncodingTests.request(BinaryEncodingTests.items + BinaryEncodingTests.compositeItems))
+    let grouped = world.client(isBinary: true)
+    _ = grouped.ask(BinaryEncodingTests.request(BinaryEncodingTests.groupItems))
     for round in 0..<6 as Range<UInt64> {
       world.play(steps: 20, seed: 100 + round, loops: 0...1)
       composites.tick()
@@ -63,7 +75,7 @@ struct BinaryVectorTests {
     _ = late.ask(BinaryEncodingTests.request(BinaryEncodingTests.items))
     world.play(steps: 10, seed: 9)
     var count: [String: Int] = [:]
-    return (client.records + late.records).compactMap { record in
+    return (client.records + late.records + grouped.records).compactMap { record in
       let kind = kind(record.text)
       count[kind, default: 0] += 1
       return count[kind]! <= ofKind && record.bytes.count < 1_500 ? renumbered(record) : nil
@@ -131,7 +143,45 @@ struct BinaryVectorTests {
       ([0x46, 0x07, 0x09, 0x01, 0x06, 0x00], named("candles")),
       ([0x27, 0x07, 0x09, 0x00, 0x00, 0x01, 0x08, 0x01, 0x00, 0x07, 0x00], named("sparkline")),
     ]
-    return accepted.map { line($0.0, $0.1, $0.2) } + refused.map { line($0.0, $0.1, nil) }
+    return accepted.map { line($0.0, $0.1, $0.2) } + refused.map { line($0.0, $0.1, nil) } + groupsByHand(pulse)
+  }
+
+  /// The same of groups.
+  private static func groupsByHand(_ pulse: BinaryStream) -> [String] {
+    var group = pulse
+    (group.symbol, group.priceDigits, group.sizeDigits) = ("", 0, 0)
+    group.members = ["kraken:A1-USD", "kraken:BTC-USD"].enumerated().map { index, symbol in
+      BinaryStream.Member(symbol: symbol, priceDigits: UInt8(index), sizeDigits: 8)
+    }
+    // Stream 7, seq 9 after 8, 2 µs after the base; pulses, which begin 1 µs before; of member 1 the price 10.0, and
+    // then 1.00 with digits and 1 µs of its own, whole, with a byte behind the last field.
+    let start: [UInt8] = [0x4F, 0x07, 0x09, 0x02, 0x04, 0x02]
+    let first: [UInt8] = [0x04, 0x05, 0x00, 0xC8, 0x01, 0x01, 0x00]
+    let second: [UInt8] = [0x07, 0x02, 0x00, 0x02, 0x06, 0x00, 0xC8, 0x01, 0x01, 0x00, 0xFF]
+    let head =
+      "{\"type\":\"update\",\"channel\":\"pulse\",\"group\":true,\"stream\":7,\"prev\":8,\"seq\":9,"
+      + "\"time\":1790000000000002,\"data\":{\"updates\":["
+    let elements = [
+      "{\"i\":1,\"data\":{\"price\":\"10.0\",\"merged\":1,\"time\":1790000000000001}}",
+      "{\"i\":1,\"snapshot\":true,\"data\":{\"price\":\"1.00\",\"merged\":1,\"time\":1790000000000002}}",
+    ]
+    let refused: [[UInt8]] = [
+      // Of a third member; more elements than there are, than there can be; data that is too short, or not there.
+      start + [0x01, 0x08] + first.dropFirst(), start + [0x02] + first,
+      start + [0x80, 0x80, 0x80, 0x80, 0x80, 0x20] + first, start + [0x01, 0x04, 0x04] + first.dropFirst(2),
+      start + [0x01, 0x04, 0x09] + first.dropFirst(2),
+      start + [0x02, 0x04, 0x04] + first.dropFirst(2) + first,
+      // Of another channel, or of one that does not exist; not a group's record.
+      [0x4F, 0x07, 0x09, 0x02, 0x02, 0x02, 0x01] + first, [0x4F, 0x07, 0x09, 0x02, 0x0F, 0x02, 0x01] + first,
+      [0x44, 0x07, 0x09, 0x01, 0x00, 0xC8, 0x01, 0x01, 0x00],
+      // A snapshot of no members, of 2⁴⁰ members.
+      [0x2F, 0x07, 0x09, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00],
+      [0x2F, 0x07, 0x09, 0x00, 0x00, 0x00, 0x04, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0x00],
+    ]
+    return [
+      line(start + [0x02] + first + second + [0xFF], group, [head + elements.joined(separator: ",") + "]}}"]),
+      line(start + [0x00], group, [head + "]}}"]), line(start + [0x01] + first, pulse, nil),
+    ] + refused.map { line($0, group, nil) }
   }
 
   @Test("are what the encoder makes")
@@ -153,6 +203,11 @@ struct BinaryVectorTests {
     for channel in BinaryEncodingTests.channels {
       for type in ["snapshot", "update"] {
         #expect(text.contains("\"messages\":[{\"type\":\"\(type)\",\"channel\":\"\(channel.rawValue)\""))
+      }
+    }
+    for channel in BinaryEncodingTests.groupChannels {
+      for type in ["snapshot", "update"] {
+        #expect(text.contains("\"messages\":[{\"type\":\"\(type)\",\"channel\":\"\(channel)\",\"group\":true"))
       }
     }
     for part in [

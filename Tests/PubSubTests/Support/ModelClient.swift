@@ -27,6 +27,9 @@ final class ModelClient {
   private var scales: [Int64: BinaryStream] = [:]
   /// The records in order, as bytes, with what was known of their streams, and the text that they stand for.
   var records: [(bytes: [UInt8], stream: BinaryStream, text: String)] = []
+  /// Whether `frames` gets all frames taken, as bytes.
+  var keepsFrames = false
+  var frames: [SharedBytes] = []
   var isStuck = false
   var session = ""
   var hasLeft = false
@@ -146,6 +149,7 @@ final class ModelClient {
     world.post(actions, from: loop)
     for frame in frames {
       bytes += frame.count
+      if keepsFrames { self.frames.append(frame) }
       receive(frame)
     }
   }
@@ -226,10 +230,16 @@ final class ModelClient {
   private func open(_ item: [String: Any]) {
     guard let number = item["stream"] as? Int else { return }
     if item["encoding"] as? String == "binary" {
+      let symbols = item["symbols"] as? [String] ?? []
+      let (prices, sizes) = (item["price_digits"] as? [UInt8] ?? [], item["size_digits"] as? [UInt8] ?? [])
+      if prices.count != symbols.count || sizes.count != symbols.count { faults.append("digits of members: \(item)") }
       scales[Int64(number)] = BinaryStream(
         channel: item["channel"] as? String ?? "", symbol: item["symbol"] as? String ?? "",
         base: item["base"] as? Int64 ?? 0, priceDigits: item["price_digits"] as? UInt8 ?? 0,
-        sizeDigits: item["size_digits"] as? UInt8 ?? 0)
+        sizeDigits: item["size_digits"] as? UInt8 ?? 0,
+        members: zip(symbols, zip(prices, sizes)).map { symbol, digits in
+          BinaryStream.Member(symbol: symbol, priceDigits: digits.0, sizeDigits: digits.1)
+        })
     }
     guard streams[number] == nil else { return }
     if item["recovered"] as? Bool == true {

@@ -9,10 +9,30 @@ struct BinaryDecoderTests {
     struct Stream: Decodable {
       var stream: Int64
       var channel: String
-      var symbol: String
+      var symbol: String?
+      var symbols: [String]?
       var base: Int64
-      var price_digits: UInt8
-      var size_digits: UInt8
+      var price_digits: Digits
+      var size_digits: Digits
+
+      var binary: BinaryStream {
+        let members = (symbols ?? []).enumerated().map { index, symbol in
+          BinaryStream.Member(
+            symbol: symbol, priceDigits: price_digits.list[index], sizeDigits: size_digits.list[index])
+        }
+        return BinaryStream(
+          channel: channel, symbol: symbol ?? "", base: base, priceDigits: members.isEmpty ? price_digits.list[0] : 0,
+          sizeDigits: members.isEmpty ? size_digits.list[0] : 0, members: members)
+      }
+    }
+    /// A number, or a list of them.
+    struct Digits: Decodable {
+      let list: [UInt8]
+
+      init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        list = try (try? value.decode([UInt8].self)) ?? [value.decode(UInt8.self)]
+      }
     }
     var hex: String
     var streams: [Stream]
@@ -26,15 +46,7 @@ struct BinaryDecoderTests {
     }
 
     var known: [Int64: BinaryStream] {
-      Dictionary(
-        uniqueKeysWithValues: streams.map { stream in
-          (
-            stream.stream,
-            BinaryStream(
-              channel: stream.channel, symbol: stream.symbol, base: stream.base, priceDigits: stream.price_digits,
-              sizeDigits: stream.size_digits)
-          )
-        })
+      Dictionary(uniqueKeysWithValues: streams.map { ($0.stream, $0.binary) })
     }
   }
 
