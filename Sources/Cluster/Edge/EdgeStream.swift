@@ -53,6 +53,8 @@ struct EdgeStream {
   private(set) var mark: UInt64 = 0
   /// Frames may have been lost that nothing else shows: what arrives is passed on, and the position is to be checked.
   var isSuspect = false
+  /// The ingest has opened the stream anew, with another number: no position of the old one means anything.
+  private var isReopened = false
   /// The request that its answer will come with.
   var request: UInt64?
   /// Whether it waits for a request, and the time before which none is sent.
@@ -66,7 +68,9 @@ struct EdgeStream {
     self.slot = slot
   }
 
-  var position: SyncItem { SyncItem(key: key, run: run, sequence: sequence, mark: mark) }
+  var position: SyncItem {
+    isReopened ? SyncItem(key: key) : SyncItem(key: key, run: run, sequence: sequence, mark: mark)
+  }
 
   /// Takes a frame of the followed epoch. Returns false if something is missing before it.
   @inline(__always)
@@ -96,6 +100,7 @@ struct EdgeStream {
     run = head.run
     stream = head.stream
     sequence = head.sequence
+    isReopened = false
     if head.mark > 0 { mark = head.mark }
     deliver(
       EdgeFrame(
@@ -126,10 +131,10 @@ struct EdgeStream {
       return true
     case .pending:
       guard answered != run || answer.stream != stream else { break }
-      (run, stream, sequence) = (answered, answer.stream, answer.sequence)
-    case .current: guard answered == run, answer.stream == stream else { return false }
+      (run, stream, sequence, isReopened) = (answered, answer.stream, answer.sequence, false)
+    case .current: guard isSame(answer, answered) else { return false }
     case .frames:
-      guard answered == run, answer.stream == stream else { return false }
+      guard isSame(answer, answered) else { return false }
       for frame in answer.frames where frame.sequence > sequence {
         guard frame.previous == sequence else { return false }
         pass(.update, head(frame, answer, answered), frame, deliver)
@@ -155,6 +160,12 @@ struct EdgeStream {
     state = .live
     isSuspect = false
     return drainHeld(deliver)
+  }
+
+  /// Whether an answer is of this stream. If it is of one that the ingest opened anew, the next request says so.
+  private mutating func isSame(_ answer: SyncAnswer, _ answered: UInt32) -> Bool {
+    isReopened = answered == run && answer.stream != stream
+    return answered == run && !isReopened
   }
 
   private func head(_ frame: SyncAnswer.Frame, _ answer: SyncAnswer, _ run: UInt32) -> ClusterFrameHead {

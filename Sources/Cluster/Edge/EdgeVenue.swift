@@ -139,7 +139,7 @@ package struct EdgeVenue {
 
   package mutating func heard(_ digest: Digest, now: Int64) {
     guard digest.run == follower.run else { return }
-    if follower.heard(digest, now: now) { suspectAll(now, spread: false) }
+    if follower.heard(digest) { suspectAll(now, spread: false) }
     for item in digest.items {
       guard let slot = numbers[item.stream], isBehind(slot, item.sequence) else { continue }
       gaps += 1

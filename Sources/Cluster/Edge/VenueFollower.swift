@@ -43,14 +43,12 @@ package struct VenueFollower: Sendable {
   package private(set) var run: UInt32?
   private var beacon: Beacon?
   private var arrived: Int64 = 0
-  /// When the present epoch was first heard of.
-  private var followed: Int64 = 0
   /// The least difference between arrival and sending: of the fastest beacon, which sets what no delay is.
   private var leastOffset: Int64 = 0
-  /// How much longer the last beacon took than the fastest one.
-  private var delay: Int64 = 0
-  /// The last digest: when it was sent, and when it arrived.
-  private var digest: (sent: UInt64, arrived: Int64)?
+  /// When the last digest was sent, or, before the first one of an epoch, the epoch's first beacon: the ingest's time.
+  private var digested: UInt64 = 0
+  /// What the venue sent before this time is known, or known to be missing: the last digest less its age.
+  private var whole: Int64 = 0
 
   package init() {}
 
@@ -69,7 +67,6 @@ package struct VenueFollower: Sendable {
       // A repeated or late beacon says less than the last one.
       guard next.sent > last.sent else { return .nothing }
       leastOffset = min(leastOffset + (now - arrived) / Self.driftParts, offset)
-      delay = offset - leastOffset
       beacon = next
       arrived = now
       return next.link == last.link ? .nothing : .link
@@ -83,18 +80,22 @@ package struct VenueFollower: Sendable {
     beacon = next
     run = next.run
     arrived = now
-    followed = now
     leastOffset = now - Int64(next.sent)
-    delay = 0
-    digest = nil
+    digested = next.sent
+    whole = Int64(next.sent) - Int64(next.age)
   }
+
+  /// How long ago the ingest sent something, as far as the fastest beacon shows: when it arrived says nothing, because
+  /// it may have waited in a socket.
+  private func elapsed(since sent: Int64, now: Int64) -> Int64 { now - sent - leastOffset }
 
   /// A digest of the followed epoch arrived. Returns true if so many were lost before it that streams may have changed
   /// which no digest named: all positions are to be checked.
-  package mutating func heard(_ next: Digest, now: Int64) -> Bool {
-    guard next.run == run, next.sent > digest?.sent ?? 0 else { return false }
-    let last = digest?.sent ?? next.sent
-    digest = (next.sent, now)
+  package mutating func heard(_ next: Digest) -> Bool {
+    guard next.run == run, next.sent > digested else { return false }
+    let last = digested
+    digested = next.sent
+    whole = Int64(next.sent) - Int64(next.age)
     return next.sent - last > UInt64(IngestVenue.digestTime)
   }
 
@@ -102,11 +103,15 @@ package struct VenueFollower: Sendable {
   ///   one.
   package func indicator(now: Int64, confirmed: Int64?) -> VenueIndicator {
     guard let confirmed, now - confirmed <= Self.freshness else { return .reconnecting(.noLink) }
-    guard let beacon, now - arrived + delay <= Self.silence else { return .reconnecting(.noIngest) }
+    guard let beacon, elapsed(since: Int64(beacon.sent), now: now) <= Self.silence else {
+      return .reconnecting(.noIngest)
+    }
     // Without digests, frames may be missing that nothing else shows.
-    guard now - (digest?.arrived ?? followed) + delay <= Self.silence else { return .reconnecting(.noIngest) }
+    guard elapsed(since: Int64(digested), now: now) <= Self.silence else { return .reconnecting(.noIngest) }
     guard beacon.feed == .live || beacon.feed == .stale else { return .reconnecting(.feed) }
-    let age = Int64(beacon.age) + delay + now - arrived
-    return beacon.feed == .live && age <= Self.freshness ? .connected(age: age) : .stale(age: age)
+    let age = Int64(beacon.age) + elapsed(since: Int64(beacon.sent), now: now)
+    // After a feed that was late, data is old when it is published: if it is lost then, only the next digest tells.
+    let isFresh = beacon.feed == .live && max(age, elapsed(since: whole, now: now)) <= Self.freshness
+    return isFresh ? .connected(age: age) : .stale(age: age)
   }
 }

@@ -237,7 +237,7 @@ package struct IngestVenue {
     }
     if now >= nextDigest {
       nextDigest = now + Self.digestInterval
-      if run != 0 { actions.append(.digest(digest(now))) }
+      if run != 0 { actions.append(.digest(digest(now, feed))) }
     }
     if now >= nextExpiry {
       nextExpiry = now + Self.interestTime / 6
@@ -259,12 +259,12 @@ package struct IngestVenue {
   }
 
   /// Sent also if it is empty: an edge whose digests do not arrive cannot know what else does not.
-  private func digest(_ now: Int64) -> Digest {
+  private func digest(_ now: Int64, _ feed: IngestFeedReport) -> Digest {
     let changed = streams.compactMap { stream, state in
       now - state.changed <= Self.digestTime && state.sequence > 0
         ? Digest.Item(stream: stream, sequence: state.sequence) : nil
     }
-    return Digest(run: run, sent: UInt64(max(0, now)), items: changed)
+    return Digest(run: run, sent: UInt64(max(0, now)), age: feed.age, items: changed)
   }
 
   /// Closes the streams that no edge has asked for lately.

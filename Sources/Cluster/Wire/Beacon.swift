@@ -121,14 +121,17 @@ package struct Digest: Sendable, Equatable {
   package var run: UInt32
   /// The ingest's monotonic time, µs. Receivers compare it with itself only.
   package var sent: UInt64
+  /// Since the venue's last message, µs. What the venue sent before that, edges have, or find missing.
+  package var age: UInt64
   package var items: [Item]
 
   /// The most items: 960 kB, below the servers' `max_payload` of 1 MiB.
   package static let limit = 80_000
 
-  package init(run: UInt32, sent: UInt64, items: [Item]) {
+  package init(run: UInt32, sent: UInt64, age: UInt64, items: [Item]) {
     self.run = run
     self.sent = sent
+    self.age = age
     self.items = items
   }
 
@@ -136,6 +139,7 @@ package struct Digest: Sendable, Equatable {
     out.append(ClusterWire.version)
     out.append(little: run)
     out.append(little: sent)
+    out.append(little: age)
     out.append(little: UInt32(items.count))
     for item in items {
       out.append(little: item.stream)
@@ -148,7 +152,8 @@ package struct Digest: Sendable, Equatable {
     try reader.version()
     run = try reader.integer()
     sent = try reader.integer()
-    guard sent < 1 << 62 else { throw .value }
+    age = try reader.integer()
+    guard sent < 1 << 62, age < 1 << 62 else { throw .value }
     let count = try reader.count(limit: Self.limit, size: 12)
     items = []
     items.reserveCapacity(count)

@@ -156,9 +156,9 @@ struct EdgeVenueTests {
   )
   func checks() {
     var (edge, slot) = Edge.live()
-    edge.venue.heard(Digest(run: 5, sent: 1, items: [.init(stream: 1, sequence: 10)]), now: 2)
+    edge.venue.heard(Digest(run: 5, sent: 1, age: 0, items: [.init(stream: 1, sequence: 10)]), now: 2)
     #expect(edge.venue.isLive(slot) && edge.requests().isEmpty)
-    edge.venue.heard(Digest(run: 5, sent: 2, items: [.init(stream: 1, sequence: 11)]), now: 3)
+    edge.venue.heard(Digest(run: 5, sent: 2, age: 0, items: [.init(stream: 1, sequence: 11)]), now: 3)
     #expect(!edge.venue.isLive(slot))
     edge.answer(edge.requests()[0].id, [Edge.snapshot("a", 11)])
     #expect(edge.venue.isLive(slot))
@@ -168,6 +168,22 @@ struct EdgeVenueTests {
     edge.frame(slot, 12, after: 11)
     edge.answer(edge.requests()[0].id, [SyncAnswer(key: Edge.key("a"), kind: .current, stream: 1, sequence: 11)])
     #expect(edge.said == ["subscribe 10", "resync 11", "u12"] && edge.venue.isLive(slot))
+  }
+
+  @Test("a stream that the ingest closed and opened anew begins with a snapshot, and not with questions for ever")
+  func reopened() {
+    var (edge, slot) = Edge.live()
+    edge.beacon(run: 5, link: 1)
+    var answer = SyncAnswer(key: Edge.key("a"), kind: .current, stream: 2, sequence: 10)
+    edge.answer(edge.requests()[0].id, [answer])
+    #expect(!edge.venue.isLive(slot))
+    edge.now += EdgeVenue.retryTime
+    let again = edge.requests()[0]
+    #expect(again.1.items == [SyncItem(key: Edge.key("a"))])
+    answer = Edge.snapshot("a", 10)
+    answer.stream = 2
+    edge.answer(again.id, [answer])
+    #expect(edge.said == ["subscribe 10", "resync 10"] && edge.venue.isLive(slot))
   }
 
   @Test("a request without an answer is repeated after a while, and a stream that does not exist is asked for rarely")

@@ -13,7 +13,9 @@ struct VenueFollowerTests {
       sent: sent)
   }
 
-  private func digest(_ sent: UInt64, run: UInt32 = 5) -> Digest { Digest(run: run, sent: sent, items: []) }
+  private func digest(_ sent: UInt64, run: UInt32 = 5, age: UInt64 = 0) -> Digest {
+    Digest(run: run, sent: sent, age: age, items: [])
+  }
 
   @Test("the highest term is followed; a lower one only after three seconds without the higher")
   func terms() {
@@ -67,7 +69,7 @@ struct VenueFollowerTests {
     _ = follower.heard(beacon(1, sent: 2_000_001), now: 2_000_000)
     // Beacons arrive, and digests do not.
     #expect(follower.indicator(now: 2_000_000, confirmed: 2_000_000) == .reconnecting(.noIngest))
-    _ = follower.heard(digest(2_000_001), now: 2_000_000)
+    _ = follower.heard(digest(2_000_001))
     #expect(follower.indicator(now: 2_000_000, confirmed: 2_000_000).isConnected)
     _ = follower.heard(beacon(1, sent: 2_200_001, age: 1_900_000), now: 2_200_000)
     #expect(follower.indicator(now: 2_300_001, confirmed: 2_000_000) == .stale(age: 2_000_001))
@@ -80,10 +82,44 @@ struct VenueFollowerTests {
     var follower = VenueFollower()
     _ = follower.heard(beacon(1, sent: 1), now: 0)
     let holes = [
-      follower.heard(digest(10), now: 10), follower.heard(digest(1_600_010), now: 20),
-      follower.heard(digest(3_200_011), now: 30), follower.heard(digest(3_200_011), now: 40),
-      follower.heard(digest(9_000_000, run: 6), now: 50),
+      follower.heard(digest(10)), follower.heard(digest(1_600_010)),
+      follower.heard(digest(3_200_011)), follower.heard(digest(3_200_011)),
+      follower.heard(digest(9_000_000, run: 6)),
     ]
     #expect(holes == [false, false, true, false, false])
+  }
+
+  @Test("a digest that waited in a socket says nothing of the time in which it waited")
+  func lateDigests() {
+    var follower = VenueFollower()
+    _ = follower.heard(beacon(1, sent: 1), now: 0)
+    // The edge stood still for two seconds, and reads what was sent in the first half second.
+    _ = follower.heard(digest(500_001))
+    _ = follower.heard(beacon(1, sent: 2_300_001), now: 2_300_000)
+    #expect(follower.indicator(now: 2_300_000, confirmed: 2_300_000) == .reconnecting(.noIngest))
+    _ = follower.heard(digest(2_300_001))
+    #expect(follower.indicator(now: 2_300_000, confirmed: 2_300_000).isConnected)
+  }
+
+  @Test("after a feed that was late, a dot is green only when a digest has said so")
+  func lateFeeds() {
+    var follower = VenueFollower()
+    _ = follower.heard(beacon(1, sent: 1), now: 0)
+    _ = follower.heard(digest(1_000_001, age: 900_000))
+    _ = follower.heard(beacon(1, sent: 2_100_001, age: 20_000), now: 2_100_000)
+    #expect(follower.indicator(now: 2_100_000, confirmed: 2_100_000).isConnected)
+    #expect(follower.indicator(now: 2_100_001, confirmed: 2_100_000) == .stale(age: 20_001))
+    _ = follower.heard(digest(2_200_001, age: 100_000))
+    #expect(follower.indicator(now: 2_200_000, confirmed: 2_100_000).isConnected)
+  }
+
+  @Test("a hole before an epoch's first digest is noticed")
+  func firstHole() {
+    var follower = VenueFollower()
+    _ = follower.heard(beacon(1, sent: 1_000_000), now: 0)
+    let first = follower.heard(digest(2_600_001))
+    _ = follower.heard(beacon(2, run: 6, sent: 1_000_000), now: 100)
+    let second = follower.heard(digest(2_600_000, run: 6))
+    #expect(first && !second)
   }
 }

@@ -27,8 +27,6 @@ final class SimulatedCluster {
     case freshAges
     /// All epochs have the same number.
     case sameEpochs
-    /// A broken connection does not raise the number of the link.
-    case quietLinks
   }
 
   enum Event {

@@ -152,7 +152,7 @@ final class SimulatedNode {
   }
 
   func linkRestored(_ world: SimulatedCluster) {
-    if world.faults.sabotage != .quietLinks { ingest?.linkBroke() }
+    ingest?.linkBroke()
     edge?.linkRestored(now: now(world))
   }
 

@@ -37,7 +37,8 @@ struct ClusterWireTests {
   @Test("each message is read as it was written")
   func roundTrips() {
     #expect(beacon(bytes { Self.beacon.append(to: &$0) }) == .success(Self.beacon))
-    let digest = Digest(run: 9, sent: 5, items: [.init(stream: 1, sequence: 2), .init(stream: 3, sequence: .max)])
+    let digest = Digest(
+      run: 9, sent: 5, age: 7, items: [.init(stream: 1, sequence: 2), .init(stream: 3, sequence: .max)])
     #expect(
       read(bytes { digest.append(to: &$0) }) { bytes throws(ClusterWireError) in try Digest(bytes) } == .success(digest)
     )
@@ -107,7 +108,7 @@ struct ClusterWireTests {
 
   @Test("a count that is larger than the message is refused before anything is stored")
   func counts() {
-    let digest: [UInt8] = [1, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0]
+    let digest: [UInt8] = [1, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0]
     #expect(read(digest) { bytes throws(ClusterWireError) in try Digest(bytes) } == .failure(.limit))
   }
 
