@@ -117,6 +117,7 @@ package final class Gateway: Sendable {
       node.connect(to: nodes)
       node.hub.findPortfolios { portfolios.exists($0, of: $1) }
       node.hub.findDecks { decks.refusal($0, zone: $1) }
+      node.hub.watchlists = node.settings.watchlists
     }
     self.loops = loops
     self.nodes = nodes

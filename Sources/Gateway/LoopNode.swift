@@ -316,6 +316,7 @@ final class LoopNode: @unchecked Sendable {
     loop.assertOnLoop()
     self.settings = settings
     hub.apply(settings.clientLimits)
+    hub.watchlists = settings.watchlists
   }
 }
 

@@ -55,6 +55,8 @@ struct NodeSettings: Sendable {
   var alerts: AlertDesk
   /// Stores and values portfolios; one for all nodes.
   var portfolios: PortfolioDesk
+  /// The lists of symbols that clients request by name.
+  var watchlists: [String: [String]] = [:]
   /// The decks of cards; one for all nodes.
   var decks: DeckDesk
   /// The networks of allowed webhook receivers outside the public Internet.
@@ -67,6 +69,7 @@ struct NodeSettings: Sendable {
   /// Takes what a node can change while it runs, but for the limits of clients.
   mutating func take(_ configuration: GatewayConfiguration) {
     readyFeeds = configuration.readyFeeds
+    watchlists = configuration.watchlists.lists
     internalHosts = configuration.internalHosts
     api.connections = configuration.http
     api.origins = configuration.allowedOrigins

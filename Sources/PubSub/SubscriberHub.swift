@@ -107,6 +107,11 @@ package final class SubscriberHub {
     _read { yield resolver.directory }
     _modify { yield &resolver.directory }
   }
+  /// Lists of symbols and patterns that clients request by name. A change affects later requests.
+  package var watchlists: [String: [String]] {
+    get { resolver.watchlists }
+    set { resolver.watchlists = newValue }
+  }
   /// Returns whether an owner has a stored portfolio with an id; set before the first client connects.
   package func findPortfolios(_ exists: @escaping @Sendable (_ id: String, _ owner: String) -> Bool) {
     resolver.hasPortfolio = exists

@@ -243,6 +243,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
   package var decks = DeckSettings()
   /// The schemas that documents of topics must satisfy.
   package var topics = TopicSettings()
+  /// Lists of symbols, or of patterns like `kraken:*`, that clients request by name.
+  package var watchlists = WatchlistSettings()
   /// Networks that webhooks may be sent to, beside the public Internet.
   package var webhookNetworks: [IPNetwork] = []
   /// Feeds that must be live before the gateway counts as ready: at most as many as are configured.

@@ -128,6 +128,10 @@ struct Setting: Sendable {
     integer("portfolios.transactions", 0...10_000, \.portfolios.transactions),
     file("topics.schemas", allowed: "a folder with files NAME.json, each the schema of a topic", \.topics.folder).live,
     file("decks.directory", allowed: "a folder with files NAME.json", \.decks.directory).live,
+    Setting(
+      key: "watchlists", allowed: "NAME=SYMBOL SYMBOL like majors=kraken:BTC-USD kraken:ETH-USD", isList: true,
+      isLive: true, set: { configuration, values in configuration.watchlists.take(values) },
+      show: { $0.watchlists.entries.joined(separator: ",") }),
     integer("webhooks.per-owner", 0...20, \.alerts.webhooksOfOwner),
     Setting(
       key: "webhooks.networks", allowed: "networks like 10.0.0.0/8 that webhooks may be sent to", isList: true,

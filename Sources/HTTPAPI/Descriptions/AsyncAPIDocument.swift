@@ -149,6 +149,8 @@ enum AsyncAPIDocument {
       writer.object("properties") { writer in
         JSONSchema.choice(ChannelName.allCases.map(\.rawValue)).write("channel", to: &writer)
         JSONSchema.list(.text).write("symbols", to: &writer)
+        JSONSchema.text.write("watchlist", to: &writer)
+        JSONSchema.flag.write("group", to: &writer)
         JSONSchema.integer(0...60_000).write("interval_ms", to: &writer)
         for name in Set(WireDescription.channels.values.flatMap(\.parameters)).sorted() {
           writer.object(name) { _ in }

@@ -57,6 +57,8 @@ struct SubscriptionResolver {
 
   /// What symbols resolve to.
   var directory = Directory()
+  /// Lists of symbols and patterns by name, from the configuration.
+  var watchlists: [String: [String]] = [:]
   /// Symbols that one request may name; its wildcards may stand for four times as many, whether the client gets them or
   /// not.
   let nameLimit: Int
@@ -133,7 +135,7 @@ struct SubscriptionResolver {
       do throws(ProtocolError) {
         let portfolio = try portfolio(of: item, asker.grant)
         if item.isGroup {
-          resolve(groupOf: item, &search, isSubscribed)
+          resolve(groupOf: try named(item), &search, isSubscribed)
           continue
         }
         for symbol in item.channel.takesNames ? item.symbols : [""] {
@@ -191,6 +193,19 @@ struct SubscriptionResolver {
       search.result.matches.append(
         Match(key: key, wanted: wanted, isPresent: isPresent, position: item.position))
     }
+  }
+
+  /// The item with the symbols of its watchlist, if it names one.
+  private func named(_ item: ClientRequest.Item) throws(ProtocolError) -> ClientRequest.Item {
+    guard let name = item.watchlist else { return item }
+    guard let symbols = watchlists[name] else {
+      let known = watchlists.keys.sorted().prefix(20).joined(separator: ", ")
+      throw ProtocolError(
+        .outOfRange, "there is no watchlist `\(name.prefix(64))`", hint: known.isEmpty ? "there are none" : known)
+    }
+    var named = item
+    named.symbols = symbols
+    return named
   }
 
   /// The stream of all symbols of an item: one for each loop that publishes some of them.

@@ -23,6 +23,8 @@ enum ClientRequest: Equatable {
     var channelText: String?
     var channel = ChannelName.status
     var symbols: [String] = []
+    /// The name of a list of symbols that the gateway knows, in their place.
+    var watchlist: String?
     var depth: UInt16?
     var points: UInt16?
     /// For a `topic`; 1 if left out.

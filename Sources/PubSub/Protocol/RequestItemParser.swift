@@ -6,7 +6,7 @@ import MarketData
 struct RequestItemParser {
   /// The fields that an item of a `subscribe` may have.
   private static let fields =
-    ["channel", "symbols", "group", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
+    ["channel", "symbols", "watchlist", "group", "depth", "points", "range", "interval", "last", "interval_ms", "zone"]
     + PortfolioRequestItem.fields
   /// Those that an item of a `resume` may have, too. A request may repeat the fields of a reply about its stream.
   private static let positionFields = [
@@ -54,6 +54,8 @@ struct RequestItemParser {
       try readChannel(&scanner)
     } else if scanner.equals(key, "symbols") {
       try readSymbols(&scanner)
+    } else if scanner.equals(key, "watchlist") {
+      item.watchlist = try word("watchlist", "a string", &scanner)
     } else if scanner.equals(key, "depth") {
       try readDepth(&scanner)
     } else if scanner.equals(key, "points") {
@@ -243,7 +245,12 @@ struct RequestItemParser {
         .badRequest, "`\(name("channel"))` is missing",
         hint: "one of: \(ChannelName.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    if item.error == nil, item.channel.takesNames, item.symbols.isEmpty {
+    if item.watchlist != nil {
+      item.isGroup = true
+      if item.error == nil, !item.symbols.isEmpty {
+        item.error = ProtocolError(.badRequest, "`\(path)` has both `symbols` and `watchlist`")
+      }
+    } else if item.error == nil, item.channel.takesNames, item.symbols.isEmpty {
       item.error = ProtocolError(
         .badRequest, "`\(name("symbols"))` is missing or empty",
         hint: hasPosition

@@ -216,6 +216,31 @@ struct GroupStreamTests {
     #expect(client.ask(#"{"op":"list"}"#)[0].contains(#""streams":[]"#))
   }
 
+  @Test("a watchlist of the configuration is a group of its symbols, and a change of it affects later requests")
+  func watchlist() {
+    let world = World(instruments: 3)
+    let client = world.client()
+    func ask(_ name: String, _ more: String = "", _ channel: String = "quote") -> String {
+      client.ask(
+        #"{"op":"subscribe","id":1,"streams":[{"channel":"\#(channel)","watchlist":"\#(name)"\#(more)}]}"#)[0]
+    }
+    #expect(ask("majors").contains(#""message":"there is no watchlist `majors`","hint":"there are none""#))
+    world.hubs[0].watchlists = ["majors": ["kraken:BTC-USD", "kraken:A1-USD"], "all": ["kraken:*"]]
+    #expect(ask("majors").contains(#""group":true,"symbols":["kraken:A1-USD","kraken:BTC-USD"]"#))
+    #expect(ask("all", #","group":true"#).contains(#""symbols":["kraken:A1-USD","kraken:A2-USD","kraken:BTC-USD"]"#))
+    #expect(ask("minors").contains(#""hint":"all, majors""#))
+    #expect(ask("all", #","symbols":["kraken:BTC-USD"]"#).contains("has both `symbols` and `watchlist`"))
+    #expect(ask("all", "", "trades").contains("the channel `trades` has no groups"))
+    let before = client.streams.count
+    world.hubs[0].watchlists = ["majors": ["kraken:A2-USD"]]
+    #expect(ask("majors").contains(#""symbols":["kraken:A2-USD"]"#))
+    #expect(client.streams.count == before + 1)
+    var grant = Grant.everything
+    grant.symbols = SymbolRules(["kraken:BTC-USD"]).map { [$0] } ?? []
+    client.authorize(grant)
+    #expect(ask("majors").contains(#""code":"forbidden""#))
+  }
+
   @Test("what cannot be a group is refused in words")
   func refused() {
     let world = World()
