@@ -69,8 +69,9 @@ final class LoopClients: @unchecked Sendable {
       address: ClientAddress(address.subscriber), isBinary: isBinary, dialect: dialect, now: node.clock.now())
     let session = StreamSession(
       client: client, connection: connection, clients: self,
-      limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate, events: events,
-      credential: credential, address: address)
+      limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate,
+      isBinary: isBinary,
+      events: events, credential: credential, address: address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session
     connection.handler = session

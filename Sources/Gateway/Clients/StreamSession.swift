@@ -27,6 +27,7 @@ final class StreamSession: ConnectionHandler {
   private var closing: Closing?
   private var presence: Presence
   let openedAt: Int64
+  private let isBinary: Bool
   private(set) var pace: ClientPace
   private var proof = ProofOfReading()
 
@@ -75,12 +76,16 @@ final class StreamSession: ConnectionHandler {
   /// The same for a client that did not take the last ones at once.
   static let slowHandOverBytes = 4 << 10
 
-  /// - Parameter address: the client's, as far as a trusted proxy says.
+  /// - Parameters:
+  ///   - isBinary: whether it takes data as binary records.
+  ///   - address: the client's, as far as a trusted proxy says.
   init(
     client: ClientID, connection: Connection, clients: LoopClients, limits: WebSocketLimits,
-    deflate: PerMessageDeflate?, events: EventWriter?, credential: AccessPolicy.Credential?, address: IPAddress
+    deflate: PerMessageDeflate?, isBinary: Bool, events: EventWriter?, credential: AccessPolicy.Credential?,
+    address: IPAddress
   ) {
     self.client = client
+    self.isBinary = isBinary
     self.connection = connection
     self.clients = clients
     self.events = events
@@ -95,7 +100,10 @@ final class StreamSession: ConnectionHandler {
 
   /// Whether the client takes compressed messages.
   var deflates: Bool { webSocket.mayInflate }
-  var encoding: ClientCounts.Encoding { events != nil ? .events : deflates ? .deflate : .plain }
+  var encoding: ClientCounts.Encoding {
+    guard events == nil else { return .events }
+    return isBinary ? (deflates ? .binaryDeflate : .binary) : deflates ? .deflate : .plain
+  }
   /// The code with which the gateway closed the connection; nil: it has not.
   var closeCode: UInt16? { closing?.code }
   private var isClosing: Bool { closing != nil }

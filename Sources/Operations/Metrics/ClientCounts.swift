@@ -46,6 +46,9 @@ package struct ClientCounts: Sendable, Equatable {
   /// How a client takes its messages.
   package enum Encoding: String, CaseIterable, Sendable {
     case plain, deflate
+    /// Binary records; text messages are the same.
+    case binary
+    case binaryDeflate = "binary-deflate"
     /// Server-sent events, over HTTP.
     case events
 
