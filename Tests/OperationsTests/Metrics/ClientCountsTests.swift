@@ -14,14 +14,17 @@ struct ClientCountsTests {
       counts.came(isTLS: isTLS, encoding)
     }
     counts.came(isTLS: true, .events)
-    #expect(counts.present == [1, 1, 0, 1, 2, 1])
+    counts.came(isTLS: false, .binary)
+    counts.came(isTLS: true, .binaryDeflate)
+    // Of ws, and of wss: plain, deflate, binary, binary-deflate, events.
+    #expect(counts.present == [1, 1, 1, 0, 0, 1, 2, 0, 1, 1])
     counts.left(isTLS: true, .deflate, code: nil)
     counts.left(isTLS: false, .plain, code: CloseCode.slow)
-    #expect(counts.present == [0, 1, 0, 1, 1, 1])
+    #expect(counts.present == [0, 1, 1, 0, 0, 1, 1, 0, 1, 1])
     var sum = ClientCounts()
     sum.add(counts)
     sum.add(counts)
-    #expect(sum.present == [0, 2, 0, 2, 2, 2])
+    #expect(sum.present == [0, 2, 2, 0, 0, 2, 2, 0, 2, 2])
     #expect(zip(ClientCounts.Ending.allCases, sum.ended).filter { $1 > 0 }.map(\.0) == [.client, .slow])
   }
 
