@@ -53,6 +53,15 @@ export function signedMoney(decimal, currency) {
   return (isLess ? "-" : /[1-9]/.test(decimal) ? "+" : "") + money(isLess ? decimal.slice(1) : decimal, currency);
 }
 
+/** What a client has received, in a sentence: `31.2 kB and 640 wake-ups a minute, 98 % of the messages binary.` */
+export function trafficText(traffic) {
+  if (traffic === undefined || traffic.milliseconds < 1_000) return "Nothing has been measured yet.";
+  const minute = (count) => Math.round((count * 60_000) / traffic.milliseconds), bytes = minute(traffic.bytes);
+  const size = bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`;
+  const share = Math.round((100 * traffic.records) / traffic.messages);
+  return `This page gets ${size} in ${minute(traffic.wakeUps)} wake-ups a minute; ${share} % of the messages are binary.`;
+}
+
 /** A signed percentage: `+2.34%`. */
 export function percent(decimal) {
   if (decimal === undefined || decimal === null) return "–";

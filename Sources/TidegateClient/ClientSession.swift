@@ -124,6 +124,8 @@ final class ClientSession: Sendable {
 
   // MARK: The core
 
+  var traffic: Traffic { state.withLock { $0.core.traffic } }
+
   /// Calls the core for the app, and executes the resulting actions.
   func act(_ body: (inout ClientCore, UInt64, inout [ClientAction]) -> Void) {
     state.withLock { state in perform(&state, body) }

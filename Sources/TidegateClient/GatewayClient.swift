@@ -71,6 +71,9 @@ public final class GatewayClient: Sendable {
     }
   }
 
+  /// What the client has received so far.
+  public var traffic: Traffic { session.traffic }
+
   /// Connects at once if the client waits before its next attempt. Call it when the network returns or the app becomes
   /// active.
   public func reconnectNow() { session.act { core, now, actions in core.hurry(now: now, into: &actions) } }

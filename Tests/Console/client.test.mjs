@@ -374,15 +374,15 @@ test("what is cancelled while its request is under way is unsubscribed from", as
 
 test("not_ready is asked for again when the gateway says; an unknown symbol is told and left", async () => {
   const world = new World();
-  const ready = followed(world, { channel: "pulse", symbol: BTC });
-  const wrong = followed(world, { channel: "pulse", symbol: "kraken:BTC-USX" });
+  const ready = followed(world, { channel: "quote", symbol: BTC });
+  const wrong = followed(world, { channel: "quote", symbol: "kraken:BTC-USX" });
   await world.open();
   await world.welcome();
   const [request] = world.requests("subscribe");
   await world.say({
     type: "subscribed", id: request.id, ok: [], failed: [
-      { item: 0, channel: "pulse", symbol: BTC, error: { code: "not_ready", message: "soon", retry_after_ms: 700 } },
-      { item: 1, channel: "pulse", symbol: "kraken:BTC-USX", error: { code: "unknown_symbol", message: "no", hint: "BTC-USD" } },
+      { item: 0, channel: "quote", symbol: BTC, error: { code: "not_ready", message: "soon", retry_after_ms: 700 } },
+      { item: 1, channel: "quote", symbol: "kraken:BTC-USX", error: { code: "unknown_symbol", message: "no", hint: "BTC-USD" } },
     ],
   });
   assert.equal(wrong.subscription.state, "failed");
@@ -391,8 +391,8 @@ test("not_ready is asked for again when the gateway says; an unknown symbol is t
   await world.advance(600);
   assert.equal(world.requests("subscribe").length, 1);
   await world.advance(200);
-  assert.deepEqual(world.requests("subscribe")[1].streams, [{ channel: "pulse", symbols: [BTC] }]);
-  followed(world, { channel: "pulse", symbol: "kraken:BTC-USX" });
+  assert.deepEqual(world.requests("subscribe")[1].streams, [{ channel: "quote", symbols: [BTC] }]);
+  followed(world, { channel: "quote", symbol: "kraken:BTC-USX" });
   await world.advance(0);
   assert.equal(world.requests("subscribe").length, 3, "who asks again is asked for again");
 });

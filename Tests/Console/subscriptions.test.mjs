@@ -65,20 +65,20 @@ test("a stream that two requests name goes on when the first is cancelled before
 
 test("many that are cancelled together are one request, so that the next subscription need not wait", async () => {
   const world = new World();
-  const all = Array.from({ length: 150 }, (_, index) => world.client.subscribe({ channel: "pulse", symbol: `kraken:A${index}-USD` }));
+  const all = Array.from({ length: 150 }, (_, index) => world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` }));
   await world.open();
   await world.welcome({ limits: { requests_per_s: 20 } });
   await world.accept();
   for (const each of all) each.cancel();
-  world.client.subscribe({ channel: "pulse", symbol: BTC });
+  world.client.subscribe({ channel: "quote", symbol: BTC });
   await world.advance(0);
   assert.deepEqual(world.requests("unsubscribe").map(({ streams }) => streams.length), [150]);
-  assert.deepEqual(world.requests("subscribe").at(-1).streams, [{ channel: "pulse", symbols: [BTC] }]);
+  assert.deepEqual(world.requests("subscribe").at(-1).streams, [{ channel: "quote", symbols: [BTC] }]);
 });
 
 test("more than a request may name are several requests", async () => {
   const world = new World();
-  const all = Array.from({ length: 2_300 }, (_, index) => world.client.subscribe({ channel: "pulse", symbol: `kraken:A${index}-USD` }));
+  const all = Array.from({ length: 2_300 }, (_, index) => world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` }));
   await world.open();
   await world.welcome();
   let next = 1;

@@ -9,7 +9,7 @@ const client = new URL("../../Sources/Console/client/tidegate.js", import.meta.u
 register(`data:text/javascript,${encodeURIComponent(`export function resolve(name, context, next) {
   return name === "/tidegate.js" ? { url: ${JSON.stringify(client)}, shortCircuit: true } : next(name, context);
 }`)}`);
-const { decimals, figure, price: priceText, priceStep, sharedDecimals } = await import("../../Sources/Console/format.js");
+const { decimals, figure, price: priceText, priceStep, sharedDecimals, trafficText } = await import("../../Sources/Console/format.js");
 const { isAmount, valueLine } = await import("../../Sources/Console/valuation.js");
 const { described, fired, ruleOf } = await import("../../Sources/Console/rules.js");
 
@@ -29,6 +29,13 @@ test("the line of the value ends with the gateway's value, and changes from the 
   // The profit of open positions is in every point, so that it is no change of the range.
   const { points, trend } = valueLine(parts, "6.5", "0.5");
   assert.deepEqual([points, trend], [["2.50", "6.50"], "flat"]);
+});
+
+test("what a connection costs is told by the minute", () => {
+  const traffic = { messages: 200, records: 190, bytes: 15_600, wakeUps: 100, milliseconds: 10_000 };
+  assert.equal(trafficText(traffic), "This page gets 93.6 kB in 600 wake-ups a minute; 95 % of the messages are binary.");
+  assert.match(trafficText({ ...traffic, bytes: 10 }), /gets 60 B in/);
+  for (const none of [undefined, { ...traffic, milliseconds: 0 }]) assert.equal(trafficText(none), "Nothing has been measured yet.");
 });
 
 test("amounts are decimals above zero", () => {

@@ -40,6 +40,9 @@ struct WatchCommand: AsyncParsableCommand {
   @Flag(help: "Print one table when every row is full, or after 5 s, and exit; with --json, until the first snapshot.")
   var once = false
 
+  @Flag(help: "Show how many bytes and wake-ups a minute the data costs; with --json, on standard error at the end.")
+  var stats = false
+
   var hasURL: Bool { arguments.first?.contains("://") == true }
   var symbols: [String] { hasURL ? Array(arguments.dropFirst()) : arguments }
   var url: String { hasURL ? arguments[0] : Self.defaultURL }
@@ -97,10 +100,13 @@ struct WatchCommand: AsyncParsableCommand {
       StreamRequest.sparkline(symbols, points: 24).untyped,
       StreamRequest.derivative(symbols.filter(Self.isDerivative)).untyped)
     let feed = WatchFeed(connection: client.connectionEvents(), streams: client.subscribe(request))
+    let start = ContinuousClock.now
+    let cost: @Sendable () -> String = { TrafficLine.text(client.traffic, over: .now - start) }
     if json {
+      defer { if stats { FileHandle.standardError.write(Data((cost() + "\n").utf8)) } }
       try await FramePrinter(url: url, symbols: symbols, once: once).run(feed)
     } else {
-      try await WatchScreen(url: url, symbols: symbols, once: once).run(feed)
+      try await WatchScreen(url: url, symbols: symbols, once: once, cost: stats ? cost : nil).run(feed)
     }
   }
 }

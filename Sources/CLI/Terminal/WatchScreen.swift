@@ -14,7 +14,11 @@ struct WatchScreen {
   let url: String
   let symbols: [String]
   let once: Bool
+  /// What the connection has cost so far, to be shown below the table; nil: it is not shown.
+  var cost: (@Sendable () -> String)?
 
+  /// How often the cost is printed where lines are.
+  private static let costInterval = Duration.seconds(10)
   /// Ten frames a second: people cannot read faster.
   private static let frameInterval = Duration.milliseconds(100)
   /// How long `--once` waits for rows that stay empty.
@@ -93,7 +97,7 @@ struct WatchScreen {
         Terminal.isThere
         ? state.table.lines(width: Terminal.size.columns, height: 1_000, color: Terminal.hasColor)
         : state.table.plainLines
-      StandardOutput.write(lines.joined(separator: "\n") + "\n")
+      StandardOutput.write((lines + [cost?()].compactMap(\.self)).joined(separator: "\n") + "\n")
       let (refused, unfinished) = (state.table.refused, state.table.unfinished)
       if !refused.isEmpty {
         last = .refused(refused)
@@ -117,10 +121,11 @@ struct WatchScreen {
     return try await onTimer(table, feed) { state in
       let isResized = isResized.exchange(false, ordering: .relaxed)
       guard state.isChanged || isResized else { return false }
+      let cost = [cost?()].compactMap(\.self)
       state.isChanged = false
       let size = Terminal.size
-      let lines = state.table.lines(width: size.columns, height: size.rows, color: Terminal.hasColor)
-      Terminal.draw(lines)
+      let lines = state.table.lines(width: size.columns, height: size.rows - cost.count, color: Terminal.hasColor)
+      Terminal.draw(lines + cost.map { String($0.prefix(size.columns)) })
       return false
     }
   }
@@ -134,6 +139,12 @@ struct WatchScreen {
   /// A line for each change of a row or of a feed's state, and one when the connection is lost and when it is back.
   private func printLines(_ table: WatchTable, _ feed: WatchFeed) async -> WatchEnd? {
     let shared = Mutex(Lines(table: table))
+    let costs = Task { [cost] in
+      while let cost, (try? await Task.sleep(for: Self.costInterval)) != nil {
+        StandardOutput.write(cost() + "\n")
+      }
+    }
+    defer { costs.cancel() }
     return await feed.follow { event in shared.withLock { lines in print(event, &lines) } }
   }
 

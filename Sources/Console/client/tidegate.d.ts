@@ -323,6 +323,11 @@ export interface Options {
   heartbeatSeconds?: number;
   /** Whether the client pauses while its page is hidden; true if left out. */
   pausesWhenHidden?: boolean;
+  /**
+   * Whether symbols that are subscribed to together arrive together, in one message a tick, where the gateway can; true
+   * if left out. Values and events are the same.
+   */
+  usesGroups?: boolean;
   /** Replaces `WebSocket`, clock and timers: for Node before 22, and for tests. */
   environment?: Record<string, unknown>;
 }
@@ -361,6 +366,11 @@ export class Tidegate {
   readonly state: ConnectionState;
   readonly welcome?: Record<string, unknown>;
   readonly feeds: ReadonlyMap<string, Feed>;
+  /**
+   * What has been received so far: messages, binary ones of them, their bytes before the network compressed them, how
+   * often one arrived more than 5 ms after the one before, and the time from the first to the last.
+   */
+  readonly traffic: { messages: number; records: number; bytes: number; wakeUps: number; milliseconds: number };
   /** Subscribes now, or as soon as there is a connection. Equal requests share one stream. */
   subscribe<C extends Channel>(
     request: Request<C>, listener?: (value: Values[C] | undefined, info: Info) => void): Subscription<C>;

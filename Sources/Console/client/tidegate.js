@@ -22,6 +22,8 @@ const ITERATOR_LIMIT = 1_000;
 // The longest time, ms: to open, for a reply (and for the connection to ask on), for the snapshot after a gap (then it subscribes again), until a hidden
 // page pauses.
 const OPEN_TIMEOUT = 10_000, REPLY_TIMEOUT = 10_000, SNAPSHOT_TIMEOUT = 5_000, HIDDEN_GRACE = 5_000;
+// Messages this close after another one cost no wake-up of their own, ms.
+const SAME_WAKE_UP = 5;
 // A connection is dead after this many heartbeat intervals.
 const HEARTBEATS_MISSED = 2.5;
 // Back-off, ms: full jitter, doubling from the first to the last.
@@ -1059,6 +1061,22 @@ function wireItem(item) {
   return symbol === "" ? rest : { ...rest, symbols: [symbol] };
 }
 
+/**
+ * Whether an item may be a member of a group: the channel has groups, at a rate at which several members share a
+ * message. Composite markets cannot be members.
+ */
+function mayBeGrouped({ channel, symbol, depth, interval_ms: rate }) {
+  if (symbol.startsWith("composite:")) return false;
+  switch (channel) {
+    case "pulse": return true;
+    case "ticker":
+    case "sparkline": return rate !== 0;
+    case "quote": return rate > 0;
+    case "book": return rate > 0 && (depth === undefined || depth === 10 || depth === 25);
+    default: return false;
+  }
+}
+
 // MARK: The connection
 
 const NOT_CONNECTED = {
@@ -1105,6 +1123,7 @@ export class Tidegate {
   state = "disconnected";
   welcome = undefined;
   feeds = new Map();
+  traffic = { messages: 0, records: 0, bytes: 0, wakeUps: 0, milliseconds: 0 };
 
   #environment;
   #url;
@@ -1112,6 +1131,9 @@ export class Tidegate {
   #client;
   #heartbeatSeconds;
   #pausesWhenHidden;
+  #usesGroups;
+  /** The version of a gateway that has no groups. */
+  #versionWithoutGroups = undefined;
   #listeners = new Map();
 
   #socket = null;
@@ -1158,6 +1180,7 @@ export class Tidegate {
     this.#client = options.client ?? "tidegate.js";
     this.#heartbeatSeconds = options.heartbeatSeconds ?? 5;
     this.#pausesWhenHidden = options.pausesWhenHidden ?? true;
+    this.#usesGroups = options.usesGroups ?? true;
     if (typeof this.#environment.WebSocket !== "function") {
       throw new TypeError("there is no WebSocket: pass one as environment.WebSocket (Node before 22: the package `ws`)");
     }
@@ -1190,9 +1213,8 @@ export class Tidegate {
       this._later(() => subscription._end(this.#ending));
       return subscription;
     }
-    for (const number of entry.numbers) {
-      const stream = this.#streams.get(number);
-      if (stream === undefined || !stream.isSynced) continue;
+    for (const stream of this.#streamsOf(entry)) {
+      if (!stream.isSynced) continue;
       subscription.state = "live";
       const type = "snapshot";
       this._later(() => subscription._deliver(stream.value, { type, reason: "shared", ...about(stream), data: undefined }));
@@ -1329,18 +1351,18 @@ export class Tidegate {
     }
   }
 
-  /** Stores where each stream stopped, and marks all as waiting. */
+  /** Stores where each stream stopped, and marks all as waiting. Groups begin anew: their messages are whole, mostly. */
   #leave() {
     const streams = [];
     for (const stream of this.#streams.values()) {
-      if (stream.seq === undefined || stream.epoch === undefined || !stream.isSynced) continue;
+      if (stream instanceof Group || stream.seq === undefined || stream.epoch === undefined || !stream.isSynced) continue;
       streams.push(stream);
     }
     if (this.#session !== undefined) this.#left = { session: this.#session, streams };
     this.#session = undefined;
     for (const entry of this.#wishes.values()) {
       entry.numbers.clear();
-      entry.isAsked = false;
+      entry.isAsked = entry.isAlone = false;
       entry.retryAt = undefined;
       for (const each of entry.subscriptions) if (each.state === "live") this.#mark(each, "waiting");
     }
@@ -1493,8 +1515,11 @@ export class Tidegate {
     if (!this.#isOpen) return;
     let batches = [];
     const now = this.#environment.now();
-    for (const entry of this.#wishes.values()) {
-      if (entry.isAsked || entry.subscriptions.size === 0 || (entry.retryAt ?? 0) > now) continue;
+    const wanted = [...this.#wishes.values()].filter(
+      (entry) => !entry.isAsked && entry.subscriptions.size > 0 && (entry.retryAt ?? 0) <= now);
+    this.#askForGroups(wanted);
+    for (const entry of wanted) {
+      if (entry.isAsked) continue;
       entry.isAsked = true;
       const name = `${entry.item.channel}|${entry.item.symbol}`;
       const isWild = entry.item.symbol.includes("*");
@@ -1509,22 +1534,78 @@ export class Tidegate {
     }
   }
 
+  /** Asks for the symbols of a watchlist as one stream: one message a tick, however many of them move. */
+  #askForGroups(entries) {
+    if (!this.#usesGroups || this.#versionWithoutGroups !== undefined) return;
+    const sets = new Map();
+    for (const entry of entries) {
+      if (entry.isAlone || !mayBeGrouped(entry.item)) continue;
+      const { symbol, ...parameters } = entry.item;
+      // A pattern alone: its answer would not tell it from others.
+      const name = JSON.stringify(symbol.includes("*") ? entry.item : parameters);
+      if (!sets.has(name)) sets.set(name, []);
+      sets.get(name).push(entry);
+    }
+    for (const set of sets.values()) {
+      if (set.length < 2 && !set[0].item.symbol.includes("*")) continue;
+      for (let start = 0; start < set.length; start += ITEMS_PER_REQUEST) {
+        const part = set.slice(start, start + ITEMS_PER_REQUEST), { symbol: _, ...parameters } = part[0].item;
+        for (const entry of part) entry.isAsked = true;
+        const symbols = part.map(({ item }) => item.symbol);
+        this.#request({ op: "subscribe", streams: [{ ...parameters, symbols, group: true }] }, "group", part);
+      }
+    }
+  }
+
+  /** The streams of an item, or the members of groups that are its. */
+  *#streamsOf(entry) {
+    for (const number of entry.numbers) {
+      const stream = this.#streams.get(number);
+      if (stream instanceof Group) {
+        for (const part of stream.parts.values()) if (part.entries.has(entry)) yield part;
+      } else if (stream !== undefined) {
+        yield stream;
+      }
+    }
+  }
+
+  /** Asks again for what these streams had, which are not followed any more. */
+  #askAgain(stream) {
+    const entries = stream instanceof Group ? [...stream.parts.values()].flatMap((part) => [...part.entries]) : stream.entries;
+    for (const entry of entries) {
+      entry.numbers.delete(stream.number);
+      entry.isAsked = false;
+    }
+    this.#wantSubscriptions();
+  }
+
   /**
    * Unsubscribes from streams that nobody follows. Not while an answer is outstanding that may name one of them, because
    * somebody subscribed to it again, or to another item that is the same stream to the gateway: the gateway would read
    * `unsubscribe` after that request, and end what its answer has just granted.
    */
   #endUnfollowed() {
-    const names = ({ kind }) => kind === "subscribe" || kind === "hello";
+    const names = ({ kind }) => kind === "subscribe" || kind === "group" || kind === "hello";
     if (this.#unfollowed.size === 0 || this.#outbox.some(names) || [...this.#pending.values()].some(names)) return;
-    const free = [];
+    const free = [], thinned = new Set();
     for (const entry of this.#unfollowed) {
       this.#wishes.delete(entry.key);
       for (const number of entry.numbers) {
         const stream = this.#streams.get(number);
+        if (stream instanceof Group) {
+          for (const [symbol, part] of stream.parts) if (part.entries.delete(entry) && part.entries.size === 0) stream.parts.delete(symbol);
+          thinned.add(stream);
+          continue;
+        }
         stream?.entries.delete(entry);
         if (stream?.entries.size === 0) free.push(number);
       }
+    }
+    for (const group of thinned) {
+      if (group.parts.size * 2 >= group.symbols.length) continue;
+      // Most members are not followed any more: a smaller group is cheaper.
+      free.push(group.number);
+      this.#askAgain(group);
     }
     this.#unfollowed.clear();
     this.#unsubscribe(free);
@@ -1597,7 +1678,23 @@ export class Tidegate {
 
   // MARK: Messages
 
+  /** When a message was last received, and when the connection opened, ms. */
+  #receivedAt = -Infinity;
+  #startedAt = undefined;
+
+  #count(data) {
+    const { traffic } = this, now = this.#environment.now(), isRecord = data instanceof ArrayBuffer;
+    this.#startedAt ??= now;
+    traffic.milliseconds = now - this.#startedAt;
+    traffic.messages += 1;
+    traffic.records += isRecord ? 1 : 0;
+    traffic.bytes += isRecord ? data.byteLength : data.length ?? 0;
+    if (now - this.#receivedAt > SAME_WAKE_UP) traffic.wakeUps += 1;
+    this.#receivedAt = now;
+  }
+
   #take(data) {
+    this.#count(data);
     try {
       if (data instanceof ArrayBuffer) return this.#takeRecord(new Uint8Array(data));
       need(typeof data === "string", "a message that is neither text nor binary");
@@ -1634,7 +1731,10 @@ export class Tidegate {
     }
     switch (message.type) {
       case "welcome": this.#welcomed(message, answered); break;
-      case "subscribed": this.#subscribed(message, answered); break;
+      case "subscribed":
+        if (answered?.kind === "group") this.#grouped(message, answered.entries);
+        else this.#subscribed(message, answered);
+        break;
       case "snapshot":
       case "update": return this.#data(message);
       case "heartbeat": return this.#heartbeat(message);
@@ -1657,6 +1757,7 @@ export class Tidegate {
     this.#heartbeatSeconds = seconds;
     this.#watchHeartbeat(seconds * HEARTBEATS_MISSED);
     this.welcome = message;
+    if (this.#versionWithoutGroups !== short(message.version)) this.#versionWithoutGroups = undefined;
     this.#setState("connected", { resumed: message.resumed === true });
     this.#emit("welcome", message);
     this.#sendAsked();
@@ -1692,11 +1793,7 @@ export class Tidegate {
     const entries = answered?.kind === "subscribe" ? answered.entries : [], free = [];
     for (const accepted of list(message.ok, STREAM_LIMIT, "ok")) {
       need(isObject(accepted), "an item of ok");
-      const symbol = accepted.symbol ?? "";
-      const fitting = entries.filter(
-        ({ item }) => item.channel === accepted.channel && (item.symbol === symbol || item.symbol.includes("*")));
-      const exact = fitting.filter(({ item }) => item.symbol === symbol);
-      const stream = this.#adopt(accepted, exact.length ? exact : fitting);
+      const stream = this.#accepted(accepted, entries);
       if (stream.entries.size === 0) free.push(stream.number);
     }
     for (const failure of list(message.failed, STREAM_LIMIT, "failed")) {
@@ -1707,6 +1804,69 @@ export class Tidegate {
     }
     // Of nothing that was asked for.
     this.#unsubscribe(free);
+  }
+
+  /** The stream of an item of `ok`, and the entries that it is of. */
+  #accepted(accepted, entries) {
+    const symbol = accepted.symbol ?? "";
+    const fitting = entries.filter(
+      ({ item }) => item.channel === accepted.channel && (item.symbol === symbol || item.symbol.includes("*")));
+    const exact = fitting.filter(({ item }) => item.symbol === symbol);
+    return this.#adopt(accepted, exact.length ? exact : fitting);
+  }
+
+  /** The answer to a request for a group. What is in none is asked for alone. */
+  #grouped(message, entries) {
+    const accepted = list(message.ok, STREAM_LIMIT, "ok"), failures = list(message.failed, STREAM_LIMIT, "failed");
+    for (const each of accepted) {
+      need(isObject(each), "an item of ok");
+      if (each.group === true) this.#adoptGroup(each, entries);
+      else this.#accepted(each, entries);
+    }
+    const open = new Set(entries.filter((entry) => entry.numbers.size === 0 && this.#wishes.get(entry.key) === entry));
+    for (const failure of failures) {
+      need(isObject(failure), "an item of failed");
+      const error = isObject(failure.error) ? failure.error : failure, isLater = typeof error.retry_after_ms === "number";
+      if (accepted.length === 0 && !isLater) {
+        // An older gateway does not know the field.
+        if (error.code === "bad_request") this.#versionWithoutGroups = short(this.welcome?.version);
+        continue;
+      }
+      for (const entry of open) {
+        if (entry.item.symbol !== failure.symbol) continue;
+        open.delete(entry);
+        this.#failed(entry, error);
+      }
+    }
+    for (const entry of open) {
+      entry.isAlone = true;
+      entry.isAsked = false;
+    }
+    if (open.size > 0) this.#wantSubscriptions();
+  }
+
+  /** The group of an item of `ok`; a new one waits for its snapshot. */
+  #adoptGroup(accepted, entries) {
+    const number = count(accepted.stream, "stream");
+    need(CHANNELS.has(accepted.channel), "an unknown channel in ok");
+    const symbols = list(accepted.symbols, STREAM_LIMIT, "symbols").map(short);
+    let group = this.#streams.get(number);
+    if (!(group instanceof Group)) {
+      need(this.#streams.size < STREAM_LIMIT, "too many streams");
+      group = new Group(number, accepted.channel, symbols);
+      this.#streams.set(number, group);
+    }
+    group.scale = accepted.encoding === "binary" ? scaleOf(accepted) : undefined;
+    if (!group.isSynced && accepted.seq !== undefined) group.seq = count(accepted.seq, "seq");
+    for (const symbol of symbols) {
+      for (const entry of entries) {
+        if (entry.item.symbol !== symbol && !entry.item.symbol.includes("*")) continue;
+        this.#join(group.part(symbol), entry, number);
+      }
+    }
+    // Of nothing that is wanted.
+    if (group.parts.size === 0) this.#unsubscribe([number]);
+    return group;
   }
 
   /** The stream of an item of `ok`; a new one waits for its snapshot. */
@@ -1722,16 +1882,18 @@ export class Tidegate {
     stream.epoch = accepted.epoch;
     stream.scale = accepted.encoding === "binary" ? scaleOf(accepted) : undefined;
     if (!stream.isSynced && accepted.seq !== undefined) stream.seq = count(accepted.seq, "seq");
-    for (const entry of entries) {
-      stream.entries.add(entry);
-      entry.numbers.add(number);
-      entry.error = undefined;
-      for (const subscription of entry.subscriptions) {
-        if (subscription.state === "pending" || subscription.state === "failed") this.#mark(subscription, "waiting");
-        if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared", ...about(stream) });
-      }
-    }
+    for (const entry of entries) this.#join(stream, entry, number);
     return stream;
+  }
+
+  #join(stream, entry, number) {
+    stream.entries.add(entry);
+    entry.numbers.add(number);
+    entry.error = undefined;
+    for (const subscription of entry.subscriptions) {
+      if (subscription.state === "pending" || subscription.state === "failed") this.#mark(subscription, "waiting");
+      if (stream.isSynced) this.#hand(stream, subscription, { type: "snapshot", reason: "shared", ...about(stream) });
+    }
   }
 
   #hand(stream, subscription, info) {
@@ -1765,6 +1927,8 @@ export class Tidegate {
     const stream = this.#streams.get(number);
     // Sent before the gateway read `unsubscribe`.
     if (stream === undefined) return;
+    need((message.group === true) === stream instanceof Group, "a stream that became a group");
+    if (stream instanceof Group) return this.#groupData(stream, seq, message);
     need(stream.channel === message.channel && stream.symbol === (message.symbol ?? ""), "a stream that changed its name");
     need(isObject(message.data), "data");
     if (message.type === "snapshot") {
@@ -1792,6 +1956,49 @@ export class Tidegate {
       this.#missed(stream, "the gateway did not get trades of the exchange", missing);
     }
     this.#publish(stream, { type: "update", ...about(stream), data: message.data, time: message.time });
+  }
+
+  /** A message of a group: each member takes what it has of it, as from a stream of its own. */
+  #groupData(group, seq, message) {
+    need(group.channel === message.channel && isObject(message.data), "data");
+    const isSnapshot = message.type === "snapshot", { number } = group;
+    if (isSnapshot) {
+      group.symbols = list(message.data.members, STREAM_LIMIT, "members").map(short);
+      for (const part of group.parts.values()) part.isSynced = false;
+      this.#timer(`gap ${number}`);
+    } else {
+      if (!group.isSynced) return;
+      const prev = count(message.prev, "prev");
+      if (group.seq !== undefined && prev !== group.seq) return this.#awaitGroup(group);
+    }
+    group.seq = seq;
+    group.isSynced = true;
+    for (const element of list(message.data.updates, 10 * STREAM_LIMIT, "updates")) {
+      need(isObject(element) && isObject(element.data), "an element of a group");
+      const part = group.parts.get(group.symbols[count(element.i, "i", group.symbols.length - 1)]);
+      if (part === undefined) continue;
+      const isWhole = isSnapshot || element.snapshot === true;
+      if (!isWhole && !part.isSynced) continue;
+      part.value = part.merge(isWhole ? undefined : part.value, element.data);
+      part.isSynced = true;
+      const info = { ...about(part), data: element.data, time: message.time };
+      this.#publish(
+        part, isWhole ? { type: "snapshot", reason: isSnapshot ? short(message.reason) : "resync", ...info } : { type: "update", ...info });
+    }
+  }
+
+  #awaitGroup(group) {
+    for (const part of group.parts.values()) {
+      this.#missed(part, "updates are missing");
+      part.isSynced = false;
+      for (const subscription of part.subscriptions()) this.#mark(subscription, "waiting");
+    }
+    group.isSynced = false;
+    this.#timer(`gap ${group.number}`, SNAPSHOT_TIMEOUT, () => {
+      if (this.#streams.get(group.number) !== group || group.isSynced) return;
+      this.#askAgain(group);
+      this.#unsubscribe([group.number]);
+    });
   }
 
   #missed(stream, reason, lost) {
@@ -1869,6 +2076,11 @@ export class Tidegate {
         for (const number of list(message.streams, STREAM_LIMIT, "streams")) {
           const stream = this.#streams.get(number);
           this.#streams.delete(number);
+          // Some of its members may still be allowed.
+          if (stream instanceof Group) {
+            this.#askAgain(stream);
+            continue;
+          }
           for (const entry of stream?.entries ?? []) {
             entry.numbers.delete(number);
             this.#failed(entry, { code: "forbidden", message: "the token no longer allows it" });
@@ -1892,6 +2104,16 @@ export class Tidegate {
     moves.forEach((move, place) => {
       const old = olds[place];
       if (old === undefined) return;
+      if (old instanceof Group) {
+        this.#timer(`gap ${old.number}`);
+        for (const [symbol, part] of old.parts) {
+          for (const entry of part.entries) entry.numbers.delete(old.number);
+          const group = this.#adoptGroup({ channel: old.channel, symbols: old.symbols, ...move }, [...part.entries]);
+          const moved = group.parts.get(symbol);
+          if (moved !== undefined) moved.value ??= part.value;
+        }
+        return;
+      }
       for (const entry of old.entries) entry.numbers.delete(old.number);
       this.#timer(`gap ${old.number}`);
       const stream = this.#adopt({ channel: old.channel, symbol: old.symbol, ...move }, [...old.entries]);
@@ -1921,7 +2143,7 @@ export class Tidegate {
       ...this.#problem(message), impact: this.#said(message.impact) || undefined, retry,
       retry_after_ms: retry ? wait(message.retry_after_ms, 1_000, 60_000) : undefined,
     };
-    if (answered?.kind === "subscribe") {
+    if (answered?.kind === "subscribe" || answered?.kind === "group") {
       for (const entry of answered.entries) if (this.#wishes.get(entry.key) === entry) this.#failed(entry, error);
     }
     this.#emit("error", error);
@@ -1945,6 +2167,25 @@ class Stream {
 
   *subscriptions() {
     for (const entry of this.entries) yield* [...entry.subscriptions];
+  }
+}
+
+/** A group of this connection: one stream whose messages have what several members have. */
+class Group {
+  seq = undefined;
+  scale = undefined;
+  symbol = "";
+  /** Whether updates may follow. */
+  isSynced = false;
+  /** The followed members by symbol. */
+  parts = new Map();
+
+  /** `symbols`: all members, in order. */
+  constructor(number, channel, symbols) { Object.assign(this, { number, channel, symbols }); }
+
+  part(symbol) {
+    if (!this.parts.has(symbol)) this.parts.set(symbol, new Stream(this.number, this.channel, symbol));
+    return this.parts.get(symbol);
   }
 }
 

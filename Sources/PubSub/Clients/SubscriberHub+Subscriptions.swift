@@ -136,6 +136,7 @@ extension SubscriberHub {
     let list = lists[stream]
     return Replies.Stream(
       number: stream, key: list.key, priceIncrement: directory.entries[list.key.symbol]?.instrument.priceIncrement,
+      priceIncrements: list.key.group.map { directory.entries[$0]?.instrument.priceIncrement },
       epoch: list.epoch, seq: joined?.seq ?? list.seq, state: presentState(of: list.key, known: joined?.state),
       from: joined?.from ?? 0, isRecovered: joined?.isRecovered, scale: list.scale)
   }

@@ -64,6 +64,8 @@ enum Replies {
     var key: StreamKey
     /// The smallest step between two prices; nil if the venue does not say.
     var priceIncrement: Decimal64?
+    /// The same of each member of a group.
+    var priceIncrements: [Decimal64?]
     var epoch: String
     var seq: UInt64
     /// `live`, or the state that prevents data.
@@ -107,6 +109,7 @@ enum Replies {
       out.append(priceIncrement)
       out.append(UInt8(ascii: "\""))
     }
+    appendIncrements(stream.priceIncrements, to: &out)
     out.append(",\"epoch\":")
     out.append(json: stream.epoch)
     out.append(",\"seq\":")
@@ -119,6 +122,17 @@ enum Replies {
     }
     stream.scale?.append(to: &out)
     out.append(UInt8(ascii: "}"))
+  }
+
+  /// `,"price_increments":["0.01","0"]`, 0 where the venue does not say; nothing if none does.
+  private static func appendIncrements(_ increments: [Decimal64?], to out: inout ByteBuffer) {
+    guard increments.contains(where: { $0 != nil }) else { return }
+    for (index, increment) in increments.enumerated() {
+      out.append(index == 0 ? ",\"price_increments\":[\"" : ",\"")
+      out.append(increment ?? Decimal64(mantissa: 0, scale: 0))
+      out.append(UInt8(ascii: "\""))
+    }
+    out.append(UInt8(ascii: "]"))
   }
 
   static func appendFailure(_ failure: PendingRequest.Failure, to out: inout ByteBuffer) {

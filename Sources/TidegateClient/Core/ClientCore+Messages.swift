@@ -5,6 +5,11 @@ extension ClientCore {
   /// A message of the gateway. O(length).
   package mutating func receive(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .open else { return }
+    count(text.count, now: now)
+    take(text, now: now, into: &actions)
+  }
+
+  private mutating func take(_ text: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
     let message: ServerMessage
     do {
       message = try ServerMessage(parsing: text)
@@ -31,9 +36,16 @@ extension ClientCore {
     case .stream(let message):
       liveness.countData()
       take(message, now: now, into: &actions)
+    case .group(let message):
+      liveness.countData()
+      take(message, now: now, into: &actions)
     case .heartbeat(let heartbeat): receive(heartbeat, now: now, into: &actions)
     case .lost(let stream, let from, let to, let events):
       lost(stream, from: from, to: to, events: events, into: &actions)
+    case .forbidden(let numbers):
+      consumers.tell(.notice(.unknown("forbidden")), into: &actions)
+      // Some members of a group may still be allowed.
+      ask(streams.detachGroups(numbers).filter(isWanted), now: now, into: &actions)
     case .expiring: if token.isPossible { refreshToken(into: &actions) }
     case .notice(let notice):
       if case .draining(let wait, _) = notice {
@@ -50,10 +62,11 @@ extension ClientCore {
   /// A binary message of the gateway. O(length).
   package mutating func receive(binary message: [UInt8], now: UInt64, into actions: inout [ClientAction]) {
     guard phase == .open else { return }
+    count(message.count, isRecord: true, now: now)
     do throws(BinaryError) {
       let record = try BinaryDecoder.decode(message) { streams.binary[$0] }
       if let scale = record.scale { streams.rescale(record.stream, scale) }
-      if let text = record.text { receive(text, now: now, into: &actions) } else { liveness.countData() }
+      if let text = record.text { take(text, now: now, into: &actions) } else { liveness.countData() }
     } catch {
       refuse(error.description, now: now, into: &actions)
     }
@@ -71,6 +84,7 @@ extension ClientCore {
   ) {
     token.accept()
     resumption.session = welcome.session
+    groupChoice.meet(welcome.version)
     guard liveness.welcome(welcome.heartbeatInterval, now: now) else { return }
     reconnection.meet()
     consumers.tell(.connected(welcome), into: &actions)
@@ -101,11 +115,11 @@ extension ClientCore {
       channel: nil, symbol: "", code: RefusalCode(rawValue: error.code), message: error.message, hint: error.hint)
     if case .ask(let asker)? = request { return answered(asker, .failure(.refused(refusal)), into: &actions) }
     switch request {
-    case .subscribe(let items)? where error.retry:
+    case .subscribe(let items, _)? where error.retry:
       requests.retry(items, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
     case .unsubscribe(let numbers)? where error.retry:
       requests.retry([], leaving: numbers, afterMilliseconds: error.retryAfterMilliseconds ?? 1_000, now: now)
-    case .subscribe(let items)?:
+    case .subscribe(let items, _)?:
       for item in items {
         (refusal.channel, refusal.symbol) = (item.channel, item.symbol)
         refuse(item, refusal, into: &actions)

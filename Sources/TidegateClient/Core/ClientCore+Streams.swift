@@ -28,8 +28,10 @@ extension ClientCore {
     for round in rounds {
       for start in stride(from: 0, to: round.count, by: Self.itemsPerRequest) {
         let part = Array(round[start..<min(start + Self.itemsPerRequest, round.count)])
-        let id = requests.add(.subscribe(part), now: now)
-        actions.append(.send(Requests.subscribe(id: id, items: part, cadence: pace.cadence)))
+        let grouped = groupChoice.choose(part, cadence: pace.cadence)
+        let id = requests.add(.subscribe(part, grouped: grouped), now: now)
+        actions.append(
+          .send(Requests.subscribe(id: id, items: part, grouped: grouped, cadence: pace.cadence)))
       }
     }
   }
@@ -50,6 +52,7 @@ extension ClientCore {
   mutating func leaveUnfollowed(now: UInt64, into actions: inout [ClientAction]) {
     guard streams.hasUnfollowed, !requests.awaitsStreams else { return }
     unsubscribe(streams.removeUnfollowed(), now: now, into: &actions)
+    subscribeAgain(streams.takeThinned(), now: now, into: &actions)
   }
 
   /// Subscribes once more to a stream that the gateway has because it refused the `unsubscribe` before, for its rate:
@@ -80,18 +83,34 @@ extension ClientCore {
     id: Int64?, ok: [ServerMessage.Accepted], failed: [ServerMessage.Failure], now: UInt64,
     into actions: inout [ClientAction]
   ) {
-    guard case .subscribe(let asked)? = requests.answered(id) else { return }
+    guard case .subscribe(let asked, let grouped)? = requests.answered(id) else { return }
     let items = AskedItems(asked)
     for item in asked { wants[item]?.phase = .accepted }
     for accepted in ok {
-      let matching = items.matching(accepted.channel, accepted.symbol)
-      guard let key = matching.first?.of(accepted.symbol) else { continue }
-      accept(accepted, as: key, for: matching, into: &actions)
-      awaitEnd(of: accepted.stream, key)
-      streams.noteSubscribers(key)
+      guard !accepted.symbols.isEmpty else {
+        subscribed(accepted, items, into: &actions)
+        continue
+      }
+      for index in accepted.symbols.indices { subscribed(accepted.member(index), items, into: &actions) }
     }
+    let alone = groupChoice.refused(grouped, ok: ok, failed: failed)
     leaveUnfollowed(now: now, into: &actions)
-    refuse(failed, of: items, now: now, into: &actions)
+    let names = AskedItems(alone)
+    refuse(
+      alone.isEmpty ? failed : failed.filter { names.matching($0.channel, $0.symbol).isEmpty }, of: items, now: now,
+      into: &actions)
+    ask(alone.filter(isWanted), now: now, into: &actions)
+  }
+
+  /// One stream of the answer, or one member of a group.
+  private mutating func subscribed(
+    _ accepted: ServerMessage.Accepted, _ items: AskedItems, into actions: inout [ClientAction]
+  ) {
+    let matching = items.matching(accepted.channel, accepted.symbol)
+    guard let key = matching.first?.of(accepted.symbol) else { return }
+    accept(accepted, as: key, for: matching, into: &actions)
+    awaitEnd(of: accepted.stream, key)
+    streams.noteSubscribers(key)
   }
 
   private mutating func accept(
@@ -142,17 +161,43 @@ extension ClientCore {
 
   mutating func take(_ message: ServerMessage.StreamMessage, now: UInt64, into actions: inout [ClientAction]) {
     for key in streams.numbers[message.stream] ?? [] where key.channel == message.channel {
+      take(message, of: key, now: now, into: &actions)
+    }
+  }
+
+  private mutating func take(
+    _ message: ServerMessage.StreamMessage, of key: StreamItem, now: UInt64, into actions: inout [ClientAction]
+  ) {
+    let change = streams[key]?.take(message, deadline: now + options.snapshotTimeout.nanoseconds) ?? .nothing
+    streams.noteGap(key)
+    switch change {
+    case .nothing: break
+    case .state: touch(key, into: &actions)
+    case .events(let events, let isGap, let missing, let silence):
+      guard let info = streams[key]?.info else { return }
+      if isGap { append(.gap(info, missing: missing), of: key, into: &actions) }
+      if let events { append(.value(events, info), of: key, into: &actions) }
+      if let silence { append(.stale(info, .outOfSync(silence)), of: key, into: &actions) }
+    }
+  }
+
+  /// A message of a group: each member takes what it has of it, as from a stream of its own.
+  mutating func take(_ message: ServerMessage.GroupMessage, now: UInt64, into actions: inout [ClientAction]) {
+    guard let isLinked = streams.advanceGroup(message) else { return }
+    if !isLinked {
       let deadline = now + options.snapshotTimeout.nanoseconds
-      let change = streams[key]?.take(message, deadline: deadline) ?? .nothing
-      streams.noteGap(key)
-      switch change {
-      case .nothing: break
-      case .state: touch(key, into: &actions)
-      case .events(let events, let isGap, let missing, let silence):
-        guard let info = streams[key]?.info else { continue }
-        if isGap { append(.gap(info, missing: missing), of: key, into: &actions) }
-        if let events { append(.value(events, info), of: key, into: &actions) }
-        if let silence { append(.stale(info, .outOfSync(silence)), of: key, into: &actions) }
+      for key in streams.numbers[message.stream] ?? [] where streams[key]?.miss(until: deadline) == true {
+        touch(key, into: &actions)
+      }
+      for key in streams.numbers[message.stream] ?? [] { streams.noteGap(key) }
+    }
+    for element in message.elements {
+      for key in streams.members(of: message.stream, element.index) where key.channel == message.channel {
+        // Whether a message is missing was seen for all members.
+        let own = ServerMessage.StreamMessage(
+          isSnapshot: element.isSnapshot, channel: message.channel, stream: message.stream, prev: streams[key]?.seq,
+          seq: message.seq, data: element.data)
+        take(own, of: key, now: now, into: &actions)
       }
     }
   }

@@ -41,6 +41,8 @@ package struct ClientCore: Sendable {
   var streams = StreamTable()
   var requests: RequestTable
   var asked = AskedRequests()
+  var groupChoice: GroupChoice
+  private(set) var traffic = Traffic()
   var resumption = SessionResumption()
   var liveness = Liveness()
   var token: TokenRefresh
@@ -51,6 +53,7 @@ package struct ClientCore: Sendable {
     self.options = options
     consumers = ConsumerTable(limit: options.bufferLimit)
     requests = RequestTable(timeout: options.replyTimeout)
+    groupChoice = GroupChoice(isOn: options.usesGroups)
     token = TokenRefresh(isPossible: refreshesToken)
     reconnection = Reconnection(options.backOff, seed: seed)
   }
@@ -182,6 +185,10 @@ package struct ClientCore: Sendable {
 
   // MARK: Parts
 
+  mutating func count(_ bytes: Int, isRecord: Bool = false, now: UInt64) {
+    traffic.count(bytes, isRecord: isRecord, now: now)
+  }
+
   private mutating func connect(now: UInt64, into actions: inout [ClientAction]) {
     phase = .connecting
     _ = requests.add(.hello, now: now)
@@ -201,6 +208,7 @@ package struct ClientCore: Sendable {
   private mutating func reset() {
     requests.reset()
     streams.reset()
+    groupChoice.reset()
     resumption.reset()
     liveness = Liveness()
   }

@@ -16,6 +16,9 @@ public struct ClientOptions: Sendable, Equatable {
   /// Unread trades and notices that are kept for each slow consumer, 1…100,000; past it the oldest are dropped and
   /// counted. Everything else is merged and needs no bound but the number of streams.
   public var bufferLimit = 5_000
+  /// Whether the symbols of a request arrive together, in one message a tick, where the gateway can. The events are the
+  /// same.
+  public var usesGroups = true
   /// Whether every received message is also an event (``ConnectionEvent/frame(_:)``).
   public var includesFrames = false
 

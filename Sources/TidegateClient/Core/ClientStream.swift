@@ -30,6 +30,8 @@ struct ClientStream: Sendable {
   /// The number on the previous connection, if the stream can continue from `seq`.
   var numberToResume: Int64?
   var priceIncrement: ExactDecimal?
+  /// Whether it is a member of a group, which has a position in place of its members.
+  var isGrouped = false
   /// The epoch of `seq`.
   var epoch: String?
   var seq: UInt64?
@@ -90,7 +92,7 @@ struct ClientStream: Sendable {
 
   /// Whether a session may continue with it.
   var isResumable: Bool {
-    guard seq != nil, epoch != nil, gapDeadline == nil else { return false }
+    guard seq != nil, epoch != nil, gapDeadline == nil, !isGrouped else { return false }
     return !item.channel.isState || item.channel.isIncremental && hasSnapshot
   }
 
@@ -98,6 +100,7 @@ struct ClientStream: Sendable {
   mutating func join(_ accepted: ServerMessage.Accepted) {
     number = accepted.stream
     numberToResume = nil
+    isGrouped = !accepted.symbols.isEmpty
     epoch = accepted.epoch
     seq = accepted.seq
     priceIncrement = accepted.priceIncrement ?? priceIncrement
@@ -109,6 +112,7 @@ struct ClientStream: Sendable {
   mutating func join(_ other: ClientStream) {
     number = other.number
     numberToResume = nil
+    isGrouped = other.isGrouped
     (epoch, seq, priceIncrement) = (other.epoch, other.seq, other.priceIncrement)
     (hasSnapshot, gapDeadline, freshness) = (other.hasSnapshot, other.gapDeadline, other.freshness)
     (latest, book, line, series) = (other.latest, other.book, other.line, other.series)

@@ -3,7 +3,8 @@ struct RequestTable: Sendable {
   enum Request {
     case hello
     /// For each channel one set of parameters, so that an answer's channel and symbol identify the item.
-    case subscribe([StreamItem])
+    /// - Parameter grouped: those that were asked for as groups.
+    case subscribe([StreamItem], grouped: Set<StreamItem> = [])
     /// The numbers of streams.
     case unsubscribe([Int64])
     /// A request whose caller waits for the answer.

@@ -84,17 +84,22 @@ enum Requests {
     }
   }
 
-  /// One entry for each set of parameters, with its symbols in the given order.
-  static func subscribe(id: Int64, items: [StreamItem], cadence: Int? = nil) -> String {
+  /// One entry for each set of parameters, with its symbols in the given order; the grouped ones apart.
+  static func subscribe(
+    id: Int64, items: [StreamItem], grouped: Set<StreamItem> = [], cadence: Int? = nil
+  ) -> String {
     var out = ByteBuffer()
     out.append("{\"op\":\"subscribe\",\"id\":")
     out.append(integer: id)
     out.append(",\"streams\":[")
-    var groups: [(item: StreamItem, symbols: [String])] = []
-    var indexes: [StreamItem: Int] = [:]
+    struct Entry: Hashable {
+      var item: StreamItem
+      var isGroup: Bool
+    }
+    var groups: [(item: Entry, symbols: [String])] = []
+    var indexes: [Entry: Int] = [:]
     for item in items {
-      var key = item
-      key.symbol = ""
+      let key = Entry(item: item.of(""), isGroup: grouped.contains(item))
       if let index = indexes[key] {
         groups[index].symbols.append(item.symbol)
       } else {
@@ -104,8 +109,9 @@ enum Requests {
     }
     for (index, group) in groups.enumerated() {
       out.append(index == 0 ? "{\"channel\":" : ",{\"channel\":")
-      out.append(json: group.item.channel.rawValue)
-      if !group.item.channel.isNameless {
+      let item = group.item.item
+      out.append(json: item.channel.rawValue)
+      if !item.channel.isNameless {
         out.append(",\"symbols\":[")
         for (index, symbol) in group.symbols.enumerated() {
           if index > 0 { out.append(",") }
@@ -113,7 +119,8 @@ enum Requests {
         }
         out.append("]")
       }
-      appendParameters(of: group.item, cadence: cadence, to: &out)
+      if group.item.isGroup { out.append(",\"group\":true") }
+      appendParameters(of: item, cadence: cadence, to: &out)
       out.append("}")
     }
     out.append("]}")

@@ -12,6 +12,26 @@ enum ServerMessage {
     var data: StreamData
   }
 
+  /// A message of a group: what several members have, in order.
+  struct GroupMessage {
+    struct Element {
+      /// The index of the member.
+      var index: Int
+      /// Whether it replaces what there is of the member.
+      var isSnapshot: Bool
+      var data: StreamData
+    }
+
+    var isSnapshot: Bool
+    var channel: Channel
+    var stream: Int64
+    var prev: UInt64?
+    var seq: UInt64
+    /// Of a snapshot.
+    var members: [String]
+    var elements: [Element]
+  }
+
   struct Accepted {
     var stream: Int64
     var channel: String
@@ -21,6 +41,8 @@ enum ServerMessage {
     var from: Int64?
     var epoch: String?
     var priceIncrement: ExactDecimal?
+    /// Of each member of a group; 0: unknown.
+    var priceIncrements: [ExactDecimal] = []
     /// Whether a stream that was resumed continues where it stopped.
     var isRecovered: Bool?
     /// `binary` if its messages are binary records, and what these are relative to.
@@ -31,6 +53,14 @@ enum ServerMessage {
     var sizeDigits: [Int64] = []
     /// The members of a group, in order; empty for the stream of one symbol.
     var symbols: [String] = []
+
+    /// What it says of the member of a group at this index.
+    func member(_ index: Int) -> Accepted {
+      var member = self
+      member.symbol = symbols[index]
+      if index < priceIncrements.count, priceIncrements[index] > 0 { member.priceIncrement = priceIncrements[index] }
+      return member
+    }
   }
 
   /// An item of a request that was refused.
@@ -61,10 +91,13 @@ enum ServerMessage {
   /// Subscriptions have new streams: the answer to `configure` (with its `id`) or part of a notice.
   case moved(id: Int64?, [Accepted], Notice?)
   case stream(StreamMessage)
+  case group(GroupMessage)
   case heartbeat(Heartbeat)
   case notice(Notice)
   /// Messages of a stream that the gateway will not send.
   case lost(stream: Int64, from: UInt64, to: UInt64, events: Int64?)
+  /// The token no longer allows these streams, which have ended.
+  case forbidden([Int64])
   /// The token expires soon.
   case expiring
   case error(ErrorReply)
@@ -96,6 +129,7 @@ extension ServerMessage.Accepted: MessageObject {
       .init("price_digits") { $0.priceDigits = try digits(&$1) },
       .init("size_digits") { $0.sizeDigits = try digits(&$1) },
       .init("symbols", \.symbols, limit: StreamTable.limit),
+      .init("price_increments", \.priceIncrements, limit: StreamTable.limit),
     ])
 
   /// A number, or a list of them.
@@ -104,13 +138,20 @@ extension ServerMessage.Accepted: MessageObject {
     return [try json.int64()]
   }
 
-  /// Moved streams; elements that are not objects are skipped. In `unsubscribed` these are plain numbers, which the
-  /// client does not need.
-  fileprivate static func moves(_ json: inout JSONScanner) throws -> [ServerMessage.Accepted] {
+  /// Moved streams, or plain numbers of streams; other elements are skipped.
+  fileprivate static func streams(
+    _ json: inout JSONScanner
+  ) throws -> (moves: [ServerMessage.Accepted], numbers: [Int64]) {
     let whole = try json.rawValue()
     var json = JSONScanner(whole, of: json)
-    guard json.peek() == .array else { return [] }
-    return try json.list { try format.readObject(&$0) }.compactMap(\.self)
+    var numbers: [Int64] = []
+    guard json.peek() == .array else { return ([], []) }
+    let moves = try json.list { json -> ServerMessage.Accepted? in
+      guard json.peek() == .number else { return try format.readObject(&json) }
+      numbers.append(try json.int64())
+      return nil
+    }
+    return (moves.compactMap(\.self), numbers)
   }
 }
 
@@ -130,6 +171,32 @@ extension ServerMessage.Failure: MessageObject {
     ])
 }
 
+/// The `data` of a group.
+private struct GroupData {
+  struct Element: MessageObject {
+    var index: Int64 = -1
+    var isSnapshot = false
+    var data: JSONSlice?
+
+    static let format = MessageFormat<Element>(
+      Element(),
+      [
+        .init("i", needed: \.index), .init("snapshot", \.isSnapshot),
+        .init("data", isNeeded: true) { $0.data = try $1.rawValue() },
+      ])
+  }
+
+  var members: [String] = []
+  var updates: [Element] = []
+
+  static let format = MessageFormat<GroupData>(
+    GroupData(),
+    [
+      .init("members", \.members, limit: StreamTable.limit),
+      .init("updates", isNeeded: true) { $0.updates = try $1.list(limit: .max) },
+    ])
+}
+
 /// The members of any message, gathered before its type is known: JSON objects have no order.
 private struct Envelope {
   var type = "", channel = "", symbol = "", session = "", node = "", version = ""
@@ -137,20 +204,22 @@ private struct Envelope {
   var id: Int64?, stream: Int64?, time: Int64?, sent: Int64?, interval: Int64?, reconnect: Int64?
   var retryAfter: Int64?, events: Int64?
   var deadline: Int64?
-  var retry = false, isResumed = false, isSimulated = false
+  var retry = false, isResumed = false, isSimulated = false, isGroup = false
   var prev: UInt64?, seq: UInt64?, fromSeq: UInt64?, toSeq: UInt64?
   var heartbeat: ExactDecimal?
   var data: JSONSlice?
   var alert: Alert?
   var ok: [ServerMessage.Accepted] = []
   var streams: [ServerMessage.Accepted] = []
+  var numbers: [Int64] = []
   var failed: [ServerMessage.Failure] = []
   var feeds: [FeedReport] = []
 
   static let format = MessageFormat<Envelope>(
     Envelope(),
     [
-      .init("type", \.type), .init("channel", \.channel), .init("symbol", \.symbol), .init("stream", \.stream),
+      .init("type", \.type), .init("channel", \.channel), .init("symbol", \.symbol), .init("group", \.isGroup),
+      .init("stream", \.stream),
       .init("prev", \.prev), .init("seq", \.seq), .init("data") { $0.data = try $1.rawValue() },
       // This client's ids are integers, so a string answers no request of its own.
       .init("id") { if let id = try number(&$1) { $0.id = id } },
@@ -161,7 +230,7 @@ private struct Envelope {
       .init("retry", \.retry), .init("resumed", \.isResumed), .init("deadline", \.deadline),
       .init("from_seq", \.fromSeq), .init("to_seq", \.toSeq), .init("heartbeat_s", \.heartbeat),
       .init("ok", \.ok, limit: .max), .init("failed", \.failed, limit: .max),
-      .init("streams") { $0.streams = try ServerMessage.Accepted.moves(&$1) },
+      .init("streams") { ($0.streams, $0.numbers) = try ServerMessage.Accepted.streams(&$1) },
       .init("alert") { if let alert = try Alert.format.readObject(&$1) { $0.alert = alert } },
       .init("feeds") { $0.feeds = try FeedReport.list(&$1) },
     ])
@@ -203,9 +272,29 @@ private struct Envelope {
   private func data(_ text: [UInt8], isSnapshot: Bool) throws -> ServerMessage {
     guard let stream, let seq, let data, let known = Channel(rawValue: channel) else { return .unknownData }
     var json = JSONScanner(data, of: JSONScanner(text.span.bytes))
+    if isGroup { return .group(try group(isSnapshot: isSnapshot, known, stream, seq, &json)) }
     let content = try StreamData(known, isSnapshot: isSnapshot, &json)
     return .stream(
       .init(isSnapshot: isSnapshot, channel: known, stream: stream, prev: prev, seq: seq, data: content))
+  }
+
+  private func group(
+    isSnapshot: Bool, _ channel: Channel, _ stream: Int64, _ seq: UInt64, _ json: inout JSONScanner
+  ) throws -> ServerMessage.GroupMessage {
+    let data = try GroupData.format.read(&json)
+    var elements: [ServerMessage.GroupMessage.Element] = []
+    for update in data.updates {
+      guard let slice = update.data else { continue }
+      var own = JSONScanner(slice, of: json)
+      let isWhole = isSnapshot || update.isSnapshot
+      elements.append(
+        .init(
+          index: Int(clamping: update.index), isSnapshot: isWhole,
+          data: try StreamData(channel, isSnapshot: isWhole, &own)))
+    }
+    return .init(
+      isSnapshot: isSnapshot, channel: channel, stream: stream, prev: prev, seq: seq, members: data.members,
+      elements: elements)
   }
 
   private func notice() throws -> ServerMessage {
@@ -222,6 +311,7 @@ private struct Envelope {
         .draining(
           reconnectIn: .milliseconds(wait), deadline: Date(microseconds: try needed(deadline, "deadline"))))
     case "expiring": return .expiring
+    case "forbidden": return .forbidden(numbers)
     default: return .notice(.unknown(code))
     }
   }

@@ -11,8 +11,14 @@ struct StreamTable: Sendable {
   private(set) var numbers: [Int64: [StreamItem]] = [:]
   /// What is known of the numbers whose messages are binary records.
   private(set) var binary: [Int64: BinaryStream] = [:]
+  /// The groups among the numbers.
+  private var groups: [Int64: ClientGroup] = [:]
+  /// Groups that have lost members.
+  private var thinned: Set<Int64> = []
   /// Streams that may have no subscriber left.
   private var unfollowed: Set<StreamItem> = []
+  /// Numbers whose last stream has got another one: that of a group, for example.
+  private var replaced: [Int64] = []
   /// The streams that wait for a snapshot after a gap.
   private var gapped: Set<StreamItem> = []
 
@@ -26,7 +32,7 @@ struct StreamTable: Sendable {
   var isEmpty: Bool { streams.isEmpty }
   var keys: [StreamItem] { streams.keys.map(\.self) }
   var values: [ClientStream] { streams.values.map(\.self) }
-  var hasUnfollowed: Bool { !unfollowed.isEmpty }
+  var hasUnfollowed: Bool { !unfollowed.isEmpty || !replaced.isEmpty }
 
   /// When a stream has waited long enough for a snapshot after a gap. O(gaps).
   var nextDeadline: UInt64? { gapped.compactMap { streams[$0]?.gapDeadline }.min() }
@@ -57,14 +63,22 @@ struct StreamTable: Sendable {
   /// over its value.
   mutating func link(_ accepted: ServerMessage.Accepted, _ key: StreamItem) -> Bool {
     defer { binary[accepted.stream] = BinaryStream(accepted) }
+    if groups[accepted.stream]?.symbols != accepted.symbols {
+      groups[accepted.stream] =
+        accepted.symbols.isEmpty ? nil : ClientGroup(symbols: accepted.symbols, seq: accepted.seq)
+    }
     if let old = streams[key]?.number {
       if old == accepted.stream { return false }
-      _ = unlink(key, from: old)
+      if unlink(key, from: old) { replaced.append(old) }
     }
     gapped.remove(key)
-    defer { numbers[accepted.stream, default: []].append(key) }
-    guard let other = numbers[accepted.stream]?.first, other.channel == key.channel, other.symbol == key.symbol,
-      let stream = streams[other]
+    defer {
+      numbers[accepted.stream, default: []].append(key)
+      groups[accepted.stream]?.add(key)
+    }
+    let same =
+      groups[accepted.stream].map { $0.keys[key.symbol]?.first } ?? numbers[accepted.stream]?.first
+    guard let other = same, other.channel == key.channel, other.symbol == key.symbol, let stream = streams[other]
     else {
       streams[key]?.join(accepted)
       return false
@@ -77,9 +91,14 @@ struct StreamTable: Sendable {
   /// Removes a stream from a number; true if it was the number's last one.
   private mutating func unlink(_ key: StreamItem, from number: Int64) -> Bool {
     numbers[number]?.removeAll { $0 == key }
+    if groups[number] != nil {
+      groups[number]?.keys[key.symbol]?.removeAll { $0 == key }
+      thinned.insert(number)
+    }
     guard numbers[number]?.isEmpty == true else { return false }
     numbers[number] = nil
     binary[number] = nil
+    groups[number] = nil
     return true
   }
 
@@ -87,6 +106,7 @@ struct StreamTable: Sendable {
   mutating func detach(_ number: Int64) -> [StreamItem]? {
     guard let keys = numbers.removeValue(forKey: number) else { return nil }
     binary[number] = nil
+    groups[number] = nil
     for key in keys { streams[key]?.number = nil }
     return keys
   }
@@ -112,6 +132,45 @@ struct StreamTable: Sendable {
     if binary[number] != nil { binary[number] = scale }
   }
 
+  // MARK: Groups
+
+  /// Moves a group to a message's `seq`; false if messages are missing before it, nil if there is no such group. A
+  /// snapshot ends what its members waited for, also those without data.
+  mutating func advanceGroup(_ message: ServerMessage.GroupMessage) -> Bool? {
+    guard let group = groups[message.stream] else { return nil }
+    groups[message.stream]?.seq = message.seq
+    guard message.isSnapshot else { return group.seq == nil || message.prev == group.seq }
+    groups[message.stream]?.symbols = message.members
+    for key in numbers[message.stream] ?? [] {
+      streams[key]?.hasSnapshot = false
+      streams[key]?.gapDeadline = nil
+      gapped.remove(key)
+    }
+    return true
+  }
+
+  /// The streams of the member of a group at this index.
+  func members(of number: Int64, _ index: Int) -> [StreamItem] {
+    guard let group = groups[number], group.symbols.indices.contains(index) else { return [] }
+    return group.keys[group.symbols[index]] ?? []
+  }
+
+  /// Takes their number from the members of the groups among these, which have ended; returns the members.
+  mutating func detachGroups(_ numbers: [Int64]) -> [StreamItem] {
+    detach(numbers.flatMap { groups[$0] == nil ? [] : self.numbers[$0]?.prefix(1) ?? [] }).keys
+  }
+
+  /// The followed members of the groups of which most members are not followed any more: a smaller group is cheaper.
+  mutating func takeThinned() -> [StreamItem] {
+    defer { thinned.removeAll() }
+    return thinned.sorted().flatMap { number -> [StreamItem] in
+      guard let group = groups[number], let keys = numbers[number], keys.count * 2 < group.symbols.count else {
+        return []
+      }
+      return sorted(keys)
+    }
+  }
+
   // MARK: Gaps
 
   /// The stream waits for a snapshot, or does not any more.
@@ -131,8 +190,12 @@ struct StreamTable: Sendable {
 
   /// Removes the streams without a subscriber; returns the numbers that no stream has any more.
   mutating func removeUnfollowed() -> [Int64] {
-    defer { unfollowed.removeAll() }
-    return sorted(unfollowed).filter { streams[$0]?.subscribers.isEmpty == true }.compactMap { remove($0) }
+    defer {
+      unfollowed.removeAll()
+      replaced.removeAll()
+    }
+    let unused = sorted(unfollowed).filter { streams[$0]?.subscribers.isEmpty == true }.compactMap { remove($0) }
+    return replaced.filter { numbers[$0] == nil } + unused
   }
 
   // MARK: The connection
@@ -142,6 +205,9 @@ struct StreamTable: Sendable {
     gapped.removeAll()
     numbers.removeAll()
     binary.removeAll()
+    groups.removeAll()
+    thinned.removeAll()
+    replaced.removeAll()
   }
 
   /// The streams to resume, events first, because only a resumption brings missed events. A channel whose messages are

@@ -17,7 +17,7 @@ struct ClientCoreTests {
     #expect(
       it.opened().sent == [
         #"{"op":"hello","id":2,"client":"tidegate-swift/0.2","heartbeat_s":5}"#,
-        #"{"op":"subscribe","id":3,"streams":[{"channel":"status"},{"channel":"pulse","symbols":["kraken:BTC-USD","coinbase:ETH-USD"]},{"channel":"book","symbols":["kraken:BTC-USD"],"depth":25,"interval_ms":100},{"channel":"sparkline","symbols":["kraken:BTC-USD"],"range":"7d","points":24},{"channel":"candles","symbols":["kraken:BTC-USD"],"interval":"1h"}]}"#,
+        #"{"op":"subscribe","id":3,"streams":[{"channel":"status"},{"channel":"pulse","symbols":["kraken:BTC-USD","coinbase:ETH-USD"],"group":true},{"channel":"book","symbols":["kraken:BTC-USD"],"depth":25,"interval_ms":100},{"channel":"sparkline","symbols":["kraken:BTC-USD"],"range":"7d","points":24},{"channel":"candles","symbols":["kraken:BTC-USD"],"interval":"1h"}]}"#,
       ])
   }
 
