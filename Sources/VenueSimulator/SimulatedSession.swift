@@ -46,7 +46,7 @@ package class SimulatedSession {
   package final let opened: Timestamp
   final let faults: FaultInjector
   private final var output: [SimulatedOutput] = []
-  private final var held: (payload: SharedBytes, instrument: Int, truth: SimulatedTruth?)?
+  private final var held: (payload: SharedBytes, instrument: Int, truth: SimulatedTruth?, isCopy: Bool)?
   /// The instrument of a message that waits for the one that it is to follow.
   final var heldInstrument: Int? { held?.instrument }
   package final private(set) var framesSent = 0
@@ -110,10 +110,10 @@ package class SimulatedSession {
       case .again:
         put(payload, truth)
         release(instrument)
-        held = (payload, instrument, truth)
+        held = (payload, instrument, truth, true)
         return
       case .hold:
-        held = (payload, instrument, truth)
+        held = (payload, instrument, truth, false)
         return
       }
     }
@@ -121,7 +121,9 @@ package class SimulatedSession {
     if case .bookSnapshot = kind { release(instrument) }
     put(payload, truth)
     switch kind {
-    case .book, .bookPart: release(instrument)
+    case .book: release(instrument)
+    // A copy comes behind a whole change: between the messages of one, no book of the venue's is like the client's.
+    case .bookPart: if held?.isCopy != true { release(instrument) }
     case .control, .heartbeat, .bookSnapshot, .trade, .ticker, .quote: break
     }
   }

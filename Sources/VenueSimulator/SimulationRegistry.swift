@@ -24,6 +24,7 @@ enum SimulationRegistry {
     GeminiProtocol.self,
     HyperliquidProtocol.self,
     KrakenProtocol.self,
+    KrakenFuturesProtocol.self,
     KuCoinProtocol.self,
     OKXProtocol.self,
   ]

@@ -21,6 +21,7 @@ package enum VenueRegistry {
     Gemini.self,
     Hyperliquid.self,
     Kraken.self,
+    KrakenFutures.self,
     KuCoin.self,
     OKX.self,
   ]

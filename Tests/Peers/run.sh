@@ -154,7 +154,8 @@ chromium_client() { # url
 venue_feeds=(
   binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitget=BTC-USDT,BTC-USDT-PERP bitstamp=BTC-USD
   bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD coinbase-advanced=BTC-USD deribit=BTC-USDC-PERP gate=BTC-USDT
-  gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD kucoin=BTC-USDT okx=BTC-USDT,BTC-USDT-PERP
+  gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD kraken-futures=BTC-USD-PERP kucoin=BTC-USDT
+  okx=BTC-USDT,BTC-USDT-PERP
 )
 venue_urls=() venues_gateway=
 serve_venues() {

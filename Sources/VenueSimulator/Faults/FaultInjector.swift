@@ -219,12 +219,13 @@ final class FaultInjector {
 
   /// The frame with a minus sign put into the first number of its lists that has a point; nil if there is no such
   /// number. Levels are in lists and begin with their price; before the first list stands, for example, Deribit's
-  /// `"jsonrpc":"2.0"`. Times are in quotes with other characters, or have no point.
+  /// `"jsonrpc":"2.0"`. A frame without lists, as one of a single level is, begins with its fields. Times are in quotes
+  /// with other characters, or have no point.
   private static func unreadable(_ payload: SharedBytes) -> SharedBytes? {
     var bytes = Array(payload.unsafeBytes)
     func isPart(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || byte == UInt8(ascii: ".") }
     let around = Array("\",:[]}".utf8)
-    guard var start = bytes.firstIndex(of: UInt8(ascii: "[")) else { return nil }
+    var start = bytes.firstIndex(of: UInt8(ascii: "[")) ?? bytes.startIndex
     while let first = bytes[start...].firstIndex(where: isPart) {
       let end = bytes[first...].firstIndex { !isPart($0) } ?? bytes.count
       start = end

@@ -46,7 +46,9 @@ package struct SimulatedInstrument: Sendable, Hashable {
   func renamed(_ base: String) -> SimulatedInstrument {
     var other = self
     other.base = base
-    other.venueSymbol = venueSymbol.replacing(self.base, with: base, maxReplacements: 1)
+    // Some venues' derivatives call BTC by its older name.
+    let own = venueSymbol.contains("XBT") ? "XBT" : self.base
+    other.venueSymbol = venueSymbol.replacing(own, with: base, maxReplacements: 1)
       .replacing(self.base.lowercased(), with: base.lowercased(), maxReplacements: 1)
     return other
   }

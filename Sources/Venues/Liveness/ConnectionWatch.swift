@@ -13,6 +13,8 @@ import MarketData
 package struct ConnectionWatch: Sendable {
   /// After this much silence of the socket a ping is sent, µs.
   package static let probeAfter = 2 * Microseconds.second
+  /// A ping is sent at least this often, µs, whatever comes: some venues end a connection without any for a minute.
+  package static let pingEvery = 30 * Microseconds.second
   /// A ping that is not answered for this long makes the feed stale, µs, where the venue has answered one before.
   package static let probeLimit = 2 * Microseconds.second
   /// A socket on which nothing came for so long is dead, µs: half-open, or a host that is gone.
@@ -34,6 +36,8 @@ package struct ConnectionWatch: Sendable {
   private var checkedAt: Timestamp
   /// When the ping went out that nothing has come after; nil if there is none.
   private var probedAt: Timestamp?
+  /// When the last ping went out.
+  private var pingedAt: Timestamp
   private var answersPings = false
   /// Whether anything of a market has come yet: before that, nothing on the connection shows that the venue speaks.
   package private(set) var hasHeardMarket = false
@@ -45,10 +49,14 @@ package struct ConnectionWatch: Sendable {
     frameAt = now
     marketAt = now
     checkedAt = now
+    pingedAt = now
   }
 
   /// A ping went out.
-  package mutating func probed(now: Timestamp) { probedAt = now }
+  package mutating func probed(now: Timestamp) {
+    probedAt = now
+    pingedAt = now
+  }
 
   /// Anything came.
   package mutating func heard(isPong: Bool = false, now: Timestamp) {
@@ -64,7 +72,9 @@ package struct ConnectionWatch: Sendable {
   }
 
   /// Whether another ping is due.
-  package func isProbeDue(now: Timestamp) -> Bool { probedAt == nil && now - frameAt > Self.probeAfter }
+  package func isProbeDue(now: Timestamp) -> Bool {
+    probedAt == nil && (now - frameAt > Self.probeAfter || now - pingedAt >= Self.pingEvery)
+  }
 
   /// - Parameter expectsMarket: whether the venue has anything to send: false while nothing is subscribed.
   package mutating func check(now: Timestamp, expectsMarket: Bool) -> Health {
@@ -100,6 +110,7 @@ package struct ConnectionWatch: Sendable {
   private mutating func shift(by span: Int64) {
     frameAt = frameAt + span
     marketAt = marketAt + span
+    pingedAt = pingedAt + span
     probedAt = probedAt.map { $0 + span }
   }
 }

@@ -54,6 +54,22 @@ struct ConnectionWatchTests {
     #expect(firsts(nil, expectsMarket: false).dead == 12_000)
   }
 
+  @Test("a ping goes out each 30 s, whatever comes, and an answer to it is awaited by nobody while data comes")
+  func regularPings() {
+    var watch = ConnectionWatch(staleAfter: 10 * Microseconds.second, now: start)
+    var pings: [Int64] = []
+    for time in stride(from: Int64(250), through: 100_000, by: 250) {
+      let now = after(time)
+      watch.heard(now: now)
+      watch.heardMarket(now: now)
+      #expect(watch.check(now: now, expectsMarket: true) == .fine)
+      guard watch.isProbeDue(now: now) else { continue }
+      watch.probed(now: now)
+      pings.append(time)
+    }
+    #expect(pings == [30_000, 60_000, 90_000])
+  }
+
   @Test("time in which this process stood still is nobody's silence")
   func stall() {
     var watch = ConnectionWatch(staleAfter: 10 * Microseconds.second, now: start)
