@@ -19,6 +19,7 @@ enum SimulationRegistry {
     BybitProtocol.self,
     CoinbaseProtocol.self,
     CoinbaseAdvancedProtocol.self,
+    CryptoComProtocol.self,
     DeribitProtocol.self,
     GateProtocol.self,
     GeminiProtocol.self,

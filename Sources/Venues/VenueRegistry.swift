@@ -16,6 +16,7 @@ package enum VenueRegistry {
     Bybit.self,
     Coinbase.self,
     CoinbaseAdvanced.self,
+    CryptoCom.self,
     Deribit.self,
     Gate.self,
     Gemini.self,
