@@ -155,7 +155,7 @@ venue_feeds=(
   binance=BTC-USDT,BTC-USDT-PERP bitfinex=BTC-USD bitget=BTC-USDT,BTC-USDT-PERP bitstamp=BTC-USD
   bybit=BTC-USDT,BTC-USDT-PERP coinbase=BTC-USD coinbase-advanced=BTC-USD crypto-com=BTC-USD,BTC-USD-PERP
   deribit=BTC-USDC-PERP gate=BTC-USDT
-  gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD kraken-futures=BTC-USD-PERP kucoin=BTC-USDT
+  gemini=BTC-USD hyperliquid=BTC-USDC-PERP kraken=BTC-USD kraken-futures=BTC-USD-PERP kucoin=BTC-USDT,BTC-USDT-PERP
   okx=BTC-USDT,BTC-USDT-PERP
 )
 venue_urls=() venues_gateway=

@@ -3,8 +3,10 @@ import MarketData
 
 /// What KuCoin sends and answers, as JSON.
 extension KuCoinProtocol {
-  private func message(_ topic: StaticString, _ more: JSONText, _ data: JSONText) -> JSONText {
-    #"{"T":"\#(topic)"\#(more), "P":\#(now.rawValue * 1_000 + 177), "d":{\#(data)}}"#
+  /// The socket of a market: spot's, or that of contracts.
+  private func message(_ topic: StaticString, _ index: Int, _ more: JSONText, _ data: JSONText) -> JSONText {
+    let type: StaticString = state(index).instrument.isSpot ? "SPOT" : "FUTURES"
+    return #"{"T":"\#(topic).\#(type)"\#(more), "P":\#(now.rawValue * 1_000 + 177), "d":{\#(data)}}"#
   }
 
   /// Whole milliseconds, in ns.
@@ -16,7 +18,7 @@ extension KuCoinProtocol {
   ) -> JSONText {
     let i = spell(index)
     return message(
-      "obu.SPOT", #", "dp":"\#(depth)", "t":"\#(type)""#,
+      "obu", index, #", "dp":"\#(depth)", "t":"\#(type)""#,
       #"""
       "a":\#(i.pairs(sides.asks)),"b":\#(i.pairs(sides.bids)),"C":\#(numbers.upperBound),"s":"\#(i.name)",\#
       "M":\#(milliseconds),"O":\#(numbers.lowerBound)
@@ -31,7 +33,7 @@ extension KuCoinProtocol {
   func trade(_ trade: SimulatedTrade, _ index: Int) -> JSONText {
     let i = spell(index)
     return message(
-      "trade.SPOT", "",
+      "trade", index, "",
       #"""
       "E":\#(trade.id),"M":\#(trade.time.rawValue * 1_000),"S":"\#(trade.side == .buy ? "buy" : "sell")",\#
       "p":\#(i.price(trade.price)),"q":\#(i.size(trade.size)),"s":"\#(i.name)","ti":"\#(trade.id)"
@@ -42,7 +44,7 @@ extension KuCoinProtocol {
     let i = spell(index)
     let last = i.state.recentTrades.last
     return message(
-      "ticker.SPOT", "",
+      "ticker", index, "",
       #"""
       "A":\#(i.askSize),"B":\#(i.bidSize),"E":\#(i.state.updateID),"M":\#(milliseconds),\#
       "S":"\#(last?.side == .sell ? "SELL" : "BUY")","a":\#(i.ask),"b":\#(i.bid),"l":\#(i.price(last?.price ?? 0)),\#
@@ -56,6 +58,7 @@ extension KuCoinProtocol {
     let isCandles = request.path == "/api/v1/market/candles"
     let isNames = request.path == "/api/v3/currencies"
     if request.path == "/api/v1/market/stats" { return statistics(request) }
+    if let contracts = contractsAnswer(request) { return contracts }
     guard isCandles || isNames || ["/api/v2/symbols", "/api/v1/market/allTickers"].contains(request.path) else {
       return SimulatedResponse(status: 404, #"{"code":"404000","msg":"Url Not Found"}"#)
     }
@@ -70,7 +73,7 @@ extension KuCoinProtocol {
     if isCandles { return candles(request, fault) }
     if isNames { return currencies(nameFault) }
     let isSymbols = request.path == "/api/v2/symbols"
-    let rows = JSONText.list(market.instruments) { isSymbols ? symbol($0) : figures($0) }
+    let rows = JSONText.list(states(isSpot: true)) { isSymbols ? symbol($0) : figures($0) }
     return SimulatedResponse(
       isSymbols
         ? #"{"code":"200000","data":[\#(rows)]}"#

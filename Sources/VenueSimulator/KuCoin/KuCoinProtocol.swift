@@ -4,6 +4,8 @@ import MarketData
 /// A client of the simulated KuCoin.
 final class KuCoinSession: SimulatedSession {
   var lastPing = Timestamp.distantPast
+  /// Whether its socket is spot's or that of contracts, which its first request shows: they have a host each.
+  var type: String?
 }
 
 enum KuCoinChannel: Hashable {
@@ -28,7 +30,8 @@ enum KuCoinChannel: Hashable {
   }
 }
 
-/// KuCoin's public spot socket of the unified API: `obu`, `trade`, `ticker`, the JSON ping; REST `symbols`.
+/// KuCoin's public sockets of the unified API, of spot and of contracts: `obu`, `trade`, `ticker`, the JSON ping; REST
+/// `symbols` and `contracts/active`. Sizes of contracts are in lots.
 ///
 /// JSON in binary frames. A book's snapshot comes some while after the acknowledgement, and then the changes of its 500
 /// best levels a side. Any symbol is acknowledged, and one that there is not stays silent. One symbol a request on
@@ -117,12 +120,12 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
   }
 
   private func carryOut(_ request: ClientMessage, _ session: KuCoinSession) {
-    let action = request["action"].text.lowercased()
+    let (action, type) = (request["action"].text.lowercased(), request["tradeType"].text)
+    if session.type == nil, type == "SPOT" || type == "FUTURES" { session.type = type }
     guard action == "subscribe" || action == "unsubscribe", let channel = KuCoinChannel(request) else {
       return reply(request, session, refusal: ("message", "invalid request data"))
     }
-    let type = request["tradeType"].text
-    guard type == "SPOT" else {
+    guard type == session.type else {
       let text = #"topic Obu type = "public_\#(type.lowercased())" not allowed in current environment"#
       return reply(request, session, refusal: ("reason", text))
     }
@@ -137,7 +140,8 @@ final class KuCoinProtocol: DeskProtocol<KuCoinSession, KuCoinChannel> {
         request, session, refusal: ("reason", "exceed max topic count limitation of \(Self.topicLimit)"))
     }
     reply(request, session)
-    for index in names.compactMap({ listed($0, on: channel) }) {
+    for index in names.compactMap({ listed($0, on: channel) }) where state(index).instrument.isSpot == (type == "SPOT")
+    {
       if !isStart {
         leave(Stream(channel, index), session)
       } else if desk.add(session, Stream(channel, index)), channel == .book {

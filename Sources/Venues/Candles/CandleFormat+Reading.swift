@@ -99,6 +99,12 @@ extension CandleFormat {
       case .baseVolume:
         baseVolume = volume(Int(instrument.sizeScale))
         isBad = isBad || baseVolume == nil
+      case .contracts:
+        let (contract, isWhole) = (instrument.contractSize, instrument.sizeScale >= instrument.contractSize.scale)
+        let count = isWhole ? volume(Int(instrument.sizeScale - contract.scale)) : nil
+        baseVolume = count.map { $0.multipliedReportingOverflow(by: Int128(contract.mantissa)) }
+          .flatMap { !$0.overflow && $0.partialValue <= Candle.volumeLimit ? $0.partialValue : nil }
+        isBad = isBad || baseVolume == nil
       case .quoteVolume:
         quoteVolume = volume(Int(instrument.priceScale) + Int(instrument.sizeScale))
         isBad = isBad || quoteVolume == nil

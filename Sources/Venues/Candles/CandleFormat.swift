@@ -14,6 +14,8 @@ package struct CandleFormat: Sendable {
   /// A field of a row.
   enum Column: Sendable, Equatable {
     case seconds, milliseconds, open, high, low, close, baseVolume, quoteVolume, trades
+    /// The volume in contracts.
+    case contracts
     /// A text that says whether the interval has ended: this one, if it has.
     case closed(StaticString)
     case other

@@ -25,6 +25,28 @@ extension KuCoin {
 }
 
 extension KuCoin {
+  /// `{"code":"200000","data":[{"symbol":"XBTUSDTM","baseCurrency":"XBT","quoteCurrency":"USDT","multiplier":0.001,"lotSize":1,"tickSize":0.1,"isInverse":false,"type":"FFWCSX","status":"Open","turnoverOf24h":…},…]}`:
+  /// all contracts in one. `FFWCSX` is a perpetual; those that end on a day are inverse. A lot is `multiplier` base
+  /// units, but for inverse contracts, whose lot is a dollar.
+  static let contracts = MarketListing(
+    "/api/v1/contracts/active", ListFormat("contracts", at: "data", code: code)
+  ) { (row) throws(FeedError) in
+    guard row.says("type", "FFWCSX") == true else { return nil }
+    let base = try row.name("baseCurrency")
+    let isInverse = row.flag("isInverse") ?? false
+    return ListedMarket(
+      venueSymbol: try row.name("symbol"),
+      symbol: FeedSymbol(
+        base: base == "XBT" ? "BTC" : base, quote: try row.name("quoteCurrency"),
+        kind: .perpetual),
+      priceIncrement: row.number("tickSize"), sizeIncrement: row.number("lotSize"),
+      contractSize: isInverse ? nil : row.number("multiplier") ?? Decimal64(mantissa: 1, scale: 0),
+      state: .init(isTrading: row.says("status", "Open") ?? true),
+      quoteVolume: isInverse ? nil : row.number("turnoverOf24h"))
+  }
+}
+
+extension KuCoin {
   /// `{"code":"200000","data":[{"currency":"BTC","name":"BTC","fullName":"Bitcoin",…}]}`: `name` is the code again.
   static let assetNames = AssetNameFormat(
     path: "/api/v3/currencies", layout: .objects(under: ["data"], code: "currency", name: "fullName"))

@@ -4,14 +4,22 @@ import MarketData
 /// Reading KuCoin's messages: `{"T":"obu.SPOT","dp":…,"t":…,"P":…,"d":{…}}` with its fields in any order, or the
 /// welcome, a pong, the answer to a request.
 extension KuCoin {
-  private enum Topic { case book, trades, other }
+  private enum TopicKind { case book, trades, other }
+
+  /// `obu.SPOT`, `trade.FUTURES`
+  private func topic(_ text: RawSpan) -> TopicKind {
+    switch part {
+    case .spot: text.equals("obu.SPOT") ? .book : text.equals("trade.SPOT") ? .trades : .other
+    case .futures: text.equals("obu.FUTURES") ? .book : text.equals("trade.FUTURES") ? .trades : .other
+    }
+  }
 
   func read(
     _ message: RawSpan, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) {
     var reader = FieldReader(message)
-    var topic: Topic?
+    var topic: TopicKind?
     var data: FieldSlice?
     var update: UpdateFields?
     var trade: Trade?
@@ -21,7 +29,7 @@ extension KuCoin {
     while let key = try reader.nextKey() {
       if reader.equals(key, "T") {
         let slice = try reader.string("T")
-        topic = reader.equals(slice, "obu.SPOT") ? .book : reader.equals(slice, "trade.SPOT") ? .trades : .other
+        topic = self.topic(reader.text(slice))
       } else if reader.equals(key, "d") {
         // What it is of stands before it as a rule; if not, it waits.
         switch topic {
