@@ -23,7 +23,11 @@ struct RecordingCatalog {
   }
 
   private var tracks: [Track] = []
-  /// The state of the folders when they were read.
+  /// Files that had no header yet when the folders were read; a recorder writes it after some seconds.
+  private var unread: [String] = []
+  /// Of those at most.
+  private static let unreadLimit = 256
+  /// The state of the folders and of `unread` when they were read; empty: they are read again.
   private var seen: [Stamp] = []
 
   private struct Stamp: Equatable {
@@ -65,23 +69,24 @@ struct RecordingCatalog {
   /// Whether a track has, or may have, a market. Reads the beginning of the track's first file, once.
   private mutating func has(_ symbol: String, in index: Int) -> Bool {
     guard symbol.utf8.starts(with: "\(tracks[index].venue):".utf8) else { return false }
-    if tracks[index].symbols == nil {
-      tracks[index].symbols = []
-      if let source = try? ReplaySource(path: tracks[index].files[0].path) {
-        tracks[index].symbols = Set(source.symbols.map { "\(source.venue.name):\($0)" })
-        tracks[index].isOpen = source.symbols.contains { MarketSelection.isMeant(by: $0) }
-      }
+    // A file whose lists are not written yet is looked at again.
+    if tracks[index].symbols == nil, let source = try? ReplaySource(path: tracks[index].files[0].path) {
+      tracks[index].symbols = Set(source.symbols.map { "\(source.venue.name):\($0)" })
+      tracks[index].isOpen = source.symbols.contains { MarketSelection.isMeant(by: $0) }
     }
     return tracks[index].isOpen || tracks[index].symbols?.contains(symbol) ?? false
   }
 
   private mutating func refresh(_ paths: [String]) {
-    let now = paths.compactMap(Self.stamp)
-    guard now != seen || seen.isEmpty else { return }
-    seen = now
+    guard seen.isEmpty || (paths + unread).compactMap(Self.stamp) != seen else { return }
+    let folders = paths.compactMap(Self.stamp)
     let known = tracks
-    tracks = []
+    (tracks, unread, seen) = ([], [], [])
     guard let plan = try? ReplayPlan(paths) else { return }
+    unread = plan.skipped.prefix(Self.unreadLimit).map(\.path)
+    let stamps = unread.compactMap(Self.stamp)
+    // One that has got its header meanwhile would not change again.
+    if !unread.contains(where: { (try? RecordingReader(path: $0)) != nil }) { seen = folders + stamps }
     for track in plan.tracks {
       var files: [File] = []
       var venue = ""

@@ -157,6 +157,27 @@ struct RecordedPastTests {
     }
   }
 
+  @Test("a file that was empty at the first question has its market once it is written")
+  func emptyAtFirst() throws {
+    try IndexTrial.withFolder { folder in
+      try IndexTrial.write(folder + "whole", frames: 0..<500)
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: folder + "whole"))
+      try FileManager.default.removeItem(atPath: folder + "whole")
+      for isAlone in [true, false] {
+        let path = folder + (isAlone ? "a.ndjson.gz" : "b.ndjson.gz")
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let past = RecordedPast([folder])
+        if isAlone { #expect(Self.failure(past, at: Self.time(400)) == .unknownSymbol) }
+        if !isAlone { #expect(Self.failure(past, at: Self.time(400)) == nil) }
+        // In place, so that the folder does not change.
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+        #expect(Self.failure(past, at: Self.time(400)) == nil)
+      }
+    }
+  }
+
   @Test("a question has a bound: unread bytes without an index, and records")
   func bounds() throws {
     try IndexTrial.withFolder { folder in
