@@ -165,7 +165,8 @@ var package = Package(
       ],
       settings: confinedSettings),
     house(
-      "Compatibility", ["HTTPAPI", "PubSub", "Venues", "MarketData", "HTTP1", "Bytes"], settings: confinedSettings),
+      "Compatibility", ["HTTPAPI", "Recordings", "PubSub", "Venues", "MarketData", "HTTP1", "Bytes"],
+      settings: confinedSettings),
     house(
       "Settings",
       [
@@ -277,7 +278,7 @@ var package = Package(
     tests(
       "Gateway",
       [
-        "Gateway", "Settings", "HTTPAPI", "Operations", "Documents",
+        "Gateway", "Settings", "Compatibility", "HTTPAPI", "Operations", "Documents",
         "Feeds", "VenueSimulator", "TidegateClient", "TidegateEpoll", "Decks", "Alerts", "Portfolio",
         "History",
         "Recordings", "Access", "PubSub", "Venues", "MarketData", "WebSocket", "HTTP1", "Transport", "Bytes",

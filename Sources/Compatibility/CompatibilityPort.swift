@@ -24,9 +24,14 @@ package struct CompatibilityPort: DialectPort {
     return dialect.session(target)
   }
 
+  package func replay(_ head: HTTPRequestHead) -> DialectReplay? {
+    guard let (dialect, target) = find(head) else { return nil }
+    return dialect.replay(target)
+  }
+
   package func answer(_ request: DialectRequest) {
     guard let (dialect, target) = find(request.head) else { return request.reply(notFound(request.head.path)) }
-    if dialect.session(target) != nil {
+    if dialect.session(target) != nil || dialect.replay(target)?.needsWebSocket == true {
       return request.reply(
         .error(
           426, code: "upgrade_required", message: "\(request.head.path.prefix(80)) speaks WebSocket",

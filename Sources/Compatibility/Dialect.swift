@@ -25,7 +25,13 @@ protocol Dialect {
 
   /// One client's side of a WebSocket; nil: there is none at this path.
   static func session(_ target: DialectPath) -> (any DialectSession)?
+  /// A request for recorded time; nil: there is none at this path.
+  static func replay(_ target: DialectPath) -> DialectReplay?
   static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer
+}
+
+extension Dialect {
+  static func replay(_ target: DialectPath) -> DialectReplay? { nil }
 }
 
 /// What a dialect says to a request.

@@ -38,6 +38,8 @@ extension LoopNode: APIGateway, LoopMarkets {
 
   func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool? { settings.past?.ask(question) }
 
+  var pastSeats: PastSeats? { settings.past?.seats }
+
   func storedSymbol(of route: MarketRoute) -> String? { history?.symbol(route.instrument, route.market) }
 
   func wantAllHistory(of route: MarketRoute) { history?.wantAll(of: route.instrument, route.market) }

@@ -6,11 +6,13 @@ states with one size changed, and must fail.
 """
 
 import asyncio
+import datetime
 import json
 import os
 import sys
 import threading
 import time
+import urllib.request
 
 import websockets
 
@@ -250,9 +252,55 @@ async def nautilus_tardis(url):
     await beside("nautilus_trader, tardis-machine", url, "binance:BTC-USDT", client)
 
 
+def past_trades(url, symbol):
+    """The trades of all recordings of a gateway, by its own route: how often each time, size and price came."""
+    trades, start = [], 0
+    while start is not None:
+        with urllib.request.urlopen(f"{url}/v1/trades/{symbol}?from={start}") as answer:
+            page = json.load(answer)
+        trades += [(trade["time"], float(trade["price"]), float(trade["size"])) for trade in page["trades"]]
+        start = page.get("next")
+    return trades
+
+
+async def nautilus_replay(url):
+    """nautilus_trader replays what the gateway has recorded: the trades are those of /v1/trades, in their order."""
+    from nautilus_trader.core import nautilus_pyo3
+    from nautilus_trader.model.data import TradeTick, capsule_to_data
+
+    # The recorder writes every two seconds.
+    await asyncio.sleep(SECONDS)
+    ours, theirs, books = past_trades(url, "binance:BTC-USDT"), [], 0
+    assert len(ours) > 2, f"{len(ours)} trades are recorded"
+
+    def note(capsule):
+        nonlocal books
+        data = capsule_to_data(capsule)
+        if isinstance(data, TradeTick):
+            theirs.append((data.ts_event // 1_000, float(str(data.price)), float(str(data.size))))
+        else:
+            books += 1
+
+    client = nautilus_pyo3.TardisMachineClient(
+        base_url="ws" + url.removeprefix("http") + "/compat/tardis", normalize_symbols=True)
+    info = nautilus_pyo3.TardisInstrumentMiniInfo(
+        nautilus_pyo3.InstrumentId.from_str("BTCUSDT.BINANCE"), "BTCUSDT", "binance", 2, 8)
+    day = datetime.timedelta(days=1)
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    options = nautilus_pyo3.ReplayNormalizedRequestOptions.from_json(json.dumps({
+        "exchange": "binance", "symbols": ["BTCUSDT"], "from": str(today - day), "to": str(today + day),
+        "dataTypes": ["trade", "book_change"], "withDisconnectMessages": True,
+    }).encode())
+    await asyncio.wait_for(client.replay([info], [options], note), 30)
+    assert theirs[:len(ours)] == ours, f"{len(theirs)} trades beside {len(ours)}: {theirs[:2]} {ours[:2]}"
+    assert books > 10, f"{books} messages of the book"
+    print(f"  nautilus_trader, replay: {len(theirs)} trades, {books} messages of the book")
+
+
 CLIENTS = {
     "kraken-sdk": kraken_sdk, "ccxt-kraken": ccxt_kraken, "ccxt-binance": ccxt_binance,
     "python-binance": python_binance, "binance-connector": binance_connector, "nautilus-tardis": nautilus_tardis,
+    "nautilus-replay": nautilus_replay,
 }
 
 if __name__ == "__main__":

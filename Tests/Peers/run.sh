@@ -32,7 +32,8 @@ openssl x509 -req -in "$work/request.pem" -CA "$work/ca.pem" -CAkey "$work/ca.ke
   -extfile <(printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE') 2>/dev/null
 
 serve() { # name
-  "$binary" serve --demo --rate 20 --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 >"$work/$1.out" 2>"$work/$1.log" &
+  "$binary" serve --demo --rate 20 --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 --record "$work/recordings-$1/" \
+    >"$work/$1.out" 2>"$work/$1.log" &
   servers+=($!)
 }
 address() { # name scheme
@@ -314,7 +315,7 @@ done
 peer "Python, the example of the guide" python_guide "$clear"
 peer "Python: binary records, read as \`tidegate decode\` reads them; the test vectors" python_binary "$clear"
 peer "Python websockets: every channel and depth; a late client and /v1/books have the same book" python_books "$clear"
-for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector nautilus-tardis; do
+for client in kraken-sdk ccxt-kraken ccxt-binance python-binance binance-connector nautilus-tardis nautilus-replay; do
   peer "Other protocols: $client has the books of tidegate.v1" compat_client $client "$clear"
 done
 peer "openapi-python-client: each operation of /openapi.json, called through generated code" generated_check

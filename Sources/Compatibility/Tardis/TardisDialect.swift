@@ -5,12 +5,26 @@ import PubSub
 enum TardisDialect: Dialect {
   /// The exchange is in the options.
   static let venue = ""
-  static let firstWords: Set<Substring> = ["ws-stream-normalized"]
+  static let firstWords: Set<Substring> = [stream, framedReplay, plainReplay]
+  private static let stream: Substring = "ws-stream-normalized"
+  private static let framedReplay: Substring = "ws-replay-normalized"
+  private static let plainReplay: Substring = "replay-normalized"
   static let rootWord: Substring? = nil
 
   static func session(_ target: DialectPath) -> (any DialectSession)? {
-    guard target.path == ["ws-stream-normalized"] else { return nil }
-    return TardisSession(target.markets, options: target.query.first { $0.name == "options" }?.value ?? "")
+    guard target.path == [stream] else { return nil }
+    return TardisSession(target.markets, options: options(target))
+  }
+
+  static func replay(_ target: DialectPath) -> DialectReplay? {
+    guard target.path == [framedReplay] || target.path == [plainReplay] else { return nil }
+    return DialectReplay(needsWebSocket: target.path == [framedReplay]) { grant, directory in
+      TardisReplay.request(options(target), grant, directory)
+    }
+  }
+
+  private static func options(_ target: DialectPath) -> String {
+    target.query.first { $0.name == "options" }?.value ?? ""
   }
 
   static func answer(_ target: DialectPath, _ request: DialectRequest) -> DialectAnswer { .notFound }

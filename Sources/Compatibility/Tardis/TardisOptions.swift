@@ -1,4 +1,6 @@
 import Bytes
+import MarketData
+import PubSub
 
 /// What a client asks for: an element of `options`.
 struct TardisOptions: Equatable {
@@ -7,6 +9,9 @@ struct TardisOptions: Equatable {
   var symbols: [String]?
   var dataTypes: [String] = []
   var sendsDisconnects = false
+  /// Of a replay.
+  var from: String?
+  var to: String?
 
   /// The most symbols and data types of an element.
   static let listLimit = 1_000
@@ -51,6 +56,12 @@ struct TardisOptions: Equatable {
         options.dataTypes = try list(&json)
       } else if json.equals(key, "withDisconnectMessages"), json.peek() == .bool {
         options.sendsDisconnects = try json.bool()
+      } else if json.equals(key, "from"), json.peek() == .string {
+        let text = try json.string()
+        options.from = try json.decoded(text)
+      } else if json.equals(key, "to"), json.peek() == .string {
+        let text = try json.string()
+        options.to = try json.decoded(text)
       } else {
         try json.skipValue()
       }
@@ -67,5 +78,44 @@ struct TardisOptions: Equatable {
       if list.count < listLimit { list.append(item) }
     }
     return list
+  }
+}
+
+extension TardisOptions {
+  func namedExchange() throws(Problem) -> TardisExchange {
+    guard let exchange = TardisExchange.all.first(where: { $0.name == self.exchange }) else {
+      throw Problem(words: "Error: unknown exchange: \(self.exchange.prefix(40))")
+    }
+    return exchange
+  }
+
+  /// The streams that the element asks for.
+  func keys(of exchange: TardisExchange, in directory: Directory, _ grant: Grant) throws(Problem) -> [StreamKey] {
+    let known = exchange.markets(in: directory, grant)
+    var wanted: [(symbol: String, instrument: Instrument)] = []
+    if let symbols {
+      for symbol in symbols {
+        let name = symbol.uppercased()
+        let instrument = known[name] ?? known[name.hasPrefix("BTC/") ? "XBT/" + name.dropFirst(4) : name]
+        guard let instrument else { throw Problem(words: "Error: \(exchange.name) has no \(symbol.prefix(40))") }
+        wanted.append((name, instrument))
+      }
+    } else {
+      wanted = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+    guard !dataTypes.isEmpty else { throw Problem(words: "Error: no dataTypes") }
+    var keys: [StreamKey] = []
+    for text in dataTypes {
+      guard let type = TardisDataType(text) else {
+        throw Problem(words: "Error: invalid data type: \(text.prefix(60))")
+      }
+      guard grant.channels.contains(type.channel) else {
+        throw Problem(words: "Error: \(text.prefix(60)): \(DialectMarkets.Refusal.forbidden.words)")
+      }
+      for (symbol, instrument) in wanted {
+        keys.append(type.key(of: instrument, TardisHead(symbol: symbol, exchange: exchange.name)))
+      }
+    }
+    return keys
   }
 }

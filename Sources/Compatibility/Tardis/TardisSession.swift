@@ -53,42 +53,17 @@ final class TardisSession: DialectSession {
   }
 
   private func subscribe(_ options: TardisOptions, _ desk: inout DialectContext) throws(TardisOptions.Problem) {
-    guard let exchange = TardisExchange.all.first(where: { $0.name == options.exchange }) else {
-      throw TardisOptions.Problem(words: "Error: unknown exchange: \(options.exchange.prefix(40))")
-    }
+    let exchange = try options.namedExchange()
     let shown = DialectMarkets(venue: exchange.venue, allowsSimulated: markets.allowsSimulated)
     guard shown.isShown(desk.feeds) else {
       throw TardisOptions.Problem(words: "Error: \(exchange.name): \(DialectMarkets.Refusal.simulated.words)")
     }
     if options.sendsDisconnects { heard.append(exchange.name) }
-    let known = exchange.markets(in: desk.directory, desk.grant)
-    var wanted: [(symbol: String, instrument: Instrument)] = []
-    if let symbols = options.symbols {
-      for symbol in symbols {
-        let name = symbol.uppercased()
-        let instrument = known[name] ?? known[name.hasPrefix("BTC/") ? "XBT/" + name.dropFirst(4) : name]
-        guard let instrument else {
-          throw TardisOptions.Problem(words: "Error: \(exchange.name) has no \(symbol.prefix(40))")
-        }
-        wanted.append((name, instrument))
+    for key in try options.keys(of: exchange, in: desk.directory, desk.grant) {
+      guard desk.room > 0 else {
+        throw TardisOptions.Problem(words: "Error: \(DialectMarkets.Refusal.tooMany.words)")
       }
-    } else {
-      wanted = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-    guard !options.dataTypes.isEmpty else { throw TardisOptions.Problem(words: "Error: no dataTypes") }
-    for text in options.dataTypes {
-      guard let type = TardisDataType(text) else {
-        throw TardisOptions.Problem(words: "Error: invalid data type: \(text.prefix(60))")
-      }
-      guard desk.grant.channels.contains(type.channel) else {
-        throw TardisOptions.Problem(words: "Error: \(text.prefix(60)): \(DialectMarkets.Refusal.forbidden.words)")
-      }
-      for (symbol, instrument) in wanted {
-        guard desk.room > 0 else {
-          throw TardisOptions.Problem(words: "Error: \(DialectMarkets.Refusal.tooMany.words)")
-        }
-        desk.join(type.key(of: instrument, TardisHead(symbol: symbol, exchange: exchange.name)))
-      }
+      desk.join(key)
     }
   }
 }

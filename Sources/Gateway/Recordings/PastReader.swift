@@ -1,4 +1,5 @@
 import Bytes
+import HTTPAPI
 import History
 import Logging
 import Recordings
@@ -7,10 +8,12 @@ import Transport
 
 /// Reads the gateway's recordings for clients, one question after the other: live data has all other processors.
 final class PastReader: Sendable {
-  /// Questions that may wait, each of up to 2 s of a processor.
+  /// Questions that may wait, each of up to 2 s of a processor; turns of replays wait beside them.
   private static let waitingLimit = 8
 
-  private let reader = BoundedReader(label: "tidegate.past", limit: PastReader.waitingLimit)
+  /// Clients that follow recorded time take turns with the questions.
+  let seats = PastSeats()
+  private let reader = BoundedReader(label: "tidegate.past", limit: PastReader.waitingLimit + PastSeats.limit)
   private let past: UncheckedTransfer<RecordedPast>
   // Used on the reader's queue only.
 

@@ -195,6 +195,7 @@ enum OpenAPIDocument {
       case .json(let schema): ("application/json", schema.map { .reference($0) } ?? .document)
       case .text: ("text/plain", .text)
       case .picture: ("image/svg+xml", .text)
+      case .lines: ("application/x-ndjson", .text)
       case .events: ("text/event-stream", .text)
       case .upgrade: preconditionFailure("an upgrade has no content")
       }

@@ -54,4 +54,6 @@ package protocol AnswerLoops: Loops {
   /// Asks the recordings, on a thread of its own, one question after the other.
   /// - Returns: nil if the gateway has no recordings, false if too many questions wait; then `question` is not called.
   func askPast(_ question: @escaping @Sendable (RecordedPast) -> Void) -> Bool?
+  /// The places of clients that follow recorded time; nil if the gateway has no recordings.
+  var pastSeats: PastSeats? { get }
 }

@@ -73,11 +73,25 @@ struct PastAnswer {
         response: .error(
           503, code: "not_ready", message: "too many requests wait for recordings", hint: "try again",
           retryAfterMilliseconds: 1_000))
-    case nil:
-      throw RequestProblem(
-        response: .error(
-          404, code: Self.noRecording, message: "this gateway keeps no recordings",
-          hint: "start it with --record FOLDER/, or with --replay"))
+    case nil: throw RequestProblem(response: Self.noRecordings)
+    }
+  }
+
+  /// The answer of a gateway without recordings.
+  static let noRecordings = HTTPResponse.error(
+    404, code: noRecording, message: "this gateway keeps no recordings",
+    hint: "start it with --record FOLDER/, or with --replay")
+
+  /// Why a question has no answer, in a few words.
+  static func words(of failure: RecordedPast.Failure, _ symbol: String) -> String {
+    let symbol = String(symbol.prefix(40))
+    return switch failure {
+    case .unknownSymbol: "no recording has \(symbol)"
+    case .nothingRecorded: "nothing was recorded of \(symbol) at that time"
+    case .outOfSync: "the book of \(symbol) was not in sync"
+    case .notIndexed: "the recording of that time has no index"
+    case .tooMuch: "too many records lie before that time"
+    case .unreadable: "the recording cannot be read any further"
     }
   }
 

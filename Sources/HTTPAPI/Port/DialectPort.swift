@@ -9,6 +9,8 @@ package protocol DialectPort: Sendable {
   func serves(_ path: String) -> Bool
   /// One client's side of the WebSocket that a request asks for; nil: there is none at its path.
   func stream(_ head: HTTPRequestHead) -> (any DialectSession)?
+  /// A request for recorded time; nil: the path has no recorded time.
+  func replay(_ head: HTTPRequestHead) -> DialectReplay?
   /// Answers any other request for such a path.
   func answer(_ request: DialectRequest)
 }

@@ -11,7 +11,8 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
   // `@unchecked`: used on its gateway's loop only; the listener's `accept` runs there.
 
   private static let binary = "tidegate.v1.bin"
-  private static let subprotocols = ["tidegate.v1.json", binary]
+  static let text = "tidegate.v1.json"
+  private static let subprotocols = [text, binary]
 
   package unowned let gateway: any APIGateway
   let routes: RouteTable
@@ -65,6 +66,7 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
     if request.path == Route.events.path, request.method == "GET" {
       return beginEvents(request, on: connection, rest: rest)
     }
+    if let isBegun = ReplayPort(api: self).upgrade(request, on: connection, rest: rest) { return isBegun }
     guard !gateway.isShut, WebSocketHandshake.isUpgrade(request) else { return false }
     let dialect = dialects(of: request)?.stream(request)
     guard dialect != nil || request.path == Route.stream.path else { return false }
@@ -150,7 +152,8 @@ package final class PublicAPI: HTTPResponder, @unchecked Sendable {
   ) {
     if let refused {
       self.refused = nil
-      let reply = request.path == Route.events.path ? finishing(reply, request, Route.events) : reply
+      let isOfPage = [Route.events.path, Route.replay.path].contains(request.path)
+      let reply = isOfPage ? finishing(reply, request, Route.events) : reply
       guard refused.status == 429 else { return reply(refused) }
       gateway.loop.schedule(after: RefusalSession.pause) { reply(refused) }
       return

@@ -36,6 +36,9 @@ struct GatewayAnswer: RouteAnswer {
   /// The answer to `HEAD`: the head of a `GET`, without the stream. A `GET` was taken over or refused before.
   func eventsHead() throws(RequestProblem) { try request.api.answerEventsHead(request) }
 
+  /// The answer to `HEAD` of a replay, as to that of events.
+  func replayHead() throws(RequestProblem) { try ReplayPort(api: request.api).answerHead(request) }
+
   /// The feeds that a grant covers, as the stream's channel `status` shows them.
   func status() {
     let loops = request.loops

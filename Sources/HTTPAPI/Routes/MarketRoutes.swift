@@ -1,5 +1,6 @@
 import MarketData
 import PubSub
+import Recordings
 
 extension Route {
   static let stream = Route(
@@ -13,6 +14,15 @@ extension Route {
       Parameter("heartbeat_s", .number(1...60)),
     ],
     statuses: [], get: Reading(.events, GatewayAnswer.eventsHead, isTagged: false))
+
+  static let replay = Route(
+    "replay", "/v1/replay", .gateway, "Recorded time as the stream had it: a WebSocket, or lines of JSON",
+    parameters: [
+      Parameter("streams", .text("channel:symbol,…;field=value"), repeats: true, isNeeded: true),
+      Parameter("from", time, isNeeded: true), Parameter("to", time),
+      Parameter("speed", .text(ReplaySpeed.allowed)),
+    ],
+    statuses: [404, 503], get: Reading(.lines, GatewayAnswer.replayHead, isTagged: false))
 
   /// The range of a line.
   static let range = Parameter("range", .oneOf(ChartRange.allCases.map(\.name)))
@@ -33,6 +43,7 @@ extension Route {
       freshness: "max-age=3600", get: Reading(.json(nil), GatewayAnswer.asyncAPI)),
     stream,
     events,
+    replay,
     Route(
       "instruments", "/v1/instruments", .market, "The instruments that are followed",
       parameters: [

@@ -88,7 +88,7 @@ package struct Route: Sendable {
     package enum Content: Sendable, Equatable {
       /// JSON; the name of its schema. Nil: any object.
       case json(String?)
-      case text, picture, events
+      case text, picture, events, lines
       /// No content: the connection becomes a WebSocket.
       case upgrade
     }

@@ -275,7 +275,7 @@ struct SubscriptionResolver {
   }
 
   /// The stream of a symbol that an item asks for.
-  private static func key(of item: ClientRequest.Item, _ symbol: String, _ asker: Asker) -> StreamKey {
+  static func key(of item: ClientRequest.Item, _ symbol: String, _ asker: Asker) -> StreamKey {
     let wanted = RateClass.interval(for: item.channel, asked: item.interval)
     var key = StreamKey(
       channel: item.channel, symbol: symbol,

@@ -45,10 +45,10 @@ package final class RecordedPast {
   /// Longer without any record of the venue, and nothing is known of a market, µs. Venues are pinged more often.
   static let longestPause = Microseconds.minute
 
-  private let paths: [String]
-  private let limits: Limits
+  let paths: [String]
+  let limits: Limits
   private let report: (String) -> Void
-  private var catalog = RecordingCatalog()
+  var catalog = RecordingCatalog()
 
   /// - Parameters:
   ///   - paths: recordings, or folders of them.
@@ -123,7 +123,7 @@ package final class RecordedPast {
   }
 
   /// A replayer of the recording, at its last key frame before `time`.
-  private func open(_ track: RecordingCatalog.Track, at time: Timestamp) throws(Failure) -> Replayer {
+  func open(_ track: RecordingCatalog.Track, at time: Timestamp) throws(Failure) -> Replayer {
     let paths = track.files.map(\.path)
     // The files that begin later say nothing about that time.
     let begun = track.files.prefix { $0.started < time }
@@ -155,7 +155,7 @@ package final class RecordedPast {
     return last
   }
 
-  private func step(_ replayer: Replayer) throws(Failure) {
+  func step(_ replayer: Replayer) throws(Failure) {
     do throws(RecordingError) {
       _ = try replayer.step()
     } catch {

@@ -25,7 +25,7 @@ package struct FuzzTarget: Sendable {
   package static let all: [FuzzTarget] =
     [
       .httpRequest, .httpResponse, .webSocket, .deflate, .json, .clientRequest, .serverMessage, .tokens, .keyFile,
-      .selection, .events, .dialect,
+      .selection, .events, .dialect, .replay,
       .recording, .recordingIndex, .configuration, .alertRule, .portfolio, .topic, .deck, .zoneFile, .history,
       .httpQuery,
       .candles, .upgrade, .nats, .cluster, .binary,

@@ -78,11 +78,11 @@ final class GatewayHarness: Sendable {
 
   func probe(
     offers: [PerMessageDeflate.Offer] = [], fields: [HTTPField] = [], answersPings: Bool = true, first: String? = nil,
-    subprotocol: String = "tidegate.v1.json"
+    subprotocol: String? = "tidegate.v1.json", target: String = "/v1/stream"
   ) async throws -> StreamProbe {
     try await StreamProbe(
       gateway.address, fields: fields, loop: clientLoop, offers: offers, answersPings: answersPings, first: first,
-      subprotocol: subprotocol)
+      subprotocol: subprotocol, target: target)
   }
 
   /// A GET on the client port, or the internal one.

@@ -54,7 +54,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   private let key = SystemRandom.bytes(16)
   private let offers: [PerMessageDeflate.Offer]
   private let answersPings: Bool
-  private let subprotocol: String
+  private let subprotocol: String?
   /// What replies say of the streams whose messages are binary.
   private var binary: [Int64: BinaryStream] = [:]
   private var deflater: Deflater?
@@ -65,7 +65,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
   ///   - first: a message that goes out in one write with the handshake.
   init(
     _ address: SocketAddress, fields: [HTTPField] = [], loop: EventLoop, offers: [PerMessageDeflate.Offer] = [],
-    answersPings: Bool = true, first: String? = nil, subprotocol: String = "tidegate.v1.json"
+    answersPings: Bool = true, first: String? = nil, subprotocol: String? = "tidegate.v1.json",
+    target: String = "/v1/stream"
   ) async throws {
     self.subprotocol = subprotocol
     self.loop = loop
@@ -77,8 +78,8 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         case .success(let connection):
           self.connection = connection
           let head = WebSocketHandshake.request(
-            host: address.description, target: "/v1/stream", key: self.key, subprotocols: [subprotocol],
-            compression: self.offers, fields: fields)
+            host: address.description, target: target, key: self.key,
+            subprotocols: subprotocol.map { [$0] } ?? [], compression: self.offers, fields: fields)
           var out = ByteBuffer()
           HTTPEncoder.append(head, bodyLength: 0, to: &out)
           if let first {
@@ -102,7 +103,7 @@ final class StreamProbe: ConnectionHandler, @unchecked Sendable {
         var head = UnsafeRawBufferPointer(input)
         guard let (answer, _) = try parser.next(&head) else { return }
         let deflate = try WebSocketHandshake.check(
-          answer, key: key, subprotocols: [subprotocol], compression: offers
+          answer, key: key, subprotocols: subprotocol.map { [$0] } ?? [], compression: offers
         ).deflate
         isUpgraded = true
         if let deflate {

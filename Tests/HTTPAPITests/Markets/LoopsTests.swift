@@ -54,6 +54,7 @@ struct LoopsTests {
     let hub: SubscriberHub
     let compressor: ResponseCompressor
     let run = "r1"
+    let pastSeats: PastSeats? = nil
     let markets: [Markets]
     /// The loops that were asked, in order.
     private(set) var asked: [Int] = []
