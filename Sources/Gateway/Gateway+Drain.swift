@@ -122,6 +122,7 @@ extension Gateway {
   /// Writes rules, portfolios and history, once, and closes their file. The nodes must not write after it.
   private func closeStore(_ completion: @escaping @Sendable () -> Void) {
     guard storeEnd.wait(completion) else { return }
+    indexes?.stop()
     // Rules and portfolios are in history's file, which closes with it.
     alerts.finish { [portfolios, history, storeEnd] in
       portfolios.finish {

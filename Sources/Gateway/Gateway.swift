@@ -55,6 +55,8 @@ package final class Gateway: Sendable {
   let adminToken: AdminToken
   let adminControl = AdminControl()
   private let state: StateCollector
+  /// Nil: complete recordings are not indexed here.
+  let indexes: IndexKeeper?
   private let warm: WarmFeeds?
   /// Reads files, one reload after the other, off the loops.
   let reloads = DispatchQueue(label: "tidegate.gateway.reload")
@@ -142,6 +144,7 @@ package final class Gateway: Sendable {
       gateway: nodes[0], loops: nodes, startedAt: started, history: history, events: logs?.events, tls: tls,
       recorders: { recordings.figures })
     self.state = state
+    indexes = IndexKeeper(configuration, kernel, log: log)
     let desk = StatePages(loop: loops[0]) { state.gather($0) }
     let internalAPI = nodes.map {
       InternalAPI(
@@ -243,6 +246,7 @@ package final class Gateway: Sendable {
         timeout: configuration.alerts.webhookTimeout))
     portfolios.start(PortfolioLoopOutlet(nodes: nodes))
     watchRefusals()
+    indexes?.start()
     let connections = configuration.feedConnections
     running.withLock { $0.recorder = recorder }
     for (venue, settings) in connections { begin(venue, settings, among: connections) }

@@ -42,6 +42,8 @@ package struct RecordingPolicy: Sendable, Equatable {
   /// The longest time that a record waits in memory to be written, s, 1…60: the most that a crash loses.
   package var flushSeconds = 2
   package var sync = Sync.rotation
+  /// Whether complete files of a folder get an index while the gateway serves.
+  package var indexes = true
 
   package init() {}
 }

@@ -46,9 +46,12 @@ package final class RecordingSequence {
   /// - Parameters:
   ///   - file: an index of `paths`. The files before it are not read.
   ///   - point: a record of it.
-  init(paths: [String], file: Int, at point: RestartPoint) throws(RecordingError) {
+  ///   - notesRestarts: whether `restartPoint` is asked for in the files after that one.
+  init(
+    paths: [String], file: Int, at point: RestartPoint, notesRestarts: Bool = false
+  ) throws(RecordingError) {
     self.paths = paths
-    notesRestarts = false
+    self.notesRestarts = notesRestarts
     index = file
     reader = try RecordingReader(path: paths[file], at: point)
     isContinued = true

@@ -48,9 +48,13 @@ package final class Replayer {
   }
 
   /// Begins in the middle.
+  /// - Parameter notesRestarts: whether `restartPoint` is asked for in the files after the entry's.
   /// - Throws: also if the entry does not fit the recording.
-  convenience init(paths: [String], at entry: RecordingEntry) throws(RecordingError) {
-    let reader = try RecordingSequence(paths: paths, file: entry.file, at: entry.restart)
+  convenience init(
+    paths: [String], at entry: RecordingEntry, notesRestarts: Bool = false
+  ) throws(RecordingError) {
+    let reader = try RecordingSequence(
+      paths: paths, file: entry.file, at: entry.restart, notesRestarts: notesRestarts)
     try self.init(try ReplaySource(path: paths[0]), reader)
     guard upcoming?.time == entry.time else { throw entry.failure(paths, "names another record") }
     guard entry.frame.isConnected else { return }

@@ -201,6 +201,7 @@ struct Setting: Sendable {
     integer("recording.keep-files", 0...1_000_000, \.recording.keepFiles),
     integer("recording.flush-seconds", 1...60, \.recording.flushSeconds),
     text("recording.sync", "none, rotation, or seconds, 1…3600", \.recording.sync),
+    bool("recording.index", \.recording.indexes),
   ]
 
   static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })

@@ -56,15 +56,70 @@ package final class RecordingIndexer {
     file = try IndexFile(of: paths[0], header: tracker.replayer.header, writes: writes)
   }
 
+  /// Indexes one file with `advance`.
+  /// - Parameter before: the file of the set before it, from whose last key frame the books come; nil: none. Without a
+  ///   usable index, the books come from the file itself.
+  package init(
+    of path: String, after before: String?, recordSpacing: Int = recordSpacing
+  ) throws(RecordingError) {
+    self.recordSpacing = recordSpacing
+    writes = true
+    let entry = before.flatMap { RecordingEntry.find([$0], before: .distantFuture).entry }
+    if let before, let entry, let replayer = try? Replayer(paths: [before, path], at: entry, notesRestarts: true) {
+      paths = [before, path]
+      tracker = StateTracker(replayer, from: entry)
+    } else {
+      paths = [path]
+      tracker = StateTracker(try Replayer(paths: paths, notesRestarts: true))
+    }
+    index = paths.count - 1
+    file = try IndexFile(of: path, header: try RecordingReader(path: path).header, writes: true)
+  }
+
   private var replayer: Replayer { tracker.replayer }
+  /// The file that is being indexed, among `paths`, and what ended it before its end.
+  private var index = 0
+  private var stopped: RecordingError?
+  private var hasBegun = false
+
+  /// Plays at most so many records more of the file of `init(of:after:)`.
+  /// - Returns: the index, when it has been written; nil if there is more to do.
+  /// - Throws: if the index cannot be written, or the file has changed.
+  package func advance(records: Int) throws(RecordingError) -> Indexed? {
+    var left = records
+    while left > 0, stopped == nil, let record = replayer.nextRecord {
+      left -= 1
+      if replayer.fileIndex < index {
+        // A mistake in the file before it ends that one only.
+        do throws(RecordingError) { try tracker.step() } catch { break }
+        continue
+      }
+      if !hasBegun { beginCounting() }
+      try take(record)
+    }
+    if left > 0 || stopped != nil || replayer.nextRecord == nil { return try finish(stopped) }
+    return nil
+  }
+
+  /// What was played so far is the file before's.
+  private func beginCounting() {
+    hasBegun = true
+    tracker.messages.isStored = false
+    rejected = replayer.pipeline.engine.counts.rejected
+    for symbol in symbolCounts() { counted[symbol.name] = symbol }
+  }
+
+  private func take(_ record: RecordingReader.Record) throws(RecordingError) {
+    try takePoint(record)
+    file.contents.note(record, bytes: replayer.nextPayload.count)
+    do throws(RecordingError) { try tracker.step() } catch { stopped = error }
+  }
 
   /// Writes the indexes, one beside each file. Calls `onProgress` about every 1,000 records.
   /// - Throws: if a file cannot be read at all, or an index cannot be written.
   package func run(onProgress: (Progress) -> Void = { _ in }) throws(RecordingError) -> [Indexed] {
     var done: [Indexed] = []
-    var index = 0
     var records = 0
-    var stopped: RecordingError?
     while stopped == nil, let record = replayer.nextRecord {
       while index < replayer.fileIndex {
         done.append(try finish(nil))
@@ -72,9 +127,7 @@ package final class RecordingIndexer {
         file = try IndexFile(of: paths[index], header: replayer.header, writes: writes)
         tracker.messages.isStored = false
       }
-      try takePoint(record)
-      file.contents.note(record, bytes: replayer.nextPayload.count)
-      do throws(RecordingError) { try tracker.step() } catch { stopped = error }
+      try take(record)
       records += 1
       if records % 1_000 == 0 {
         onProgress(Progress(path: paths[index], records: records, bytesRead: replayer.fileBytesRead))
@@ -121,7 +174,18 @@ package final class RecordingIndexer {
     if let stopped, stopped.path == file.path { file.contents.stoppedBy = stopped.shortDescription }
     file.contents.rejected = replayer.pipeline.engine.counts.rejected - rejected
     rejected += file.contents.rejected
+    for symbol in symbolCounts() {
+      file.contents.symbols.append(symbol.since(counted[symbol.name]))
+      counted[symbol.name] = symbol
+    }
+    file.contents.symbols.sort { $0.name < $1.name }
+    return try file.finish()
+  }
+
+  /// The counts of each symbol since the beginning.
+  private func symbolCounts() -> [RecordingContents.Symbol] {
     let counts = replayer.pipeline.symbolCounts
+    var symbols: [RecordingContents.Symbol] = []
     for state in replayer.pipeline.market.instruments.prefix(RecordingIndex.symbolLimit) {
       let index = state.instrument.id.index
       guard counts.indices.contains(index) else { continue }
@@ -132,11 +196,9 @@ package final class RecordingIndexer {
       symbol.gaps = counts[index].gaps
       symbol.checksums = state.checksumsOK
       symbol.mismatches = tracker.mismatches[index] ?? 0
-      file.contents.symbols.append(symbol.since(counted[symbol.name]))
-      counted[symbol.name] = symbol
+      symbols.append(symbol)
     }
-    file.contents.symbols.sort { $0.name < $1.name }
-    return try file.finish()
+    return symbols
   }
 }
 
