@@ -184,6 +184,9 @@ static const unsigned char pages_Settings_js[] = {
 static const unsigned char pages_Status_js[] = {
 #embed "pages/Status.js"
 };
+static const unsigned char pages_Time_js[] = {
+#embed "pages/Time.js"
+};
 static const unsigned char pages_Watchlist_js[] = {
 #embed "pages/Watchlist.js"
 };
@@ -260,6 +263,7 @@ static const ConsoleFile files[] = {
     FILE("/console/pages/Portfolio.js", "text/javascript; charset=utf-8", pages_Portfolio_js),
     FILE("/console/pages/Settings.js", "text/javascript; charset=utf-8", pages_Settings_js),
     FILE("/console/pages/Status.js", "text/javascript; charset=utf-8", pages_Status_js),
+    FILE("/console/pages/Time.js", "text/javascript; charset=utf-8", pages_Time_js),
     FILE("/console/pages/Watchlist.js", "text/javascript; charset=utf-8", pages_Watchlist_js),
     FILE("/console/pages/Widgets.js", "text/javascript; charset=utf-8", pages_Widgets_js),
     FILE("/console/styles/console.css", "text/css; charset=utf-8", styles_console_css),

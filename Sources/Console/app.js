@@ -14,6 +14,7 @@ const TABS = [
   ["portfolio", "Portfolio", "M4 8h16v11H4zM9 8V5h6v3M4 13h16"],
   ["alerts", "Alerts", "M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 20a2 2 0 0 0 4 0"],
   ["board", "Board", "M4 5h16v11H9l-5 4z"],
+  ["time", "Time", "M12 4a8 8 0 1 0 8 8M12 8v4l3 2M20 4v5h-5", "wide-only"],
   ["widgets", "Widgets", "M4 4h7v7H4zM13 4h7v7h-7zM4 13h16v7H4z", "wide-only"],
   ["status", "Status", "M3 12h4l3-7 4 14 3-7h4", "wide-only"],
   ["settings", "Settings", "M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4"],

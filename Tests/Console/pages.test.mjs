@@ -31,7 +31,8 @@ async function withBrowser(options, work) {
   try {
     await work(browser);
     // A browser itself notes every 404; a page asks for cards to find out whether this gateway draws any.
-    const errors = (await browser.errors()).filter((each) => !/\/v1\/cards\/.* 404 /.test(each));
+    // One for a recorded moment of which nothing is known is an answer, too.
+    const errors = (await browser.errors()).filter((each) => !/\/v1\/(cards|books|trades)\/.* 404 /.test(each));
     assert.deepEqual(errors, [], "the page has no error");
   } finally {
     await browser.close();
@@ -111,6 +112,7 @@ for (const [name, width, height, dark] of [["phone", 390, 844, true], ["phone, l
         ["#/portfolio", () => eventually("a value", async () => /\d/.test(await browser.text(".total .hero")))],
         ["#/alerts", () => eventually("alerts", () => browser.run("return document.querySelector('.rows.skeleton, .main > section > [aria-hidden]:not([hidden])') === null"))],
         ["#/board", () => eventually("documents", async () => (await browser.count(".board .card:not([hidden])")) >= 3)],
+        ["#/time/kraken%3ABTC-USD", () => eventually("an answer", async () => /recordings/.test(await browser.text("#main .notice")))],
         ["#/widgets", () => eventually("markets", async () => (await browser.run("return document.querySelector('#widget-market')?.value")) !== "")],
         ["#/status", () => eventually("feeds", async () => (await browser.count(".table tbody tr")) >= 3)],
         ["#/settings", () => eventually("theme", async () => (await browser.count("#theme")) === 1)],
@@ -134,6 +136,50 @@ for (const [name, width, height, dark] of [["phone", 390, 844, true], ["phone, l
       }
     }));
 }
+
+test("a market is shown as it was at a recorded moment, and another moment replaces it", { skip, timeout: 120_000 }, () =>
+  withBrowser({ width: 1280 }, async (browser) => {
+    const recordings = mkdtempSync(join(tmpdir(), "tidegate-recordings-"));
+    const recorder = await Gateway.start(["--demo", "--record", `${recordings}/`]);
+    try {
+      await browser.go(`${recorder.url}/#/time/kraken%3ABTC-USD`);
+      const shown = () => browser.run(`return {
+        book: [...document.querySelectorAll('.book td')].map((each) => each.innerText).filter((each) => /\\d/.test(each)),
+        trades: document.querySelectorAll('.trades tbody tr').length, caption: document.querySelector('.market-book .caption')?.innerText,
+        badge: document.querySelector('.market-book .badge')?.innerText, why: document.querySelector('#main .notice').innerText,
+        isHidden: document.querySelector('#main .stack').hidden }`);
+      const choose = (ago) => browser.run(`
+        const date = new Date(Date.now() - arguments[0]), two = (number) => String(number).padStart(2, "0");
+        document.querySelector("#time-day").value = date.getFullYear() + "-" + two(date.getMonth() + 1) + "-" + two(date.getDate());
+        const clock = document.querySelector("#time-clock");
+        clock.value = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+        clock.dispatchEvent(new Event("change"));`, ago);
+      // Nothing was recorded five minutes ago.
+      await eventually("the reason", async () => { const { why, isHidden } = await shown(); return /record/.test(why) && isHidden; });
+      await eventually("the book of a moment", async () => {
+        await choose(5_000);
+        const { book, trades, isHidden } = await shown();
+        return book.length >= 40 && trades > 0 && !isHidden;
+      }, 60);
+      const first = await shown();
+      assert.equal(first.badge, "replay");
+      assert.equal(first.why, "");
+      assert.deepEqual(await violations(browser), [], "axe");
+      await eventually("another moment's book", async () => {
+        await browser.run("[...document.querySelectorAll('.chart-head button')].find((each) => each.innerText === '+10 s').click()");
+        const { book, caption } = await shown();
+        return caption !== first.caption && JSON.stringify(book) !== JSON.stringify(first.book);
+      }, 60);
+      if (folder) await browser.screenshot(join(folder, "desk-time.png"));
+      // An answer that comes after the page was left changes nothing.
+      await choose(20_000);
+      await browser.run("location.hash = '#/settings'");
+      await eventually("the other page", async () => (await browser.count("#theme")) === 1);
+    } finally {
+      await recorder.stop();
+      rmSync(recordings, { recursive: true });
+    }
+  }));
 
 test("a market is found, added, moved and removed by keyboard alone", { skip, timeout: 90_000 }, () =>
   withBrowser({}, async (browser) => {
