@@ -33,7 +33,7 @@ extension CryptoCom {
     try reader.objectStart()
     while let key = try reader.nextKey() {
       if reader.equals(key, "result"), reader.peek() == .object {
-        result = try readResult(&reader, &instruments, &outcome, into: &batch)
+        result = try readResult(&reader, isFirst: id ?? -1 > 0, &instruments, &outcome, into: &batch)
       } else if reader.equals(key, "method"), reader.peek() == .string {
         let slice = try reader.string("method")
         method =
@@ -67,12 +67,13 @@ extension CryptoCom {
     if result.isRead { return }
     guard let data = result.data else { throw FeedError.missing("data", in: "result") }
     var entries = reader.reader(data)
-    try readData(&entries, kind, index, &instruments, &outcome, into: &batch)
+    try readData(&entries, kind, index, isFirst: id ?? -1 > 0, &instruments, &outcome, into: &batch)
   }
 
   /// `{"instrument_name":"BTCUSD-PERP","subscription":"book.BTCUSD-PERP.50","channel":"book.update","depth":50,"data":[…]}`
+  /// - Parameter isFirst: whether it has the number of a request, as what a channel begins with has.
   private func readResult(
-    _ reader: inout FieldReader, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
+    _ reader: inout FieldReader, isFirst: Bool, _ instruments: inout InstrumentTable, _ outcome: inout MessageOutcome,
     into batch: inout EventBatch
   ) throws(FeedError) -> Result {
     var result = Result()
@@ -88,7 +89,7 @@ extension CryptoCom {
         // What it is of stands before it as a rule; if not, it waits.
         if let name, let kind = result.kind, kind != .other, !result.isRead {
           let index = try instruments.index(reader.text(name))
-          try readData(&reader, kind, index, &instruments, &outcome, into: &batch)
+          try readData(&reader, kind, index, isFirst: isFirst, &instruments, &outcome, into: &batch)
           result.isRead = true
         } else {
           result.data = try reader.rawValue("data")
@@ -116,7 +117,7 @@ extension CryptoCom {
   }
 
   private func readData(
-    _ reader: inout FieldReader, _ kind: Kind, _ index: Int, _ instruments: inout InstrumentTable,
+    _ reader: inout FieldReader, _ kind: Kind, _ index: Int, isFirst: Bool, _ instruments: inout InstrumentTable,
     _ outcome: inout MessageOutcome, into batch: inout EventBatch
   ) throws(FeedError) {
     let first = batch.events.count
@@ -127,7 +128,10 @@ extension CryptoCom {
       case .snapshot, .update:
         try readBook(&reader, isSnapshot: kind == .snapshot, index, &instruments, &outcome, into: &batch)
       case .trades:
-        batch.events.append(.trade(try instruments.readTrade(&reader, Self.tradeFormat, index, now: outcome.now)))
+        // What a channel begins with is from before it, however short a time.
+        batch.events.append(
+          .trade(
+            try instruments.readTrade(&reader, Self.tradeFormat, index, now: outcome.now, isBacklog: isFirst)))
       case .ticker: try readTicker(&reader, index, outcome.now, &instruments, into: &batch)
       case .other: try reader.skipValue()
       }

@@ -174,7 +174,9 @@ extension FeedEngine {
       progress.newcomer = symbolIndex
       books.lines[symbolIndex].hasTraded = true
       let subscribed = books.lines[symbolIndex].tradesSince ?? books.lines[symbolIndex].subscribed
-      trade.isBacklog = subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
+      // The dialect may know it already.
+      trade.isBacklog =
+        trade.isBacklog || subscribed != .distantFuture && trade.time < subscribed - Market.clockTolerance
       batch.events[index] = .trade(trade)
     }
     count(trade)

@@ -43,5 +43,10 @@ extension CandleSheet {
         ])
     },
     rows: list("data"),
-    read: array(unit: 1, open: 1, high: 2, low: 3, close: 4, volume: 5, count: 7))
+    read: { row in
+      var candle = array(unit: 1, open: 1, high: 2, low: 3, close: 4, volume: 5, count: 7)(row)
+      // A lot is a thousandth of a base unit.
+      candle?.volume /= 1_000
+      return candle
+    })
 }

@@ -36,7 +36,8 @@ struct NumericExtremesTests {
       })
     let instrument = Instrument(
       id: InstrumentID(0), venue: setup.name, venueSymbol: market.venueSymbol, base: market.base, quote: market.quote,
-      kind: market.kind, contractSize: market.contractSize, priceScale: market.priceScale, sizeScale: market.sizeScale)
+      kind: market.kind, contractSize: market.contractSize, priceScale: market.priceScale,
+      sizeScale: market.sizeScale + market.contractSize.scale)
     var variants = 0
     for interval in CandleInterval.allCases where format.has(interval) {
       let end = interval.start(of: simulated.now)
