@@ -44,7 +44,7 @@ extension LoopNode: APIGateway, LoopMarkets {
 
   func wantAllHistory(of route: MarketRoute) { history?.wantAll(of: route.instrument, route.market) }
 
-  func wantDerivative(of route: MarketRoute) { services.wishes.request(route, clock.now()) }
+  func want(_ wishes: MarketWishes, of route: MarketRoute) { services.wishes.request(wishes, of: route, clock.now()) }
 }
 
 /// What the client port of this loop needs.

@@ -15,8 +15,8 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
   static let requestLimit = 4_096
 
   private unowned let node: LoopNode
-  /// Until when each requested instrument is wanted.
-  private var requested: [MarketRoute: Timestamp] = [:]
+  /// What was requested of each instrument, and until when that counts.
+  private var requested: [MarketRoute: (wishes: MarketWishes, until: Timestamp)] = [:]
   /// What rules of alerts need. Bounded by the instruments.
   private var watched: [MarketRoute: MarketWishes] = [:]
 
@@ -29,11 +29,13 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
 
   func meetDemands(_ now: Timestamp) {}
 
-  /// A client has asked for the derivative of an instrument over HTTP.
-  func request(_ route: MarketRoute, _ now: Timestamp) {
-    guard requested[route] != nil || requested.count < Self.requestLimit else { return }
-    let isNew = requested.updateValue(now + Self.requestLife, forKey: route) == nil
-    if isNew { tell(route, node.publisher.wishes(at: route), now) }
+  /// A client has asked for something of an instrument over HTTP.
+  func request(_ wishes: MarketWishes, of route: MarketRoute, _ now: Timestamp) {
+    let known = requested[route]?.wishes
+    guard known != nil || requested.count < Self.requestLimit else { return }
+    let all = wishes.union(known ?? [])
+    requested[route] = (all, now + Self.requestLife)
+    if all != known { tell(route, node.publisher.wishes(at: route), now) }
   }
 
   /// The rules of alerts need this of an instrument.
@@ -45,7 +47,7 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
 
   func everySecond(_ now: Timestamp) {
     guard !requested.isEmpty else { return }
-    for (route, until) in requested.sorted(by: { $0.value < $1.value }) where until <= now {
+    for (route, request) in requested.sorted(by: { $0.value.until < $1.value.until }) where request.until <= now {
       requested[route] = nil
       tell(route, node.publisher.wishes(at: route), now)
     }
@@ -55,7 +57,7 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
     // Composites have no feed.
     guard node.feeds.all.indices.contains(route.market) else { return }
     let feed = node.feeds[route.market]
-    let wishes = streams.union(watched[route] ?? []).union(requested[route] == nil ? [] : .derivative)
+    let wishes = streams.union(watched[route] ?? []).union(requested[route]?.wishes ?? [])
     feed.pipeline.want(route.instrument, wishes, now: now)
     node.feeds.settle(feed, now)
   }

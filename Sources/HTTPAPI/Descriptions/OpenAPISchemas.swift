@@ -103,6 +103,8 @@ enum OpenAPISchemas {
         ("next_funding", .time), ("predicted_rate", .time), ("open_interest", .time), ("open_interest_quote", .time),
       ]),
     .init("Derivative", [("as_of", .reference("DerivativeTimes"))], optional: derivativeMembers),
+    .init("FundingSettlement", [("time", .time), ("rate", .decimal)]),
+    .init("FundingAnswer", of: [head], [("funding", .list(.reference("FundingSettlement")))], optionalOf: [state]),
     .init("DerivativeAnswer", of: [head], [("derivative", .reference("Derivative"))], optionalOf: [state]),
     .init("Pulse", of: [pulseMembers], optionalOf: [pulseOptions, liveness]),
     .init("Sparkline", of: [lineMembers], optionalOf: [lineOptions]),

@@ -40,8 +40,8 @@ package protocol LoopMarkets: AnyObject {
   /// Requests the whole history of an instrument from its venue, once a run.
   func wantAllHistory(of route: MarketRoute)
 
-  /// Requests from the venue what it says of a derivative only on demand, for some minutes.
-  func wantDerivative(of route: MarketRoute)
+  /// Requests from the venue what it says of an instrument only on demand, for some minutes.
+  func want(_ wishes: MarketWishes, of route: MarketRoute)
 }
 
 /// What answers about markets need beside the markets: the bodies that were sent lately.

@@ -112,7 +112,8 @@ final class MarketAnswer {
         if case .sparkline(.all, _) = view {
           for route in routes { markets.wantAllHistory(of: route) }
         }
-        if view == .derivative { for route in routes { markets.wantDerivative(of: route) } }
+        let wishes = view.wishes
+        if !wishes.isEmpty { for route in routes { markets.want(wishes, of: route) } }
         return routes.map { markets.publisher.stamp(of: view, at: $0, now: now) }
       } then: { [self] found in
         for (want, stamp) in zip(wanted, found) {

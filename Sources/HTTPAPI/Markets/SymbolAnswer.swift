@@ -2,8 +2,9 @@ import Access
 import MarketData
 import PubSub
 
-/// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/derivatives/{symbol}`, `/v1/trades/{symbol}`,
-/// `/v1/sparklines/{symbol}` and `/v1/books/{symbol}`, and `/v1/snapshot` about many.
+/// Answers about the market of a symbol: `/v1/tickers/{symbol}`, `/v1/derivatives/{symbol}`,
+/// `/v1/funding/{symbol}`, `/v1/trades/{symbol}`, `/v1/sparklines/{symbol}` and `/v1/books/{symbol}`, and
+/// `/v1/snapshot` about many.
 struct SymbolAnswer: RouteAnswer {
   /// The most trades of an answer about the present.
   private static let presentTrades = 50
@@ -24,7 +25,21 @@ struct SymbolAnswer: RouteAnswer {
 
   /// The request makes the gateway ask the venue for what it says only on demand, so that a later one has it.
   func derivative() throws(RequestProblem) {
-    if isComposite { throw CompositeAnswer(request).nothing("derivatives") }
+    try refuseSpot("derivatives")
+    try one(.derivative, "its venue has said nothing of it yet; ask again in some seconds")
+  }
+
+  /// As `derivative`: the first request makes the gateway ask the venue.
+  func funding() throws(RequestProblem) {
+    try refuseSpot("funding")
+    try one(
+      .funding(limit: try query.number("limit", default: 100)),
+      "its venue has not listed settlements yet, or lists none; ask again in some seconds")
+  }
+
+  /// Refuses markets that are no perpetuals and no dated futures.
+  private func refuseSpot(_ what: String) throws(RequestProblem) {
+    if isComposite { throw CompositeAnswer(request).nothing(what) }
     if request.loops.hub.directory.entries[request.symbol]?.instrument.kind == .spot,
       request.grant.allows(request.symbol)
     {
@@ -33,7 +48,6 @@ struct SymbolAnswer: RouteAnswer {
           .unknownSymbol, "`\(request.symbol.prefix(80))` is a spot market, which has no mark and no funding",
           hint: "GET /v1/instruments shows the `kind` of each market"))
     }
-    try one(.derivative, "its venue has said nothing of it yet; ask again in some seconds")
   }
 
   func trades() throws(RequestProblem) {

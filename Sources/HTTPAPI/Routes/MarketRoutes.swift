@@ -78,6 +78,10 @@ extension Route {
       "derivative", "/v1/derivatives/{symbol}", .market, "Mark, index, funding and open interest",
       channels: [.derivative], get: Reading(.json("DerivativeAnswer"), SymbolAnswer.derivative)),
     Route(
+      "funding", "/v1/funding/{symbol}", .market, "The last settlements of a perpetual's funding",
+      channels: [.derivative], parameters: [Parameter("limit", .number(1...FundingHistory.limit))],
+      get: Reading(.json("FundingAnswer"), SymbolAnswer.funding)),
+    Route(
       "quote", "/v1/quotes/{symbol}", .market, "Best bid and ask of a market or of all venues together",
       channels: [.quote, .ticker], partsOf: "a quote",
       parameters: [Parameter("depth", .number(1...QuoteAnswer.depthLimit))],

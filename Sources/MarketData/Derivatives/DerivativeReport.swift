@@ -46,6 +46,8 @@ package struct DerivativeReport: Sendable {
   package var isContinuous = false
   package var openInterest = Said<Decimal64>.nothing
   package var openInterestQuote = Said<Decimal64>.nothing
+  /// Past settlements, in any order; they are no field.
+  package var settlements: [FundingSettlement] = []
 
   package init(instrument: InstrumentID, time: Timestamp, source: Derivative.Source = .venue) {
     self.instrument = instrument
@@ -53,11 +55,14 @@ package struct DerivativeReport: Sendable {
     self.source = source
   }
 
-  /// Whether it mentions no field.
-  package var isEmpty: Bool {
+  /// Whether it says nothing at all.
+  package var isEmpty: Bool { !hasFields && settlements.isEmpty }
+
+  /// Whether it mentions a field.
+  var hasFields: Bool {
     switch (mark, index, fundingRate, fundingInterval, nextFunding, predictedRate, openInterest, openInterestQuote) {
-    case (.nothing, .nothing, .nothing, .nothing, .nothing, .nothing, .nothing, .nothing): true
-    default: false
+    case (.nothing, .nothing, .nothing, .nothing, .nothing, .nothing, .nothing, .nothing): false
+    default: true
     }
   }
 }

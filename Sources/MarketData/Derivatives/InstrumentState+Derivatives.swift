@@ -10,6 +10,8 @@ extension InstrumentState {
 
   /// Takes over what a message says.
   func take(_ report: DerivativeReport, now: Timestamp, into changes: inout MarketChanges) {
+    if !report.settlements.isEmpty, fundingHistory.take(report.settlements, now: now) { revision.raise(.figures) }
+    guard report.hasFields else { return }
     var report = report
     // A time that is still to come would make later values look old.
     report.time = min(report.time, now)

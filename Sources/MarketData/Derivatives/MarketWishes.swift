@@ -5,4 +5,6 @@ package struct MarketWishes: OptionSet, Sendable, Hashable {
 
   package static let derivative = MarketWishes(rawValue: 1 << 0)
   package static let liquidations = MarketWishes(rawValue: 1 << 1)
+  /// The settlements of its funding so far.
+  package static let fundingHistory = MarketWishes(rawValue: 1 << 2)
 }

@@ -23,6 +23,7 @@ package final class InstrumentState {
   /// Whether the venue tells of its liquidations.
   package internal(set) var liquidationFeed = LiquidationFeed.none
   package internal(set) var liquidations = RecentLiquidations()
+  package internal(set) var fundingHistory = FundingHistory()
   /// Lines, candles and rolling figures. Every change of it must raise the revision.
   package internal(set) var chart: Chart
   /// For a composite: what it shows in place of a chart.

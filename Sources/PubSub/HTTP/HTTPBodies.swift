@@ -25,6 +25,21 @@ package enum HTTPBodies {
     TradesChannel.appendList(trades, of: instrument, to: &out)
   }
 
+  /// `,"funding":[{"time":…,"rate":"0.0001"},…]`, in the order given.
+  static func append(_ settlements: ArraySlice<FundingSettlement>, to out: inout ByteBuffer) {
+    out.append(",\"funding\":[")
+    var isFirst = true
+    for settlement in settlements {
+      out.append(isFirst ? "{\"time\":" : ",{\"time\":")
+      isFirst = false
+      out.append(integer: settlement.time.microseconds)
+      out.append(",\"rate\":\"")
+      out.append(settlement.rate)
+      out.append("\"}")
+    }
+    out.append(UInt8(ascii: "]"))
+  }
+
   /// An instrument; `feed` is its venue's, or nil before the first.
   /// - Parameter name: the name of its base asset.
   package static func append(

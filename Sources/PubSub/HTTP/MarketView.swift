@@ -6,6 +6,8 @@ package enum MarketView: Sendable, Hashable {
   case snapshot(points: Int)
   case ticker
   case derivative
+  /// The last settlements of funding, at most `limit`, 1…1,000.
+  case funding(limit: Int)
   /// The last trades, at most `limit`, 1…50.
   case trades(limit: Int)
   /// - Parameter points: 2…1440.
@@ -13,12 +15,22 @@ package enum MarketView: Sendable, Hashable {
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
+  /// What the venue has to be asked for.
+  package var wishes: MarketWishes {
+    switch self {
+    case .derivative: .derivative
+    case .funding: .fundingHistory
+    case .snapshot, .ticker, .trades, .sparkline, .book: []
+    }
+  }
+
   /// The cost of making the text, in points of a sparkline (about 20 ns each). A request's other parameters do not
   /// matter. A sparkline reads its whole history for any number of points.
   package var cost: Int {
     switch self {
     case .ticker, .derivative: 16
     case .trades(let limit): 8 * limit
+    case .funding(let limit): 16 + 2 * limit
     case .snapshot(let points): 128 + points
     case .sparkline(_, let points): 128 + points
     // Two numbers a level, two sides; a book keeps 5,000 levels a side.

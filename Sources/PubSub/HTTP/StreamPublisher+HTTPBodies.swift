@@ -18,6 +18,7 @@ extension StreamPublisher {
       case .book, .trades: .distantFuture
       case .ticker: state.nextFigureChange(after: now)
       case .derivative: min(now + Self.longest, state.derivative?.nextExpiry(after: now) ?? .distantFuture)
+      case .funding: now + Self.longest
       case .sparkline(let range, _) where range != .day: state.nextLineChange(range, after: now)
       case .snapshot, .sparkline:
         min(
@@ -48,6 +49,13 @@ extension StreamPublisher {
     case .derivative:
       guard let derivative = state.shownDerivative(now: now) else { return nil }
       tag.add(derivative)
+    case .funding(let limit):
+      guard let last = state.fundingHistory.settlements.last else { return nil }
+      tag.add(UInt64(limit))
+      // Past ones do not change, but the venue may correct the last.
+      tag.add(UInt64(state.fundingHistory.settlements.count))
+      tag.add(last.time.microseconds)
+      tag.add(last.rate)
     case .ticker:
       guard let day = state.shownDay(now: now) else { return nil }
       tag.add(day)
@@ -97,6 +105,7 @@ extension StreamPublisher {
       guard let derivative = state.shownDerivative(now: now) else { return nil }
       out.append(",\"derivative\":")
       DerivativeChannel.append(derivative, to: &out)
+    case .funding(let limit): HTTPBodies.append(state.fundingHistory.last(limit), to: &out)
     case .ticker:
       guard let day = state.shownDay(now: now) else { return nil }
       out.append(",\"ticker\":")

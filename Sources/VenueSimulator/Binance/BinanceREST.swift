@@ -19,6 +19,18 @@ extension BinanceProtocol {
       """#
   }
 
+  /// Oldest first.
+  private func settlements(_ index: Int, _ count: Int) -> JSONText {
+    let i = Spelling.quoted.of(state(index))
+    let rows = JSONText.list(i.settlements(count, now: now).reversed()) { settlement in
+      #"""
+      {"symbol":"\#(i.name)","fundingRate":\#(i.rate(settlement.rate)),"fundingTime":\#(ms: settlement.time),\#
+      "markPrice":\#(i.last)}
+      """#
+    }
+    return "[\(rows)]"
+  }
+
   private func openInterest(_ index: Int) -> JSONText {
     let i = Spelling.quoted.of(state(index))
     return #"""
@@ -72,6 +84,12 @@ extension BinanceProtocol {
       response =
         request["symbol"].flatMap { index(of: $0, isSpot: false) }.map {
           SimulatedResponse(request.path.hasSuffix("Index") ? premium($0) : openInterest($0))
+        } ?? refuse(-1121, "Invalid symbol.")
+    case "/fapi/v1/fundingRate":
+      weigh(0, 0)
+      response =
+        request["symbol"].flatMap { index(of: $0, isSpot: false) }.map {
+          SimulatedResponse(settlements($0, Int(min(max(request.integer("limit") ?? 100, 1), 1_000))))
         } ?? refuse(-1121, "Invalid symbol.")
     case "/fapi/v1/fundingInfo":
       weigh(0, 0)

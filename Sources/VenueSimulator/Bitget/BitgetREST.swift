@@ -55,6 +55,18 @@ extension BitgetProtocol {
         [{"symbol":"\#(i.name)","fundingRate":\#(i.rate(d)),"fundingRateInterval":"8",\#
         "nextUpdate":"\#(ms: d.settlement)"}]
         """#)
+    case "/api/v2/mix/market/history-fund-rate":
+      guard let state = states.first(where: { $0.instrument.venueSymbol == request["symbol"] }) else {
+        return unknown(request["symbol"])
+      }
+      let i = spell(state)
+      let count = Int(min(max(request.integer("pageSize") ?? 20, 1), 100))
+      let rows = JSONText.list(i.settlements(count, now: now)) { settlement in
+        #"""
+        {"symbol":"\#(i.name)","fundingRate":\#(i.rate(settlement.rate)),"fundingTime":"\#(ms: settlement.time)"}
+        """#
+      }
+      return succeed("[\(rows)]")
     // Nothing is lent here. Other people's clients ask, and take an error for the end.
     case "/api/v2/margin/currencies": return succeed("[]")
     case "/api/v2/public/time": return succeed(#"{"serverTime":"\#(ms: now)"}"#)
@@ -70,8 +82,7 @@ extension BitgetProtocol {
     candlePaths + [
       "/api/v2/spot/public/symbols", "/api/v2/mix/market/contracts", "/api/v2/spot/market/tickers",
       "/api/v2/mix/market/tickers", "/api/v2/mix/market/current-fund-rate", "/api/v2/spot/market/orderbook",
-      "/api/v2/margin/currencies",
-      "/api/v2/public/time",
+      "/api/v2/mix/market/history-fund-rate", "/api/v2/margin/currencies", "/api/v2/public/time",
     ]
 
   private func succeed(_ data: JSONText, clock: Timestamp? = nil) -> SimulatedResponse {

@@ -82,6 +82,7 @@ extension BybitProtocol {
 
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
     if request.path == "/v5/market/kline" { return candles(request) }
+    if request.path == "/v5/market/funding/history" { return settlements(request) }
     guard request.path == "/v5/market/instruments-info" || request.path == "/v5/market/tickers" else {
       return SimulatedResponse(status: 404, #"{"retCode":404,"retMsg":"not found","result":{}}"#)
     }
@@ -105,6 +106,22 @@ extension BybitProtocol {
     let rows = JSONText.list(states[min(first, end)..<end]) { instrument($0) }
     return result(
       #""category":"\#(category)","list":[\#(rows)],"nextPageCursor":"\#(end < states.count ? "first=\(end)" : "")""#)
+  }
+
+  /// The last 200, newest first.
+  private func settlements(_ request: SimulatedRequest) -> SimulatedResponse {
+    let found = states(isSpot: false).first { $0.instrument.venueSymbol == request["symbol"] }
+    guard request["category"] == "linear", let found else {
+      return SimulatedResponse(#"{"retCode":10001,"retMsg":"params error: symbol invalid","result":{}}"#)
+    }
+    let i = spell(found)
+    let rows = JSONText.list(i.settlements(200, now: now)) { settlement in
+      #"""
+      {"symbol":"\#(i.name)","fundingRate":\#(i.rate(settlement.rate)),\#
+      "fundingRateTimestamp":"\#(ms: settlement.time)"}
+      """#
+    }
+    return result(#""category":"linear","list":[\#(rows)]"#)
   }
 
   private func result(_ members: JSONText, clock: Timestamp? = nil) -> SimulatedResponse {

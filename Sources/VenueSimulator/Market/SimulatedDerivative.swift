@@ -32,8 +32,7 @@ struct SimulatedDerivative {
         state.day.last * 100
       }
     // The contract is worth a little more or less than what it is about, by turns: within 5 hundredths of a percent.
-    let minute = now.microseconds / Microseconds.minute
-    let premium = (minute * 37 + instrument.venueSymbol.utf8.reduce(0) { $0 + Int64($1) }) % 11 - 5
+    let premium = Self.premium(instrument, now)
     scale = instrument.priceScale + 2
     index = max(1, middle - middle / 10_000 * premium)
     mark = max(1, (index + middle) / 2)
@@ -44,6 +43,22 @@ struct SimulatedDerivative {
     let value = Int128(openInterestBase.mantissa) * Int128(mark)
     let digits = Int(openInterestBase.scale + scale) - 2
     openInterestQuote = Int64(clamping: value / Int128(DecimalText.power(UInt8(min(max(digits, 0), 18)))))
+  }
+
+  private static func premium(_ instrument: SimulatedInstrument, _ time: Timestamp) -> Int64 {
+    let minute = time.microseconds / Microseconds.minute
+    return (minute * 37 + instrument.venueSymbol.utf8.reduce(0) { $0 + Int64($1) }) % 11 - 5
+  }
+
+  /// The last settlements of a perpetual before `now`, newest first, with rates as counts of 10^-`rateScale`.
+  static func settlements(
+    of instrument: SimulatedInstrument, before now: Timestamp, count: Int
+  ) -> [(time: Timestamp, rate: Int64)] {
+    let last = now.microseconds / interval
+    return (0..<Int64(count)).map { back in
+      let time = Timestamp(microseconds: (last - back) * interval)
+      return (time, premium(instrument, time) * 5_000)
+    }
   }
 
   /// Whether a trade is the end of a position: of a long one if it sold.
@@ -57,5 +72,11 @@ extension Speller {
   }
   func mark(_ derivative: SimulatedDerivative) -> Spelled { number(derivative.mark, derivative.scale) }
   func index(_ derivative: SimulatedDerivative) -> Spelled { number(derivative.index, derivative.scale) }
-  func rate(_ derivative: SimulatedDerivative) -> Spelled { number(derivative.rate, SimulatedDerivative.rateScale) }
+  func rate(_ derivative: SimulatedDerivative) -> Spelled { rate(derivative.rate) }
+  func rate(_ rate: Int64) -> Spelled { number(rate, SimulatedDerivative.rateScale) }
+
+  /// The last settlements of funding, newest first.
+  func settlements(_ count: Int, now: Timestamp) -> [(time: Timestamp, rate: Int64)] {
+    SimulatedDerivative.settlements(of: state.instrument, before: now, count: count)
+  }
 }

@@ -108,7 +108,26 @@ extension OKXProtocol {
       #"{"code":"0","msg":"","data":[{"instId":\#(json: name),\#(members),"ts":"\#(ms: now)"}]}"#)
   }
 
+  /// The last 100, newest first: `fundingRate` was the forecast, `realizedRate` is what was paid.
+  private func settlements(_ request: SimulatedRequest) -> SimulatedResponse {
+    let found = market.instruments.first {
+      $0.instrument.kind == .perpetual && $0.instrument.venueSymbol == request["instId"]
+    }
+    guard let found else {
+      return SimulatedResponse(#"{"code":"51001","msg":"Instrument ID doesn't exist.","data":[]}"#)
+    }
+    let i = spell(found)
+    let rows = JSONText.list(i.settlements(100, now: now)) { settlement in
+      #"""
+      {"instType":"SWAP","instId":"\#(i.name)","fundingRate":\#(i.rate(settlement.rate + 1)),\#
+      "realizedRate":\#(i.rate(settlement.rate)),"fundingTime":"\#(ms: settlement.time)","method":"current_period"}
+      """#
+    }
+    return SimulatedResponse(#"{"code":"0","msg":"","data":[\#(rows)]}"#)
+  }
+
   func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+    if request.path == "/api/v5/public/funding-rate-history" { return settlements(request) }
     if let candles = candles(request) { return candles }
     if request.path == "/api/v5/market/history-trades" { return pastTrades(request) }
     if let contract = contract(request) { return contract }

@@ -65,6 +65,11 @@ enum BinanceDerivatives {
       DerivativePoll(
         path: { $0.kind == .perpetual ? "/fapi/v1/fundingInfo" : nil }, every: Microseconds.hour, bodyLimit: 1 << 20,
         read: readInterval),
+      // 500 of these and of `fundingInfo` in 5 minutes are allowed.
+      DerivativePoll(
+        path: { $0.kind == .perpetual ? query("/fapi/v1/fundingRate", $0) + "&limit=1000" : nil },
+        every: Microseconds.hour, weight: 4, bodyLimit: 1 << 20, wish: .fundingHistory,
+        read: { (reader, _, _, report) throws(FeedError) in try SettlementFormat().read(&reader, into: &report) }),
     ], weightPerMinute: 400)
 
   private static let indexFormat = DerivativeFormat(

@@ -32,7 +32,19 @@ enum BitgetDerivatives {
         path: {
           "/api/v2/mix/market/current-fund-rate?symbol=\(URLText.percentEncoded($0.venueSymbol))"
             + "&productType=USDT-FUTURES"
-        }, every: 10 * Microseconds.minute, read: readInterval)
+        }, every: 10 * Microseconds.minute, read: readInterval),
+      // The last 100.
+      DerivativePoll(
+        path: {
+          "/api/v2/mix/market/history-fund-rate?symbol=\(URLText.percentEncoded($0.venueSymbol))"
+            + "&productType=USDT-FUTURES&pageSize=100"
+        }, every: Microseconds.hour, wish: .fundingHistory,
+        read: { (reader, _, _, report) throws(FeedError) in
+          guard var rows = try FieldObject(&reader, "answer").reader("data") else {
+            throw FeedError.missing("data", in: "answer")
+          }
+          try SettlementFormat().read(&rows, into: &report)
+        }),
     ],
     // 20 a second are allowed.
     weightPerMinute: 60)

@@ -85,6 +85,7 @@ package final class Bybit: Dialect, RegisteredVenue {
     facts.list?.banPause = 10 * Microseconds.minute
     // What is sent again is the symbols'.
     facts.isSilentWithoutSymbols = true
+    if part != "spot" { facts.derivativePolls = BybitDerivatives.polls }
     self.facts = facts
   }
 

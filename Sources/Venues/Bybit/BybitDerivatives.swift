@@ -63,6 +63,25 @@ enum BybitDerivatives {
   }
 }
 
+extension BybitDerivatives {
+  /// `{"result":{"list":[{"symbol":"ETHPERP","fundingRate":"0.0001","fundingRateTimestamp":"1672041600000"},…]}}`, the
+  /// last 200. 600 requests in 5 s are allowed.
+  static let polls = DerivativePolls(
+    polls: [
+      DerivativePoll(
+        path: {
+          $0.kind == .perpetual
+            ? "/v5/market/funding/history?category=linear&symbol=\(URLText.percentEncoded($0.venueSymbol))" : nil
+        }, every: Microseconds.hour, wish: .fundingHistory,
+        read: { (reader, _, _, report) throws(FeedError) in
+          guard var rows = try FieldObject(&reader, "answer").object("result")?.reader("list") else {
+            throw FeedError.missing("result.list", in: "answer")
+          }
+          try SettlementFormat(time: "fundingRateTimestamp").read(&rows, into: &report)
+        })
+    ], weightPerMinute: 60)
+}
+
 extension DerivativeReport.Said<Decimal64> {
   /// Half of it, exactly.
   fileprivate var halved: Self {

@@ -16,6 +16,8 @@ struct DerivativePoll: Sendable {
   var weight = 1
   /// Bytes that an answer has at most.
   var bodyLimit = 64 << 10
+  /// What somebody has to want of a market.
+  var wish = MarketWishes.derivative
   /// Reads an answer about a market, whose mark is the last one that was polled. The report has the time of arrival.
   var read: Read
 }
@@ -39,6 +41,7 @@ struct DerivativeRequests {
 
   private struct Line {
     var index: Int
+    var wishes: MarketWishes
     /// By poll: when the next request may be sent, and when the one was sent that is under way.
     var due: [Timestamp]
     var asked: [Timestamp?]
@@ -57,14 +60,14 @@ struct DerivativeRequests {
     budget = MinuteBudget(limit: max(1, polls.weightPerMinute / connections))
   }
 
-  /// Somebody wants an instrument, or nobody any more.
-  mutating func want(_ index: Int, _ isWanted: Bool) {
-    guard !polls.isEmpty else { return }
-    if !isWanted {
-      lines.removeAll { $0.index == index }
-    } else if !lines.contains(where: { $0.index == index }) {
+  /// All that somebody wants of an instrument.
+  mutating func want(_ index: Int, _ wishes: MarketWishes) {
+    guard polls.contains(where: { wishes.contains($0.wish) }) else { return lines.removeAll { $0.index == index } }
+    if let line = lines.firstIndex(where: { $0.index == index }) {
+      lines[line].wishes = wishes
+    } else {
       let none = polls.map { _ in Timestamp.distantPast }
-      lines.append(Line(index: index, due: none, asked: polls.map { _ in nil }))
+      lines.append(Line(index: index, wishes: wishes, due: none, asked: polls.map { _ in nil }))
     }
   }
 
@@ -80,7 +83,9 @@ struct DerivativeRequests {
       for poll in polls.indices {
         if let asked = line.asked[poll], now - asked < Self.timeout {
           underWay += 1
-        } else if line.due[poll] <= now, best.map({ line.due[poll] < lines[$0.line].due[$0.poll] }) ?? true {
+        } else if line.wishes.contains(polls[poll].wish), line.due[poll] <= now,
+          best.map({ line.due[poll] < lines[$0.line].due[$0.poll] }) ?? true
+        {
           best = (index, poll)
         }
       }

@@ -255,7 +255,7 @@ extension FeedEngine {
       requests.desk.want(
         Topic(index: index, channel: channel), isWanted, isAsked: line.isAsked && line.isFollowed && life.isConnected)
     }
-    figures.derivatives.want(index, wishes.contains(.derivative))
+    figures.derivatives.want(index, wishes)
     flush(now)
     pollDerivatives(now)
   }

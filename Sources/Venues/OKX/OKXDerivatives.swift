@@ -107,6 +107,17 @@ enum OKXDerivatives {
       poll("/api/v5/market/index-tickers", 5) { "instId=\($0.base)-\($0.quote)" },
       poll("/api/v5/public/funding-rate", 60) { $0.kind == .perpetual ? "instId=\($0.venueSymbol)" : nil },
       poll("/api/v5/public/open-interest", 30) { "instType=\(family(of: $0))&instId=\($0.venueSymbol)" },
+      // The last 100; `realizedRate` is what was paid, `fundingRate` was the forecast.
+      DerivativePoll(
+        path: {
+          $0.kind == .perpetual ? "/api/v5/public/funding-rate-history?instId=\($0.venueSymbol)&limit=100" : nil
+        }, every: Microseconds.hour, wish: .fundingHistory,
+        read: { (reader, _, _, report) throws(FeedError) in
+          guard var rows = try FieldObject(&reader, "answer").reader("data") else {
+            throw FeedError.missing("data", in: "answer")
+          }
+          try SettlementFormat(rate: "realizedRate").read(&rows, into: &report)
+        }),
     ], weightPerMinute: 240)
 
   private static func family(of instrument: Instrument) -> String {

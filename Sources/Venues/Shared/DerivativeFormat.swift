@@ -42,6 +42,26 @@ struct DerivativeFormat {
   }
 }
 
+/// How a venue names the rate and the time of a past settlement in an object of a list.
+struct SettlementFormat {
+  var rate: StaticString = "fundingRate"
+  var time: StaticString = "fundingTime"
+
+  /// Reads a list, which begins next; the first ones, if there are more than are kept.
+  func read(_ rows: inout FieldReader, into report: inout DerivativeReport) throws(FeedError) {
+    try rows.arrayStart()
+    while try rows.nextElement() {
+      let row = try FieldObject(&rows, "settlement")
+      guard let moment = row.integer(time).flatMap(VenueTime.epoch) else {
+        throw FeedError.missing(time, in: "settlement")
+      }
+      guard let paid = row.number(rate) else { throw FeedError.missing(rate, in: "settlement") }
+      guard report.settlements.count < FundingHistory.limit else { continue }
+      report.settlements.append(FundingSettlement(time: moment, rate: paid))
+    }
+  }
+}
+
 extension DerivativeReport {
   /// Drops all that is said of funding: the market has none.
   mutating func clearFunding() {

@@ -32,6 +32,16 @@ struct DerivativeTests {
     #expect(derivative["polled"] as? [String] == ["funding_interval_s"])
     for name in ["mark", "index", "funding_rate", "open_interest"] { #expect(derivative[name] is String, "\(name)") }
 
+    var funding: [[String: Any]] = []
+    while funding.isEmpty {
+      let answer = try await harness.get("/v1/funding/bitget:BTC-USDT-PERP?limit=3")
+      funding = answer.status == 200 ? answer.json["funding"] as? [[String: Any]] ?? [] : []
+      try await patience.wait(for: "past settlements: \(answer.text)")
+    }
+    let times = funding.compactMap { $0["time"] as? Int64 }
+    #expect(times.count == 3 && times == times.sorted() && funding.allSatisfy { $0["rate"] is String })
+    #expect(bitget.statistics.requests == before + 2)
+
     probe.send(#"{"op":"subscribe","streams":[{"channel":"derivative","symbols":["gemini:BTC-GUSD-PERP"]}]}"#)
     try await probe.first("a rate that is computed from an amount") {
       $0.channel == "derivative" && $0.text.contains(#""funding_rate":""#) && $0.text.contains(#""open_interest":""#)

@@ -27,6 +27,7 @@ struct OpenAPIAnswerTests {
     Step(path: "/v1/candles/composite:BTC-USD?limit=5"),
     Step(path: "/v1/rates?base=BTC&quote=USD"), Step(path: "/v1/rates?base=ZEC&quote=BTC"),
     Step(path: "/v1/derivatives/bybit:BTC-USDT-PERP"), Step(path: "/v1/snapshot?symbols=bybit:BTC-USDT-PERP&points=5"),
+    Step(path: "/v1/funding/bybit:BTC-USDT-PERP?limit=5"),
     Step(path: "/v1/derivatives/kraken:BTC-USD", status: 404), Step(path: "/v1/decks"), Step(path: "/v1/topics"),
     Step(
       method: "POST", path: "/v1/alerts",
@@ -69,7 +70,7 @@ struct OpenAPIAnswerTests {
     let check = SchemaCheck(document)
     for path in [
       "/v1/tickers/binance:BTC-USDT", "/v1/rates?base=ZEC&quote=BTC", "/v1/quotes/composite:BTC-USD",
-      "/v1/derivatives/bybit:BTC-USDT-PERP",
+      "/v1/derivatives/bybit:BTC-USDT-PERP", "/v1/funding/bybit:BTC-USDT-PERP?limit=5",
     ] {
       var patience = Patience()
       while try await harness.get(path).status != 200 { try await patience.wait(for: path) }

@@ -43,7 +43,7 @@ struct LoopsTests {
     func now() -> Timestamp { time + 1 }
     func storedSymbol(of route: MarketRoute) -> String? { nil }
     func wantAllHistory(of route: MarketRoute) { wanted.append(route) }
-    func wantDerivative(of route: MarketRoute) { wanted.append(route) }
+    func want(_ wishes: MarketWishes, of route: MarketRoute) { wanted.append(route) }
   }
 
   /// Loops whose answers come when the test says so, in the order that it says.

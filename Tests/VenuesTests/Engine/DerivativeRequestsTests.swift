@@ -24,7 +24,7 @@ struct DerivativeRequestsTests {
   }
 
   private static func isContract(_ path: String) -> Bool {
-    path.contains("premiumIndex") || path.contains("openInterest") || path.contains("fundingInfo")
+    path.contains("premiumIndex") || path.contains("openInterest") || path.contains("funding")
   }
 
   // MARK: In the stream
@@ -141,6 +141,69 @@ struct DerivativeRequestsTests {
     #expect(!feed.gets.contains { Self.isContract($0.path) }, "the venue asked to wait")
   }
 
+  @Test("past settlements are requested once an hour for who wants them, and are no news of the present")
+  func settlements() throws {
+    let feed = Self.feed(Binance.usdm, Self.futures)
+    Self.want(feed, .fundingHistory)
+    feed.wait(0.25)
+    let gets = feed.gets.filter { Self.isContract($0.path) }
+    #expect(gets.map(\.path) == ["/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1000"])
+    feed.respond(
+      gets[0].request, 200,
+      #"[{"symbol":"BTCUSDT","fundingRate":"-0.03750000","fundingTime":1690608000000,"markPrice":"34287.54619963"},{"symbol":"BTCUSDT","fundingRate":"0.00010000","fundingTime":1690636800000,"markPrice":"34287.54619963"}]"#
+    )
+    let state = feed.market[InstrumentID(0)]
+    let times = [1_690_608_000_000, 1_690_636_800_000].map(Timestamp.init(milliseconds:))
+    #expect(state.fundingHistory.settlements.map(\.time) == times)
+    let rates = ["-0.0375", "0.0001"].map(DerivativeFormatTests.decimal)
+    #expect(state.fundingHistory.settlements.map(\.rate.trimmed) == rates)
+    #expect(state.derivative == nil)
+    feed.wait(3_500)
+    #expect(!feed.gets.contains { Self.isContract($0.path) })
+    feed.wait(200)
+    #expect(feed.gets.count { Self.isContract($0.path) } == 1)
+    Self.want(feed, [.fundingHistory, .derivative])
+    feed.wait(0.25)
+    #expect(feed.gets.filter { Self.isContract($0.path) }.allSatisfy { !$0.path.contains("fundingRate?") })
+  }
+
+  @Test(
+    "each venue's settlements",
+    arguments: [
+      (
+        "bybit",
+        #"{"retCode":0,"result":{"category":"linear","list":[{"symbol":"X","fundingRate":"0.0001","fundingRateTimestamp":"1672041600000"}]}}"#
+      ),
+      (
+        "okx",
+        #"{"code":"0","data":[{"fundingRate":"0.0003","realizedRate":"0.0001","fundingTime":"1672041600000","instId":"X"}]}"#
+      ),
+      ("bitget", #"{"code":"00000","data":[{"symbol":"X","fundingRate":"0.0001","fundingTime":"1672041600000"}]}"#),
+    ])
+  func formats(_ venue: String, _ text: String) throws {
+    let all = ["bybit": BybitDerivatives.polls, "okx": OKXDerivatives.polls, "bitget": BitgetDerivatives.polls]
+    let poll = try #require(all[venue]?.polls.first { $0.wish == .fundingHistory })
+    var table = InstrumentTable()
+    var batch = EventBatch()
+    _ = table.add(
+      ListedMarket(venueSymbol: "X", symbol: FeedSymbol(base: "X", quote: "USDT", kind: .perpetual)), venue: venue,
+      into: &batch)
+    func read(_ text: String) throws(FeedError) -> [FundingSettlement] {
+      let bytes = Array(text.utf8)
+      var reader = FieldReader(bytes.span.bytes)
+      var report = DerivativeReport(instrument: InstrumentID(0), time: .distantPast, source: .polled)
+      try poll.read(&reader, table[0], nil, &report)
+      return report.settlements
+    }
+    #expect(poll.path(table[0])?.contains("X") == true)
+    let expected = FundingSettlement(
+      time: Timestamp(milliseconds: 1_672_041_600_000), rate: DerivativeFormatTests.decimal("0.0001"))
+    #expect(try read(text) == [expected])
+    for (from, to) in [("0.0001", "x"), ("1672041600000", ""), ("[{", "[1,{")] {
+      #expect(throws: FeedError.self) { _ = try read(text.replacing(from, with: to)) }
+    }
+  }
+
   @Test("many wanted markets share the budget: none is left out, and no minute has more than the limit")
   func budget() {
     var polls = DerivativePolls()
@@ -155,7 +218,7 @@ struct DerivativeRequestsTests {
       _ = table.add(
         ListedMarket(venueSymbol: "M\(index)", symbol: FeedSymbol(base: "M\(index)", quote: "USD", kind: .perpetual)),
         venue: "test", into: &batch)
-      requests.want(index, true)
+      requests.want(index, .derivative)
     }
     var asked: [(path: String, second: Int)] = []
     for second in 0..<240 {

@@ -48,6 +48,7 @@ struct NormalisedDerivativeTests {
     case "binance-futures": Subject(dialect: Binance(.usdm), least: (1, 1))
     // Open interest is in contracts there.
     case "okex-swap": Subject(dialect: OKX(), interest: 0, least: (2, 0))
+    case "okex-futures": Subject(dialect: OKX(), interest: 0, least: (0, 1))
     default: nil
     }
   }
@@ -67,7 +68,7 @@ struct NormalisedDerivativeTests {
   @Test(
     "mark, index, funding, open interest and liquidations, after the units of each venue",
     .enabled(if: isThere, "no recordings on this machine: set TIDEGATE_RECORDINGS"),
-    arguments: ["bybit", "deribit", "hyperliquid", "bitget-futures", "binance-futures", "okex-swap"])
+    arguments: ["bybit", "deribit", "hyperliquid", "bitget-futures", "binance-futures", "okex-swap", "okex-futures"])
   func frames(_ exchange: String) throws {
     let subject = try #require(Self.subject(exchange))
     let expected = try Self.expectations()
