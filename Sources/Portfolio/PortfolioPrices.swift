@@ -93,7 +93,7 @@ package struct PortfolioPrices {
     if let index = indices[symbol] {
       let (market, isFeedLive) = (markets[index].market, markets[index].isFeedLive)
       let instrument = market.instrument
-      if isFeedLive, let mark = market.mark, mark.value.mantissa > 0 {
+      if isFeedLive, let mark = market.contract?.derivative.mark, mark.value.mantissa > 0 {
         rate.reading = PriceReading(mark.value)
         rate.oldest = mark.time
       }

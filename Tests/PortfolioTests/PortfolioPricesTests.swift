@@ -78,7 +78,13 @@ struct PortfolioPricesTests {
       var item = market(
         "BTC", "USDT", bid: 5_999_900, ask: 6_000_100, last: 6_000_200, isLive: isFeedLive, isFeedLive: isFeedLive,
         kind: .perpetual)
-      if isThere { item.market.mark = .init(decimal("60001.23456"), .venue, time: Self.now - 9) }
+      if isThere {
+        var derivative = Derivative(instrument: InstrumentID(0))
+        var report = DerivativeReport(instrument: InstrumentID(0), time: Self.now - 9)
+        report.mark = .value(decimal("60001.23456"))
+        _ = derivative.take(report)
+        item.market.contract = VenueContract(derivative)
+      }
       var prices = PortfolioPrices([item])
       let rate = prices.mark("test:BTC-USDT-PERP")
       #expect(!isThere || !isFeedLive || rate.oldest == Self.now - 9)

@@ -225,6 +225,8 @@ export interface Derivative {
   continuous?: boolean;
   /** One side, in the base and in the quote currency. */
   open_interest?: DecimalText; open_interest_quote?: DecimalText;
+  /** Of a composite: how much the mark is above the spot price, in percent. */
+  basis_percent?: DecimalText;
   /** The names of values that the gateway requests now and then, and of those that it computes. */
   polled?: string[]; computed?: string[];
   /** When each value was said or confirmed, by its name. */

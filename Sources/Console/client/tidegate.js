@@ -382,7 +382,7 @@ const DECIMAL_FIELDS = new Set([
   "low_24h", "volume_24h", "quote_volume_24h", "vwap_24h", "change_24h", "rate", "value", "day_profit", "day_percent", "cost",
   "unrealised", "unrealised_percent", "realised", "profit", "quantity", "share_percent", "size", "leverage", "entry", "mark",
   "index", "funding_rate", "predicted_rate", "open_interest", "open_interest_quote", "maintenance", "liquidation_price",
-  "margin_percent",
+  "margin_percent", "basis_percent",
 ]);
 const LIST_FIELDS = new Set(["polled", "computed", "own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
 

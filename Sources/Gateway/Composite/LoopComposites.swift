@@ -61,6 +61,7 @@ final class LoopComposites: TurnObserver {
   /// Loop 0 needs a market of this loop; nil: no longer.
   private func watch(_ route: CompositeRoute, _ wants: CompositeWants?) {
     node.loop.assertOnLoop()
+    node.services.wishes.compose(route.local, wants?.hasDerivative == true ? .derivative : [], node.clock.now())
     guard let wants else {
       watched[route.local.market]?[route.local.instrument.index] = nil
       if watched[route.local.market]?.isEmpty == true { watched[route.local.market] = nil }
@@ -205,9 +206,13 @@ final class LoopComposites: TurnObserver {
     case .unwanted(let name) where name.channel == .rate: rates.release(name.name)
     case .wanted(let name) where name.channel.isOfComposites:
       board.want(name.channel, of: name.name)
-      begin(name.name)
+      let added = begin(name.name)
+      guard name.channel.isOfDerivatives else { break }
+      for route in board.routes(of: name.name) where !added.contains(route) { tell(route, board.wants(of: name.name)) }
     case .unwanted(let name) where name.channel.isOfComposites:
       for route in board.release(name.channel, of: name.name) { tell(route, nil) }
+      guard name.channel.isOfDerivatives else { break }
+      for route in board.routes(of: name.name) { tell(route, board.wants(of: name.name)) }
     case .wanted, .unwanted: break
     }
   }

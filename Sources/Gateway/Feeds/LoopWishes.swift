@@ -17,8 +17,10 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
   private unowned let node: LoopNode
   /// What was requested of each instrument, and until when that counts.
   private var requested: [MarketRoute: (wishes: MarketWishes, until: Timestamp)] = [:]
-  /// What rules of alerts need. Bounded by the instruments.
+  /// What rules of alerts need. Bounded by the instruments, as the next.
   private var watched: [MarketRoute: MarketWishes] = [:]
+  /// What composites of perpetuals need.
+  private var composed: [MarketRoute: MarketWishes] = [:]
 
   init(node: LoopNode) { self.node = node }
 
@@ -45,6 +47,13 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
     tell(route, node.publisher.wishes(at: route), now)
   }
 
+  /// A composite needs this of an instrument.
+  func compose(_ route: MarketRoute, _ wishes: MarketWishes, _ now: Timestamp) {
+    guard wishes != composed[route] ?? [] else { return }
+    composed[route] = wishes.isEmpty ? nil : wishes
+    tell(route, node.publisher.wishes(at: route), now)
+  }
+
   func everySecond(_ now: Timestamp) {
     guard !requested.isEmpty else { return }
     for (route, request) in requested.sorted(by: { $0.value.until < $1.value.until }) where request.until <= now {
@@ -57,7 +66,7 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
     // Composites have no feed.
     guard node.feeds.all.indices.contains(route.market) else { return }
     let feed = node.feeds[route.market]
-    let wishes = streams.union(watched[route] ?? []).union(requested[route]?.wishes ?? [])
+    let wishes = streams.union(watched[route] ?? []).union(composed[route] ?? []).union(requested[route]?.wishes ?? [])
     feed.pipeline.want(route.instrument, wishes, now: now)
     node.feeds.settle(feed, now)
   }

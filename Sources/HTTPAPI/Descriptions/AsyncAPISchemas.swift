@@ -15,6 +15,10 @@ enum AsyncAPISchemas {
   private static let book: [Member] = [
     ("bids", .list(.reference("Level"))), ("asks", .list(.reference("Level"))), ("time", .time),
   ]
+  /// Of a composite of perpetuals.
+  private static let ofContracts: [Member] = [
+    ("state", compositeState), ("basis_percent", .decimal), ("time", .time),
+  ]
   private static let candleInterval = JSONSchema.choice(CandleInterval.allCases.map(\.name))
 
   /// The `data` of a channel's messages.
@@ -58,8 +62,7 @@ enum AsyncAPISchemas {
       let alerts: Member = ("alerts", .list(.reference("Alert")))
       let more: [Member] = [("removed", .list(.text)), ("firings", .list(.reference("AlertFiring")))]
       return .init(name, isSnapshot ? [("kept", .flag), alerts] : [alerts] + more)
-    case .topic:
-      return .init(name, [("number", .count), ("documents", .list(.reference("TopicDocument")))])
+    case .topic: return .init(name, [("number", .count), ("documents", .list(.reference("TopicDocument")))])
     case .rate:
       return .init(
         name, [("base", .text), ("quote", .text), ("state", .choice(["live", "unavailable"]))],
@@ -74,7 +77,9 @@ enum AsyncAPISchemas {
           ("positions", .list(.reference("PositionValue"))),
         ], optionalOf: [OpenAPISchemas.portfolioHead, OpenAPISchemas.profit, source])
     case .derivative:
-      return .init(name, [("as_of", .reference("DerivativeTimes"))], optionalOf: [OpenAPISchemas.derivativeMembers])
+      return .init(
+        name, [("as_of", .reference("DerivativeTimes"))],
+        optionalOf: [OpenAPISchemas.derivativeMembers, ofContracts, composite, source])
     case .liquidations:
       let liquidations: Member = ("liquidations", .list(.reference("Liquidation")))
       return .init(name, isSnapshot ? [liquidations, ("complete", .flag)] : [liquidations])

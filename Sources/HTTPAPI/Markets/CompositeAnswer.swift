@@ -31,7 +31,7 @@ struct CompositeAnswer {
       let error =
         request.loops.hub.listNotReady(of: "*:\(pair)")
         ?? ProtocolError(
-          .unknownSymbol, "no venue has \(pair.prefix(80)) as a spot market", hint: "GET /v1/instruments")
+          .unknownSymbol, "no venue has \(pair.prefix(80)) as a spot market or perpetual", hint: "GET /v1/instruments")
       throw RequestProblem(error)
     }
     let allowed = entries.filter { request.grant.allows($0.instrument.symbol) }

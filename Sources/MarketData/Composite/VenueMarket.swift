@@ -14,8 +14,8 @@ package struct VenueMarket: Sendable {
   package var last: Int64?
   /// The time of that price.
   package var lastTime: Timestamp
-  /// The price at which the venue values positions, if it says one.
-  package var mark: Derivative.Fact<Decimal64>?
+  /// What the venue says of it as a derivative.
+  package var contract: VenueContract?
   /// The volume of 24 h, in base units.
   package var volume: Decimal64?
   /// The volume of 24 h, in quote units.
@@ -40,6 +40,12 @@ package struct VenueMarket: Sendable {
   }
 }
 
+/// A derivative behind a reference: it is large, and few markets have one.
+package final class VenueContract: Sendable {
+  package let derivative: Derivative
+  package init(_ derivative: Derivative) { self.derivative = derivative }
+}
+
 extension InstrumentState {
   /// The market as other loops see it. O(1), amortised.
   /// - Parameters:
@@ -53,7 +59,7 @@ extension InstrumentState {
       instrument: instrument, isLive: isLive, reason: reason, quote: quote, last: shown?.price,
       lastTime: shown?.time ?? .distantPast, volume: figures?.volume, quoteVolume: figures?.quoteVolume,
       open: figures?.open)
-    market.mark = derivative?.shown(at: now).mark
+    market.contract = derivative.map { VenueContract($0.shown(at: now)) }
     return market
   }
 }

@@ -4,7 +4,7 @@ import MarketData
 /// `derivative`: mark, index, funding and open interest of a perpetual or dated future, as the venue says them.
 enum DerivativeChannel: Channel {
   static let facts = ChannelFacts(
-    rate: .requested(usual: 1000), hears: .derivative, rank: 7, wish: .derivative)
+    composites: .documents, rate: .requested(usual: 1000), hears: .derivative, rank: 7, wish: .derivative)
   static let data = WireDescription.ChannelData(["as_of"])
 
   static func makeStream(_ start: StreamStart) -> PublishedStream { DerivativeStream(start) }

@@ -295,7 +295,8 @@ struct SubscriptionResolver {
     case .decks: return [symbol]
     case .symbols:
       if CompositeSymbol.isOne(symbol) {
-        return channel.isOfComposites && !directory.members(ofComposite: symbol).isEmpty ? [symbol] : []
+        guard channel.isOfComposites, let first = directory.members(ofComposite: symbol).first else { return [] }
+        return channel.isOfDerivatives && first.instrument.kind == .spot ? [] : [symbol]
       }
       if directory.entries[symbol] != nil { return hasChannel(symbol, channel) ? [symbol] : [] }
       guard symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
@@ -311,7 +312,7 @@ struct SubscriptionResolver {
 
   // MARK: Refusals
 
-  private static func spotMarket(_ symbol: String, _ channel: ChannelName) -> ProtocolError {
+  static func spotMarket(_ symbol: String, _ channel: ChannelName) -> ProtocolError {
     ProtocolError(
       .unknownChannel, "`\(symbol.prefix(80))` is a spot market, which has no channel `\(channel.rawValue)`",
       hint: "perpetuals and dated futures have it: GET /v1/instruments shows the `kind`")

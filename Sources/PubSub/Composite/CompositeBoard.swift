@@ -84,6 +84,10 @@ package struct CompositeBoard {
     var pulse = PulseMerger(instrument: InstrumentID(0))
     var pulseScale: UInt8 = 0
     var lastPulse: StreamDocument?
+    /// The newest price of its members.
+    var price: Decimal64?
+    /// Whether the composite of perpetuals compares itself with it.
+    var isCompared = false
   }
 
   private var composites: [String: Composite] = [:]
@@ -107,6 +111,11 @@ package struct CompositeBoard {
   /// Adds a subscribed stream of a composite's channel.
   package mutating func want(_ channel: ChannelName, of symbol: String) {
     composites[symbol, default: Composite()].shown[channel] = ""
+    if channel.isOfDerivatives {
+      composites[symbol]?.wants.hasDerivative = true
+      composites[Self.spot(of: symbol), default: Composite()].isCompared = true
+      touch(Self.spot(of: symbol))
+    }
     touch(symbol)
   }
 
@@ -114,14 +123,22 @@ package struct CompositeBoard {
   /// longer needed.
   package mutating func release(_ channel: ChannelName, of symbol: String) -> [CompositeRoute] {
     composites[symbol]?.shown[channel] = nil
-    return dropIfUnused(symbol)
+    guard channel.isOfDerivatives else { return dropIfUnused(symbol) }
+    composites[symbol]?.wants.hasDerivative = false
+    composites[Self.spot(of: symbol)]?.isCompared = false
+    return dropIfUnused(symbol) + dropIfUnused(Self.spot(of: symbol))
+  }
+
+  /// The composite of the spot markets of the same pair.
+  private static func spot(of symbol: String) -> String {
+    symbol.hasSuffix("-PERP") ? String(symbol.dropLast("-PERP".count)) : symbol
   }
 
   /// Sets what the streams of book, line and candles need. Returns the members that are no longer needed.
   package mutating func demand(_ demand: CompositeDemand) -> [CompositeRoute] {
     guard let market = demand.market else {
       composites[demand.symbol]?.market = nil
-      composites[demand.symbol]?.wants = CompositeWants()
+      setWants(CompositeWants(), of: demand.symbol)
       return dropIfUnused(demand.symbol)
     }
     market.want(demand.wants.candles)
@@ -129,9 +146,15 @@ package struct CompositeBoard {
       composites[demand.symbol, default: Composite()].market = market
       composites[demand.symbol]?.readAt = Composite().readAt
     }
-    composites[demand.symbol]?.wants = demand.wants
+    setWants(demand.wants, of: demand.symbol)
     touch(demand.symbol)
     return []
+  }
+
+  private mutating func setWants(_ wants: CompositeWants, of symbol: String) {
+    var wants = wants
+    wants.hasDerivative = composites[symbol]?.wants.hasDerivative ?? false
+    composites[symbol]?.wants = wants
   }
 
   /// The members of a composite.
@@ -141,7 +164,9 @@ package struct CompositeBoard {
   package func wants(of symbol: String) -> CompositeWants { composites[symbol]?.wants ?? CompositeWants() }
 
   private mutating func dropIfUnused(_ symbol: String) -> [CompositeRoute] {
-    guard let composite = composites[symbol], composite.shown.isEmpty, composite.market == nil else { return [] }
+    guard let composite = composites[symbol], composite.shown.isEmpty, composite.market == nil,
+      !composite.isCompared
+    else { return [] }
     composites[symbol] = nil
     held.remove(symbol)
     return composite.members.map(\.route)
@@ -234,6 +259,17 @@ package struct CompositeBoard {
       else { continue }
       composites[symbol]?.shown[channel] = document.head
       show(StreamDocumentName(channel, symbol), document)
+    }
+    composites[symbol]?.price = quote.last.map { Decimal64(mantissa: $0.price, scale: quote.priceScale) }
+    if let shown = composite.shown[.derivative] {
+      let live = parts.filter { quote.venues.contains($0.market.instrument.venue) }
+      let derivative = CompositeDerivative(
+        live.compactMap { $0.market.contract?.derivative }, spot: composites[Self.spot(of: symbol)]?.price)
+      let document = CompositeChannel.derivative(derivative, quote, source, now: now)
+      if document.head != shown {
+        composites[symbol]?.shown[.derivative] = document.head
+        show(StreamDocumentName(.derivative, symbol), document)
+      }
     }
     update(symbol, quote, parts, source, now, outputs)
     guard let shown = composite.shown[.pulse], let last = quote.last else { return }

@@ -36,6 +36,45 @@ enum CompositeChannel {
     }
   }
 
+  /// `{"state":"live","mark":"…","index":"…","funding_rate":"…","funding_interval_s":28800,"open_interest":"…",
+  /// "open_interest_quote":"…","basis_percent":"…","computed":[…],"venues":[…],"absent":[…],"as_of":{…},"time":…}`
+  static func derivative(
+    _ derivative: CompositeDerivative, _ quote: CompositeQuote, _ source: DataSource, now: Timestamp
+  ) -> StreamDocument {
+    var computed: [String] = []
+    var document = document(quote, source, time: now) { out in
+      func append(_ value: Decimal64?, _ name: StaticString) {
+        guard let value else { return }
+        QuoteAnswer.append(value, name, to: &out)
+        computed.append("\"\(name)\"")
+      }
+      append(derivative.mark, "mark")
+      append(derivative.index, "index")
+      append(derivative.fundingRate, "funding_rate")
+      if derivative.fundingRate != nil {
+        out.append(",\"funding_interval_s\":")
+        out.append(integer: CompositeDerivative.fundingInterval / Microseconds.second)
+      }
+      append(derivative.openInterest, "open_interest")
+      append(derivative.openInterestQuote, "open_interest_quote")
+      append(derivative.basisPercent, "basis_percent")
+      if !computed.isEmpty {
+        out.append(",\"computed\":[")
+        out.append(computed.joined(separator: ","))
+        out.append(UInt8(ascii: "]"))
+      }
+      QuoteAnswer.appendMembers(of: quote, to: &out)
+    }
+    let times = derivative.times
+    let known: [(String, Timestamp?)] = [
+      ("mark", times.mark), ("index", times.index), ("funding_rate", times.fundingRate),
+      ("open_interest", times.openInterest),
+    ]
+    let ages = known.compactMap { name, time in time.map { "\"\(name)\":\($0.microseconds)" } }
+    document.tail = ",\"as_of\":{\(ages.joined(separator: ","))}" + document.tail
+    return document
+  }
+
   /// Like a market's, without the change of 24 h.
   static func pulse(_ pulse: Pulse, of instrument: Instrument) -> StreamDocument {
     var out = ByteBuffer(capacity: 128)

@@ -1,12 +1,12 @@
 import MarketData
 
 extension Directory {
-  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or it
-  /// is not a composite's symbol. O(members).
+  /// The spot markets that `composite:BTC-USD` is made of, or the perpetuals of `composite:BTC-USD-PERP`, in the order
+  /// of their symbols; empty if there are none or it is not a composite's symbol. O(members).
   package mutating func members(ofComposite symbol: String) -> [DirectoryEntry] {
     guard CompositeSymbol.isOne(symbol), !symbol.utf8.contains(UInt8(ascii: "*")) else { return [] }
     return symbols(matching: "*:" + symbol.dropFirst(CompositeSymbol.prefix.count))
-      .compactMap { entries[$0] }.filter { $0.instrument.kind == .spot }
+      .compactMap { entries[$0] }.filter { $0.instrument.kind.family != .future }
   }
 }
 
@@ -52,6 +52,9 @@ extension SubscriptionResolver {
         .unknownChannel, "composite markets have no channel `\(channel.rawValue)`",
         hint: "they have \(Self.compositeChannels); each venue has its own \(channel.rawValue)")
     }
+    if channel.isOfDerivatives, !directory.members(ofComposite: symbol).isEmpty {
+      return Self.spotMarket(symbol, channel)
+    }
     if symbol.utf8.contains(UInt8(ascii: "*")) {
       return ProtocolError(.unknownSymbol, "`\(shown)`: a pattern cannot name composite markets; name each one")
     }
@@ -61,7 +64,7 @@ extension SubscriptionResolver {
       return early
     }
     return ProtocolError(
-      .unknownSymbol, "no venue has \(shown.dropFirst(CompositeSymbol.prefix.count)) as a spot market",
+      .unknownSymbol, "no venue has \(shown.dropFirst(CompositeSymbol.prefix.count)) as a spot market or perpetual",
       hint: "GET /v1/instruments")
   }
 }

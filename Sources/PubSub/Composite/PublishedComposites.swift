@@ -4,6 +4,8 @@ import MarketData
 package struct CompositeWants: Sendable, Equatable {
   /// Whether a stream shows the merged book.
   package var hasBook = false
+  /// Whether a stream shows what venues say of perpetuals, some of them only on demand.
+  package var hasDerivative = false
   /// How many candles of each interval, by the interval's raw value; 0: none.
   package var candles = [Int](repeating: 0, count: CandleInterval.allCases.count)
 

@@ -49,8 +49,8 @@ extension StreamPublisher {
 }
 
 extension SubscriberHub {
-  /// The spot markets that `composite:BTC-USD` is made of, in the order of their symbols; empty if there are none or it
-  /// is not a composite's symbol.
+  /// The markets that `composite:BTC-USD` or `composite:BTC-USD-PERP` is made of, in the order of their symbols; empty
+  /// if there are none or it is not a composite's symbol.
   package func members(ofComposite symbol: String) -> [DirectoryEntry] { directory.members(ofComposite: symbol) }
 
   /// Adds to a part whether its feed is live. O(feeds).

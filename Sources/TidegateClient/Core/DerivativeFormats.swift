@@ -9,7 +9,8 @@ extension Derivative {
       .init("funding_interval_s") { $0.fundingInterval = .seconds(try $1.int64()) },
       .init("next_funding", \.nextFunding), .init("predicted_rate", \.predictedRate),
       .init("continuous", \.isContinuous), .init("open_interest", \.openInterest),
-      .init("open_interest_quote", \.openInterestQuote), .init("polled", \.polled, limit: 100),
+      .init("open_interest_quote", \.openInterestQuote), .init("basis_percent", \.basisPercent),
+      .init("polled", \.polled, limit: 100),
       .init("computed", \.computed, limit: 100),
       .init("as_of", isNeeded: true) { $0.asOf = try $1.map { Date(microseconds: try $0.int64()) } },
     ])

@@ -22,6 +22,8 @@ public struct Derivative: Sendable, Hashable {
   public var openInterest: ExactDecimal?
   /// The same in the quote currency.
   public var openInterestQuote: ExactDecimal?
+  /// Of a composite: how much ``mark`` is above the spot price, in per cent.
+  public var basisPercent: ExactDecimal?
   /// When each value was said or confirmed, by its name on the wire: `mark`, `funding_rate`.
   public var asOf: [String: Date] = [:]
   /// The values that the gateway requests now and then, by their names on the wire.

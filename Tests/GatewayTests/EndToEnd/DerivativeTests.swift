@@ -49,6 +49,24 @@ struct DerivativeTests {
     await harness.stop()
   }
 
+  @Test("perpetuals of several venues are one market, and what the venues say only on demand is asked for")
+  func composite() async throws {
+    let harness = try GatewayHarness(venues: ["bitget", "bybit"])
+    try await harness.waitUntilLive()
+    let probe = try await harness.probe()
+    probe.send(
+      #"{"op":"subscribe","streams":[{"channel":"derivative","symbols":["composite:BTC-USDT-PERP"]},"#
+        + #"{"channel":"quote","symbols":["composite:BTC-USDT-PERP"]}]}"#)
+    try await probe.first("both venues, with the rate of Bitget, whose interval is only by REST") {
+      $0.channel == "derivative" && $0.text.contains(#""venues":["bitget","bybit"]"#)
+        && $0.text.contains(#""funding_interval_s":28800"#) && $0.text.contains(#""open_interest_quote":""#)
+    }
+    try await probe.first("a quote of both") {
+      $0.channel == "quote" && $0.text.contains(#""venues":["bitget","bybit"]"#)
+    }
+    await harness.stop()
+  }
+
   @Test("rules on funding and on liquidations fire; the venue is asked for liquidations because of the rule")
   func alerts() async throws {
     let harness = try GatewayHarness(venues: ["bybit"])
