@@ -62,7 +62,7 @@ package enum RecordedStreams {
     out.append(",\"ok\":[")
     Replies.appendStream(
       Replies.Stream(
-        number: result.stream.rawValue, key: result.key, priceIncrement: instrument.priceIncrement,
+        number: result.stream.rawValue, key: result.key, priceIncrement: instrument.priceIncrement, priceIncrements: [],
         epoch: result.epoch, seq: result.seq, state: result.state, from: 0, isRecovered: nil, scale: result.scale),
       to: &out)
     out.append("]")
