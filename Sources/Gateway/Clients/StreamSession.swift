@@ -26,8 +26,8 @@ final class StreamSession: ConnectionHandler {
   private var held: HeldInput?
   private var closing: Closing?
   private var presence: Presence
-  let openedAt: Int64
   private let isBinary: Bool
+  let openedAt: Int64
   private(set) var pace: ClientPace
   private var proof = ProofOfReading()
 

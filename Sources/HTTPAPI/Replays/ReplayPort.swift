@@ -83,7 +83,7 @@ struct ReplayPort {
     }
     switch read {
     case .success(let replay):
-      ReplaySession(
+      PastSession(
         self, connection, request, replay, isFramed: isFramed, seat: seat, expires: grant.expires
       ).begin(rest)
     case .failure(let refusal):

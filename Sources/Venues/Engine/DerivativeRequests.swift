@@ -18,6 +18,8 @@ struct DerivativePoll: Sendable {
   var bodyLimit = 64 << 10
   /// What somebody has to want of a market.
   var wish = MarketWishes.derivative
+  /// Whether the answer says nothing without the mark: then it is requested once the mark is known.
+  var needsMark = false
   /// Reads an answer about a market, whose mark is the last one that was polled. The report has the time of arrival.
   var read: Read
 }
@@ -72,7 +74,7 @@ struct DerivativeRequests {
   }
 
   /// The next request that may be sent now: the one that is overdue most; nil if none is. O(wanted).
-  /// - Parameter isCarried: whether an instrument is followed on this connection.
+  /// - Parameter isFollowed: whether an instrument is followed on this connection.
   mutating func next(
     now: Timestamp, instruments: InstrumentTable, isFollowed: (Int) -> Bool
   ) -> (request: Int, path: String, bodyLimit: Int)? {
@@ -84,6 +86,7 @@ struct DerivativeRequests {
         if let asked = line.asked[poll], now - asked < Self.timeout {
           underWay += 1
         } else if line.wishes.contains(polls[poll].wish), line.due[poll] <= now,
+          line.mark != nil || !polls[poll].needsMark,
           best.map({ line.due[poll] < lines[$0.line].due[$0.poll] }) ?? true
         {
           best = (index, poll)

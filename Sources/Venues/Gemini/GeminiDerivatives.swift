@@ -12,7 +12,7 @@ enum GeminiDerivatives {
         read: readRisk),
       DerivativePoll(
         path: { "/v1/fundingamount/\(URLText.percentEncoded($0.venueSymbol))" }, every: Microseconds.minute,
-        read: readFunding),
+        needsMark: true, read: readFunding),
     ], weightPerMinute: 30)
 
   /// Digits after the point of a rate.

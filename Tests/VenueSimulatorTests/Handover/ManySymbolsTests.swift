@@ -89,7 +89,7 @@ struct ManySymbolsTests {
     let simulated = try SimulatedVenue(venue: name, seed: 6, rate: 0.5, faults: [], start: start, excerpt: excerpt)
     let venue = try #require(VenueRegistry.venue(named: name))
     let connections = venue.connections(for: FeedConfiguration(symbols: excerpt.symbols))
-    #expect(connections.count == ["okx": 2, "bybit": 2, "bitget": 17, "kraken": 1, "coinbase": 2][name])
+    #expect(connections.count == ["okx": 3, "bybit": 2, "bitget": 17, "kraken": 1, "coinbase": 2][name])
     let lines = connections.map { venue, configuration in
       let line = WiredLine(
         FeedPipeline(venue: venue, configuration: configuration), simulated, latency: 20_000, restLatency: 200_000)

@@ -236,4 +236,39 @@ struct DerivativeRequestsTests {
     }
     #expect(asked.count >= 110)
   }
+
+  @Test("an answer that says nothing without the mark is requested once the mark is known")
+  func needsMark() throws {
+    var polls = DerivativePolls()
+    polls.polls = [
+      DerivativePoll(path: { _ in "/funding" }, every: Microseconds.minute, needsMark: true) {
+        (_, _, mark, report) throws(FeedError) in
+        report.fundingRate = mark.map { .value($0) } ?? .nothing
+      },
+      DerivativePoll(path: { _ in "/mark" }, every: Microseconds.minute) { (_, _, _, report) throws(FeedError) in
+        report.mark = .value(Decimal64(mantissa: 5, scale: 0))
+      },
+    ]
+    polls.weightPerMinute = 30
+    var requests = DerivativeRequests(polls, connections: 1)
+    var table = InstrumentTable()
+    var batch = EventBatch()
+    _ = table.add(
+      ListedMarket(venueSymbol: "M", symbol: FeedSymbol(base: "M", quote: "USD", kind: .perpetual)), venue: "test",
+      into: &batch)
+    requests.want(0, .derivative)
+    let now = Timestamp(microseconds: 1_700_000_000_000_000)
+    func next() -> (request: Int, path: String, bodyLimit: Int)? {
+      requests.next(now: now, instruments: table, isFollowed: { _ in true })
+    }
+    let first = try #require(next())
+    let second = next()
+    #expect(first.path == "/mark" && second == nil)
+    let body = Array("{}".utf8)
+    _ = try requests.answered(first.request, AnswerStatus(code: 200), body.span.bytes, table, now: now)
+    let third = try #require(next())
+    #expect(third.path == "/funding")
+    let report = try requests.answered(third.request, AnswerStatus(code: 200), body.span.bytes, table, now: now)
+    #expect(report?.fundingRate.value == Decimal64(mantissa: 5, scale: 0))
+  }
 }

@@ -10,7 +10,7 @@ import WebSocket
 ///
 /// The recordings' queue plays it in turns. A turn is asked for only when the kernel has taken everything before, so a
 /// client that reads slowly is played slowly: at most one turn waits for it in memory.
-final class ReplaySession: ConnectionHandler, @unchecked Sendable {
+final class PastSession: ConnectionHandler, @unchecked Sendable {
   // `@unchecked`: used on its loop only; the recordings' queue gets the player, and holds this only to come back.
 
   /// A client that takes nothing for so long is cut off, and a paused one is closed after so long, µs.
