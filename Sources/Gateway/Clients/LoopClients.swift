@@ -70,7 +70,6 @@ final class LoopClients: @unchecked Sendable {
     let session = StreamSession(
       client: client, connection: connection, clients: self,
       limits: WebSocketLimits(messageBytes: node.settings.clientLimits.messageBytes), deflate: deflate,
-      isBinary: isBinary,
       events: events, credential: credential, address: address)
     while sessions.count <= Int(client.slot) { sessions.append(nil) }
     sessions[Int(client.slot)] = session

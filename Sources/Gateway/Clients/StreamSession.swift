@@ -26,7 +26,6 @@ final class StreamSession: ConnectionHandler {
   private var held: HeldInput?
   private var closing: Closing?
   private var presence: Presence
-  private let isBinary: Bool
   let openedAt: Int64
   private(set) var pace: ClientPace
   private var proof = ProofOfReading()
@@ -77,15 +76,13 @@ final class StreamSession: ConnectionHandler {
   static let slowHandOverBytes = 4 << 10
 
   /// - Parameters:
-  ///   - isBinary: whether it takes data as binary records.
   ///   - address: the client's, as far as a trusted proxy says.
   init(
     client: ClientID, connection: Connection, clients: LoopClients, limits: WebSocketLimits,
-    deflate: PerMessageDeflate?, isBinary: Bool, events: EventWriter?, credential: AccessPolicy.Credential?,
+    deflate: PerMessageDeflate?, events: EventWriter?, credential: AccessPolicy.Credential?,
     address: IPAddress
   ) {
     self.client = client
-    self.isBinary = isBinary
     self.connection = connection
     self.clients = clients
     self.events = events
@@ -102,7 +99,7 @@ final class StreamSession: ConnectionHandler {
   var deflates: Bool { webSocket.mayInflate }
   var encoding: ClientCounts.Encoding {
     guard events == nil else { return .events }
-    return isBinary ? (deflates ? .binaryDeflate : .binary) : deflates ? .deflate : .plain
+    return clients.hub.isBinary(client) ? (deflates ? .binaryDeflate : .binary) : deflates ? .deflate : .plain
   }
   /// The code with which the gateway closed the connection; nil: it has not.
   var closeCode: UInt16? { closing?.code }

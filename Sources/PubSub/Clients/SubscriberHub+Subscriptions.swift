@@ -353,4 +353,7 @@ extension SubscriberHub {
   package func messagesSent(to client: ClientID) -> UInt64 {
     clients.isCurrent(client) ? clients[client.slot].pointee.sent : 0
   }
+
+  /// Whether a client takes data as binary records; false for one that has gone. O(1).
+  package func isBinary(_ client: ClientID) -> Bool { clients.anyState(of: client)?.isBinary ?? false }
 }

@@ -43,9 +43,9 @@ struct NumericExtremesTests {
     #"{"type":"spread","symbol":"kraken:BTC-USD","is":"above","percent":"0.5"}"#,
     #"{"type":"depth","symbol":"kraken:BTC-USD","is":"below","side":"bids","within_percent":"0.25","value":"1"}"#,
     #"{"type":"stale","symbol":"kraken:BTC-USD","part":"book","for_s":30}"#,
-    #"{"type":"funding","symbol":"kraken:BTC-USD-PERP","is":"above","percent":"0.05"}"#,
-    #"{"type":"open_interest","symbol":"kraken:BTC-USD-PERP","is":"above","percent":"5","window_min":60}"#,
-    #"{"type":"liquidations","symbol":"kraken:BTC-USD-PERP","is":"above","value":"100000","window_min":5}"#,
+    #"{"type":"funding","symbol":"bybit:BTC-USDT-PERP","is":"above","percent":"0.05"}"#,
+    #"{"type":"open_interest","symbol":"bybit:BTC-USDT-PERP","is":"above","percent":"5","window_min":60}"#,
+    #"{"type":"liquidations","symbol":"bybit:BTC-USDT-PERP","is":"above","value":"100000","window_min":5}"#,
     #"{"type":"alarm","at":4070908800000000}"#,
     #"{"type":"alarm","at":"07:30","days":["mon"]}"#,
     #"{"type":"countdown","for_s":600}"#,
@@ -178,7 +178,7 @@ struct NumericExtremesTests {
   }
 
   private func harness() throws -> GatewayHarness {
-    try GatewayHarness(venues: ["kraken"]) {
+    try GatewayHarness(venues: ["kraken", "bybit"]) {
       $0.decks.loaded = [.demo]
       $0.portfolios.perOwner = 1_000
       $0.alerts.rulesOfOwner = 10_000
