@@ -29,11 +29,12 @@ test("every file of the console is embedded, under its own path", () => {
 const size = (some) => some.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 
 // Binary records and groups take 30 kB of each, 8 kB compressed: what a watchlist of 50 saves in the first second.
-test("all pages of the client port together have at most 270 kB before compression", () => {
+// The page of recorded moments takes 8 kB, which only its visitors load.
+test("all pages of the client port together have at most 280 kB before compression", () => {
   // The page of operators is another site, on the internal port. A browser loads a page when it is first opened.
   const bytes = size(files.filter((file) => !file.endsWith(".d.ts") && !file.startsWith("ops/")));
   assert.ok(bytes > 100_000, `${bytes} bytes: files are not found`);
-  assert.ok(bytes <= 270_000, `${bytes} bytes`);
+  assert.ok(bytes <= 280_000, `${bytes} bytes`);
 });
 
 test("the page of operators has at most 60 kB of its own", () => {
@@ -58,10 +59,10 @@ function loaded(page) {
 }
 
 for (const page of readdirSync(join(folder, "pages"))) {
-  test(`the page ${page} loads at most 200 kB`, () => {
+  test(`the page ${page} loads at most 204 kB`, () => {
     const bytes = size(loaded(`pages/${page}`));
     assert.ok(bytes > 100_000, `${bytes} bytes: imports are not found`);
-    assert.ok(bytes <= 200_000, `${bytes} bytes`);
+    assert.ok(bytes <= 204_000, `${bytes} bytes`);
   });
 }
 
