@@ -156,10 +156,20 @@ test("a market is shown as it was at a recorded moment, and another moment repla
         clock.dispatchEvent(new Event("change"));`, ago);
       // Nothing was recorded five minutes ago.
       await eventually("the reason", async () => { const { why, isHidden } = await shown(); return /record/.test(why) && isHidden; });
-      await eventually("the book of a moment", async () => {
+      // What is chosen before an answer has come replaces the question.
+      const chosen = async () => {
         await choose(5_000);
-        const { book, trades, isHidden } = await shown();
-        return book.length >= 40 && trades > 0 && !isHidden;
+        for (let look = 0; look < 40; look += 1) {
+          const { book, trades, isHidden } = await shown();
+          if (book.length >= 40 && trades > 0 && !isHidden) return true;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        return JSON.stringify(await shown());
+      };
+      await eventually("the book of a moment", async () => {
+        const found = await chosen();
+        if (found !== true) throw new Error(found);
+        return true;
       }, 60);
       const first = await shown();
       assert.equal(first.badge, "replay");
@@ -167,6 +177,7 @@ test("a market is shown as it was at a recorded moment, and another moment repla
       assert.deepEqual(await violations(browser), [], "axe");
       await eventually("another moment's book", async () => {
         await browser.run("[...document.querySelectorAll('.chart-head button')].find((each) => each.innerText === '+10 s').click()");
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
         const { book, caption } = await shown();
         return caption !== first.caption && JSON.stringify(book) !== JSON.stringify(first.book);
       }, 60);
