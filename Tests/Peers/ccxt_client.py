@@ -108,6 +108,8 @@ VENUES = {
         Venue("coinbase", "BTC-USD", "BTC/USD", BEST + EXTREMES + VOLUME, maker_side=True, last_by_trades=True)
     ],
     # The gateway reads tickers ten times a second at most, ccxt all.
+    # Not compared yet: its own client of ccxt has not been tried on what the simulation sends.
+    "crypto-com": [],
     "deribit": [Venue("deribit", "BTC-USDC-PERP", "BTC/USDC:USDC", LAST + BEST + EXTREMES + VOLUME, tickers=FEWER, has_quotes=True)],
     "gate": [
         Venue(
@@ -134,6 +136,8 @@ VENUES = {
         Venue("kraken", "BTC-USD", "BTC/USD", LAST + BEST + EXTREMES + VOLUME + CHANGE + ("vwap_24h",), limit=100)
     ],
     # The unified API, of which ccxt reads whole books of 50 levels without REST; the gateway reads every change.
+    # As for Crypto.com.
+    "kraken-futures": [],
     "kucoin": [
         Venue(
             "kucoin", "BTC-USDT", "BTC/USDT", books=SOME, quotes=SOME, tickers=COUNTED,

@@ -31,8 +31,8 @@ import urllib.request
 
 from processes import free_port, tail
 
-# The generator's own types of content end here; a picture is a text.
-CONFIG = {"content_type_overrides": {"image/svg+xml": "text/plain"}}
+# Pictures and lines of JSON are texts to the generator.
+CONFIG = {"content_type_overrides": {"image/svg+xml": "text/plain", "application/x-ndjson": "text/plain"}}
 MARKET, COMPOSITE = "kraken:BTC-USD", "composite:BTC-USD"
 PATIENCE = 60  # Only a hang takes this long.
 
@@ -218,6 +218,13 @@ CALLS = {
     "getDeckCard": [{"name": "calm"}],
 }
 
+# What a demo has not: it records nothing, and its markets are spot markets.
+REFUSED = {
+    "getReplay": ({"streams": f"trades:{MARKET}", "from_": 1}, "not_recorded"),
+    "getDerivative": ({"symbol": MARKET}, "unknown_symbol"),
+    "getFunding": ({"symbol": MARKET}, "unknown_symbol"),
+}
+
 
 def enumerated(client, name):
     """Each choice of each parameter, once: the generated types have every word that the gateway knows."""
@@ -236,6 +243,12 @@ def call_all(client, ids):
             continue
         name = operations["get"]["operationId"]
         if name in ("getStream", "getEvents"):
+            continue
+        if name in REFUSED:
+            parameters, code = REFUSED[name]
+            refused = client.call(name, status=404, **parameters).parsed
+            expect(refused.code == code, f"{name}: {refused.code} instead of {code}")
+            calls += 1
             continue
         required = [each["name"] for each in operations["get"]["parameters"] if each["required"]]
         values = {"symbol": MARKET, "id": ids.get(path.split("/")[2] if path.count("/") > 1 else ""), "number": "1"}
