@@ -321,7 +321,11 @@ final class VenueTrial {
       if isUnreadable {
         isUnreadable = false
         let payload = String(decoding: payload.unsafeBytes, as: UTF8.self)
-        if payload.prefixMatch(of: /[^\[]*\.-/) != nil {
+        // In a list of levels, or as the frame's only one.
+        let isLevel =
+          payload.contains("[")
+          ? payload.prefixMatch(of: /[^\[]*\.-/) == nil : payload.contains(/"(price|qty)":[0-9]+\.-/)
+        if !isLevel {
           report("what cannot be read is no level: \(payload.prefix(300))")
         }
       }
