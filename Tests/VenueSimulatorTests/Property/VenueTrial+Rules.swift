@@ -62,9 +62,6 @@ extension VenueTrial {
 
   /// Has requests of the first connection get lost.
   func loseRequests() {
-    // Known: a refusal of Kraken Futures may name nothing, and is taken for the oldest request without an answer. That
-    // is wrong if that one was lost, which no open connection does.
-    guard pipeline.venue.name != "kraken-futures" else { return }
     isAboutRequests = true
     loss = Bool.random(using: &random) ? .once : .always
     guard let asked, !isGrouped else { return }
