@@ -40,17 +40,21 @@ package final class KrakenFutures: Dialect, RegisteredVenue {
   let facts: DialectFacts
 
   init() {
-    // One request for each topic: a refusal may name neither the product nor the feed that it is about.
+    // One request for each topic, and one at a time: a refusal may name neither the product nor the feed that it is
+    // about.
     var facts = DialectFacts(
       channels: Self.channels, book: .streamed(Self.rule),
-      pacing: .init(grouping: .topic, atOnce: 10, every: 250 * Microseconds.millisecond, limit: 1_024),
+      pacing: .init(
+        grouping: .topic, atOnce: 1, every: 25 * Microseconds.millisecond, limit: 1_024,
+        oneByOne: 2 * Microseconds.second),
       salvage: [
         .init(mark: "\"book\"", key: "\"product_id\""), .init(mark: "\"book_snapshot\"", key: "\"product_id\""),
       ])
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
-    // What the venue says to a product that it does not know has not been captured: it may say nothing.
-    facts.silenceLimit = Microseconds.minute
+    // What the venue says to a product that it does not know has not been captured: it may say nothing. Requests go one
+    // by one, so a few that are lost take a minute.
+    facts.silenceLimit = 3 * Microseconds.minute
     facts.carriesHalted = false
     self.facts = facts
   }
