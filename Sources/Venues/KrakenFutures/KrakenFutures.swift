@@ -88,7 +88,7 @@ package final class KrakenFutures: Dialect, RegisteredVenue {
       .first.flatMap(instruments.index(named:))
     let message = reply.text("message") ?? "no reason given"
     switch event {
-    case "subscribed":
+    case "subscribed", "unsubscribed":
       // Of the canary, or of a feed that somebody else recorded.
       guard let index, let channel else { return nil }
       return .acknowledged(id: nil, index: index, channel: channel)
