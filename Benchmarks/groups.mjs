@@ -32,8 +32,9 @@ function client({ isBinary, isGroup, deflates }) {
   const socket = connect(Number(port), host);
   socket.setNoDelay(true);
   socket.write(
-    `GET /v1/stream HTTP/1.1\r\nHost: ${address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n`
-    + `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}\r\nSec-WebSocket-Protocol: tidegate.v1.${isBinary ? "bin" : "json"}\r\n`
+    `GET /v1/stream HTTP/1.1\r\nHost: ${address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n`
+    + `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString("base64")}\r\n`
+    + `Sec-WebSocket-Protocol: tidegate.v1.${isBinary ? "bin" : "json"}\r\n`
     + (deflates ? "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n" : "") + "\r\n");
   let rest = Buffer.alloc(0), isOpen = false;
   socket.on("data", (part) => {
@@ -45,7 +46,8 @@ function client({ isBinary, isGroup, deflates }) {
       if (end < 0) return;
       isOpen = true;
       rest = rest.subarray(end + 4);
-      const item = { channel, symbols: instruments, interval_ms: Number(interval), ...(isGroup ? { group: true } : {}) };
+      const item = { channel, symbols: instruments, interval_ms: Number(interval) };
+      if (isGroup) item.group = true;
       socket.write(frame(1, Buffer.from(JSON.stringify({ op: "subscribe", id: 1, streams: [item] }))));
     }
     for (;;) {
@@ -73,6 +75,7 @@ console.log("                           bytes/s  messages/s  reads/s");
 clients.forEach(({ kind, counts, socket }, index) => {
   socket.destroy();
   const rate = (name) => ((counts[name] - before[index][name]) / Number(seconds)).toFixed(name === "bytes" ? 0 : 1);
-  const name = `${kind.isBinary ? "binary" : "JSON"} ${kind.isGroup ? "group" : "single"}${kind.deflates ? ", deflate" : ""}`;
-  console.log(`${name.padEnd(24)} ${rate("bytes").padStart(9)} ${rate("messages").padStart(11)} ${rate("reads").padStart(8)}`);
+  const form = `${kind.isBinary ? "binary" : "JSON"} ${kind.isGroup ? "group" : "single"}`;
+  const figures = [rate("bytes").padStart(9), rate("messages").padStart(11), rate("reads").padStart(8)];
+  console.log(`${(form + (kind.deflates ? ", deflate" : "")).padEnd(24)} ${figures.join(" ")}`);
 });

@@ -59,7 +59,8 @@ export function trafficText(traffic) {
   const minute = (count) => Math.round((count * 60_000) / traffic.milliseconds), bytes = minute(traffic.bytes);
   const size = bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`;
   const share = Math.round((100 * traffic.records) / traffic.messages);
-  return `This page gets ${size} in ${minute(traffic.wakeUps)} wake-ups a minute; ${share} % of the messages are binary.`;
+  const often = `${minute(traffic.wakeUps)} wake-ups a minute`;
+  return `This page gets ${size} in ${often}; ${share} % of the messages are binary.`;
 }
 
 /** A signed percentage: `+2.34%`. */

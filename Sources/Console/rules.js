@@ -16,8 +16,15 @@ export function described(rule) {
     case "spread": return { hero: condition.percent ? `${condition.percent}%` : price(condition.value, quote), text: `spread of ${market} ${way}` };
     case "depth": return { hero: String(condition.value), text: `${condition.side} of ${market} within ${condition.within_percent}% ${way}` };
     case "funding": return { hero: `${condition.percent}%`, text: `funding of ${market} ${way}` };
-    case "open_interest": return { hero: `${condition.percent}%`, text: `open interest of ${market} ${way}, within ${condition.window_min} min` };
-    case "liquidations": return { hero: grouped(condition.value), text: `liquidations of ${market} ${way}, within ${condition.window_min} min` };
+    case "open_interest":
+      return {
+        hero: `${condition.percent}%`, text: `open interest of ${market} ${way}, within ${condition.window_min} min`,
+      };
+    case "liquidations":
+      return {
+        hero: grouped(condition.value),
+        text: `liquidations of ${market} ${way}, within ${condition.window_min} min`,
+      };
     case "stale": return { hero: stretch(Number(condition.for_s) * 1e6), text: `${condition.part ?? "feed"} of ${condition.symbol} not live` };
     case "alarm": {
       if (typeof condition.at === "number") return { hero: moment(condition.at, 60e6), text: moment(condition.at, 60e6, true) };

@@ -83,7 +83,10 @@ test("alerts are merged: changed ones in their place, removed ones gone", async 
 
 test("a derivative is shown whole, and a wrong number of it is none", async () => {
   const { subscription, say } = await followed({ channel: "derivative", symbol: "bybit:BTC-USDT-PERP" });
-  const data = { mark: "64123.4", funding_rate: "-0.000076", funding_interval_s: 28_800, computed: ["open_interest_quote"], as_of: { mark: 1 } };
+  const data = {
+    mark: "64123.4", funding_rate: "-0.000076", funding_interval_s: 28_800, computed: ["open_interest_quote"],
+    as_of: { mark: 1 },
+  };
   await say("snapshot", 11, data);
   assert.deepEqual(subscription.value, data);
   await say("update", 12, { mark: "64123.5", as_of: { mark: 2 } }, 11);
@@ -94,7 +97,9 @@ test("a derivative is shown whole, and a wrong number of it is none", async () =
 
 test("liquidations are events: each counts, and the last fifty are kept", async () => {
   const { subscription, seen, say } = await followed({ channel: "liquidations", symbol: "bybit:BTC-USDT-PERP" });
-  const one = (time) => ({ position: "long", side: "sell", price: "0.021436", price_kind: "bankruptcy", size: "6666", time });
+  const one = (time) => ({
+    position: "long", side: "sell", price: "0.021436", price_kind: "bankruptcy", size: "6666", time,
+  });
   await say("snapshot", 11, { liquidations: [one(1)], complete: false });
   assert.equal(seen.find(({ info }) => info.type === "snapshot").info.data.complete, false);
   for (let seq = 12; seq < 72; seq += 1) await say("update", seq, { liquidations: [one(seq)] }, seq - 1);

@@ -43,7 +43,8 @@ test("a watchlist is one stream, and each symbol has its own values", async () =
     { i: 1, data: { price: "3" } }, { i: 2, snapshot: true, data: { price: "4" } }, { i: 1, data: { price: "5" } },
   ]));
   assert.deepEqual(seen.slice(2), [
-    [SYMBOLS[1], "update", '{"price":"3"}'], [SYMBOLS[2], "snapshot", '{"price":"4"}'], [SYMBOLS[1], "update", '{"price":"5"}'],
+    [SYMBOLS[1], "update", '{"price":"3"}'], [SYMBOLS[2], "snapshot", '{"price":"4"}'],
+    [SYMBOLS[1], "update", '{"price":"5"}'],
   ]);
   assert.deepEqual(subscriptions.map(({ value }) => value.price), ["1", "5", "4"]);
   // A heartbeat counts messages.
@@ -146,7 +147,8 @@ test("once most symbols are cancelled, the others are a smaller group; the last 
 test("another rate moves a group; a group that ends with a right is asked for again", async () => {
   const { world, subscriptions } = await grouped();
   await world.say({
-    type: "notice", code: "slow", action: "degraded", interval_ms: 250, queued_bytes: 9, streams: [group(5, SYMBOLS, "pulse", { from: 1 })],
+    type: "notice", code: "slow", action: "degraded", interval_ms: 250, queued_bytes: 9,
+    streams: [group(5, SYMBOLS, "pulse", { from: 1 })],
   });
   await world.say(whole(5, SYMBOLS, [{ i: 1, data: { price: "6" } }]));
   assert.equal(subscriptions[1].value.price, "6");
@@ -189,7 +191,9 @@ for (const seed of seeds(8)) {
     await alone.connected();
     let seq = 10;
     const seqs = [10, 10, 10];
-    for (const [index, symbol] of SYMBOLS.entries()) await alone.say(snapshot(index + 1, "pulse", symbol, 10, { price: "0" }));
+    for (const [index, symbol] of SYMBOLS.entries()) {
+      await alone.say(snapshot(index + 1, "pulse", symbol, 10, { price: "0" }));
+    }
     await world.say(whole(1, SYMBOLS, SYMBOLS.map((_, i) => ({ i, data: { price: "0" } }))));
     one.seen.length = other.seen.length = 0;
     for (let tick = 0; tick < 50; tick += 1) {

@@ -112,7 +112,8 @@ for (const [name, width, height, dark] of [["phone", 390, 844, true], ["phone, l
         ["#/portfolio", () => eventually("a value", async () => /\d/.test(await browser.text(".total .hero")))],
         ["#/alerts", () => eventually("alerts", () => browser.run("return document.querySelector('.rows.skeleton, .main > section > [aria-hidden]:not([hidden])') === null"))],
         ["#/board", () => eventually("documents", async () => (await browser.count(".board .card:not([hidden])")) >= 3)],
-        ["#/time/kraken%3ABTC-USD", () => eventually("an answer", async () => /recordings/.test(await browser.text("#main .notice")))],
+        ["#/time/kraken%3ABTC-USD", () => (
+          eventually("an answer", async () => /recordings/.test(await browser.text("#main .notice"))))],
         ["#/widgets", () => eventually("markets", async () => (await browser.run("return document.querySelector('#widget-market')?.value")) !== "")],
         ["#/status", () => eventually("feeds", async () => (await browser.count(".table tbody tr")) >= 3)],
         ["#/settings", () => eventually("theme", async () => (await browser.count("#theme")) === 1)],
@@ -144,18 +145,25 @@ test("a market is shown as it was at a recorded moment, and another moment repla
     try {
       await browser.go(`${recorder.url}/#/time/kraken%3ABTC-USD`);
       const shown = () => browser.run(`return {
-        book: [...document.querySelectorAll('.book td')].map((each) => each.innerText).filter((each) => /\\d/.test(each)),
-        trades: document.querySelectorAll('.trades tbody tr').length, caption: document.querySelector('.market-book .caption')?.innerText,
-        badge: document.querySelector('.market-book .badge')?.innerText, why: document.querySelector('#main .notice').innerText,
+        book: [...document.querySelectorAll('.book td')].map((each) => each.innerText)
+          .filter((each) => /\\d/.test(each)),
+        trades: document.querySelectorAll('.trades tbody tr').length,
+        caption: document.querySelector('.market-book .caption')?.innerText,
+        badge: document.querySelector('.market-book .badge')?.innerText,
+        why: document.querySelector('#main .notice').innerText,
         isHidden: document.querySelector('#main .stack').hidden }`);
       const choose = (ago) => browser.run(`
         const date = new Date(Date.now() - arguments[0]), two = (number) => String(number).padStart(2, "0");
-        document.querySelector("#time-day").value = date.getFullYear() + "-" + two(date.getMonth() + 1) + "-" + two(date.getDate());
+        document.querySelector("#time-day").value
+          = date.getFullYear() + "-" + two(date.getMonth() + 1) + "-" + two(date.getDate());
         const clock = document.querySelector("#time-clock");
         clock.value = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
         clock.dispatchEvent(new Event("change"));`, ago);
       // Nothing was recorded five minutes ago.
-      await eventually("the reason", async () => { const { why, isHidden } = await shown(); return /record/.test(why) && isHidden; });
+      await eventually("the reason", async () => {
+        const { why, isHidden } = await shown();
+        return /record/.test(why) && isHidden;
+      });
       // What is chosen before an answer has come replaces the question.
       const chosen = async () => {
         await choose(5_000);
@@ -176,7 +184,8 @@ test("a market is shown as it was at a recorded moment, and another moment repla
       assert.equal(first.why, "");
       assert.deepEqual(await violations(browser), [], "axe");
       await eventually("another moment's book", async () => {
-        await browser.run("[...document.querySelectorAll('.chart-head button')].find((each) => each.innerText === '+10 s').click()");
+        await browser.run(`[...document.querySelectorAll('.chart-head button')]
+          .find((each) => each.innerText === '+10 s').click()`);
         await new Promise((resolve) => setTimeout(resolve, 1_000));
         const { book, caption } = await shown();
         return caption !== first.caption && JSON.stringify(book) !== JSON.stringify(first.book);
@@ -278,13 +287,18 @@ test("a frame that comes after its page was left finds nothing to draw, and fail
     await browser.run("localStorage.setItem('tidegate.portfolio', arguments[0])", HELD);
     for (const page of ["portfolio", "watchlist", "market/kraken%3ABTC-USD", "alerts", "board", "widgets", "status"]) {
       await browser.go(`${gateway.url}/#/${page}`);
-      await eventually(`${page} is open`, () => browser.run("return document.querySelector('main > section') !== null"));
+      await eventually(`${page} is open`, () => (
+        browser.run("return document.querySelector('main > section') !== null")));
       // The frames of the page are held back until the next one is open.
-      await browser.run("window.draw = window.requestAnimationFrame; window.held = []; window.requestAnimationFrame = (work) => window.held.push(work)");
-      await eventually(`${page} wants to draw`, () => browser.run("return window.held.length > 0 || ['alerts', 'board', 'widgets', 'status'].includes(arguments[0])", page));
+      await browser.run(`window.draw = window.requestAnimationFrame;
+        window.held = [];
+        window.requestAnimationFrame = (work) => window.held.push(work);`);
+      const isStill = ["alerts", "board", "widgets", "status"].includes(page);
+      await eventually(`${page} wants to draw`, async () => isStill || browser.run("return window.held.length > 0"));
       await browser.run("location.hash = '#/settings'");
       await eventually("the next page", async () => (await browser.count("#theme")) === 1);
-      await browser.run("window.requestAnimationFrame = window.draw; for (const each of window.held) each(performance.now())");
+      await browser.run(`window.requestAnimationFrame = window.draw;
+        for (const each of window.held) each(performance.now());`);
       assert.deepEqual(await browser.errors(), [], page);
     }
   }));

@@ -65,7 +65,8 @@ test("a stream that two requests name goes on when the first is cancelled before
 
 test("many that are cancelled together are one request, so that the next subscription need not wait", async () => {
   const world = new World();
-  const all = Array.from({ length: 150 }, (_, index) => world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` }));
+  const all = Array.from({ length: 150 }, (_, index) => (
+    world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` })));
   await world.open();
   await world.welcome({ limits: { requests_per_s: 20 } });
   await world.accept();
@@ -78,7 +79,8 @@ test("many that are cancelled together are one request, so that the next subscri
 
 test("more than a request may name are several requests", async () => {
   const world = new World();
-  const all = Array.from({ length: 2_300 }, (_, index) => world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` }));
+  const all = Array.from({ length: 2_300 }, (_, index) => (
+    world.client.subscribe({ channel: "quote", symbol: `kraken:A${index}-USD` })));
   await world.open();
   await world.welcome();
   let next = 1;

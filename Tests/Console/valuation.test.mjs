@@ -9,7 +9,8 @@ const client = new URL("../../Sources/Console/client/tidegate.js", import.meta.u
 register(`data:text/javascript,${encodeURIComponent(`export function resolve(name, context, next) {
   return name === "/tidegate.js" ? { url: ${JSON.stringify(client)}, shortCircuit: true } : next(name, context);
 }`)}`);
-const { decimals, figure, price: priceText, priceStep, sharedDecimals, trafficText } = await import("../../Sources/Console/format.js");
+const { decimals, figure, price: priceText, priceStep, sharedDecimals, trafficText }
+  = await import("../../Sources/Console/format.js");
 const { isAmount, valueLine } = await import("../../Sources/Console/valuation.js");
 const { described, fired, ruleOf } = await import("../../Sources/Console/rules.js");
 
@@ -35,7 +36,9 @@ test("what a connection costs is told by the minute", () => {
   const traffic = { messages: 200, records: 190, bytes: 15_600, wakeUps: 100, milliseconds: 10_000 };
   assert.equal(trafficText(traffic), "This page gets 93.6 kB in 600 wake-ups a minute; 95 % of the messages are binary.");
   assert.match(trafficText({ ...traffic, bytes: 10 }), /gets 60 B in/);
-  for (const none of [undefined, { ...traffic, milliseconds: 0 }]) assert.equal(trafficText(none), "Nothing has been measured yet.");
+  for (const none of [undefined, { ...traffic, milliseconds: 0 }]) {
+    assert.equal(trafficText(none), "Nothing has been measured yet.");
+  }
 });
 
 test("amounts are decimals above zero", () => {
@@ -66,9 +69,11 @@ test("an alert shows the figure at which it fired, in its own unit", () => {
 test("an axis of prices has four round labels and more, apart from each other, whatever it shows", () => {
   const generator = new SeededGenerator(1), random = () => generator.next();
   for (let trial = 0; trial < 2_000; trial += 1) {
-    const height = 150 + random() * 400, range = 10 ** (random() * 12 - 6), low = random() * range * 10, step = priceStep(range, height);
+    const height = 150 + random() * 400, range = 10 ** (random() * 12 - 6), low = random() * range * 10;
+    const step = priceStep(range, height);
     const labels = Math.floor((low + range) / step) - Math.ceil(low / step) + 1, gap = (step / range) * height;
-    assert.ok(labels >= 4 && gap >= Math.min(40, height / 10) - 1e-6, `${labels} labels, ${gap} px apart: ${low} + ${range} on ${height} px`);
+    const isRight = labels >= 4 && gap >= Math.min(40, height / 10) - 1e-6;
+    assert.ok(isRight, `${labels} labels, ${gap} px apart: ${low} + ${range} on ${height} px`);
     assert.match(step.toExponential(6), /^[125]\.0+e/);
   }
 });

@@ -384,7 +384,9 @@ const DECIMAL_FIELDS = new Set([
   "index", "funding_rate", "predicted_rate", "open_interest", "open_interest_quote", "maintenance", "liquidation_price",
   "margin_percent", "basis_percent",
 ]);
-const LIST_FIELDS = new Set(["polled", "computed", "own", "venues", "absent", "path", "holdings", "positions", "feeds"]);
+const LIST_FIELDS = new Set([
+  "polled", "computed", "own", "venues", "absent", "path", "holdings", "positions", "feeds",
+]);
 
 function checkedRecord(data) {
   for (const field in data) {
@@ -562,7 +564,8 @@ function readRecord(find) {
   const { channel, symbol } = stream;
   let { scale } = stream;
   const isGroup = scale.members !== undefined;
-  need(isGroup === (kind === GROUP) && (isGroup || RECORDS[kind] === channel), "a record of another channel than its stream's");
+  const isOfStream = isGroup === (kind === GROUP) && (isGroup || RECORDS[kind] === channel);
+  need(isOfStream, "a record of another channel than its stream's");
   const exact = readUnsigned(), seq = integer(exact);
   const message = first & 32
     ? { type: "snapshot", channel, symbol, stream: number, seq, reason: undefined, time: 0, data: undefined }
@@ -917,7 +920,9 @@ const CHANNELS = new Map(Object.entries({
   pulse: { merge: whole },
   derivative: { merge: whole },
   // Only a snapshot says whether the exchange tells of all (`complete`).
-  liquidations: { isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedLiquidations(data)].slice(-TRADES_KEPT) },
+  liquidations: {
+    isEvents: true, merge: (value, data) => [...(value ?? []), ...checkedLiquidations(data)].slice(-TRADES_KEPT),
+  },
   book: { merge: mergedBy(Book), parameters: ["depth"] },
   sparkline: { merge: mergedBy(Sparkline), parameters: ["range", "points"] },
   candles: { merge: mergedBy(CandleSeries), parameters: ["interval"] },
@@ -1355,7 +1360,8 @@ export class Tidegate {
   #leave() {
     const streams = [];
     for (const stream of this.#streams.values()) {
-      if (stream instanceof Group || stream.seq === undefined || stream.epoch === undefined || !stream.isSynced) continue;
+      if (stream instanceof Group || !stream.isSynced) continue;
+      if (stream.seq === undefined || stream.epoch === undefined) continue;
       streams.push(stream);
     }
     if (this.#session !== undefined) this.#left = { session: this.#session, streams };
@@ -1571,7 +1577,8 @@ export class Tidegate {
 
   /** Asks again for what these streams had, which are not followed any more. */
   #askAgain(stream) {
-    const entries = stream instanceof Group ? [...stream.parts.values()].flatMap((part) => [...part.entries]) : stream.entries;
+    const parts = stream instanceof Group ? [...stream.parts.values()] : [stream];
+    const entries = parts.flatMap((part) => [...part.entries]);
     for (const entry of entries) {
       entry.numbers.delete(stream.number);
       entry.isAsked = false;
@@ -1593,7 +1600,9 @@ export class Tidegate {
       for (const number of entry.numbers) {
         const stream = this.#streams.get(number);
         if (stream instanceof Group) {
-          for (const [symbol, part] of stream.parts) if (part.entries.delete(entry) && part.entries.size === 0) stream.parts.delete(symbol);
+          for (const [symbol, part] of stream.parts) {
+            if (part.entries.delete(entry) && part.entries.size === 0) stream.parts.delete(symbol);
+          }
           thinned.add(stream);
           continue;
         }
@@ -1826,7 +1835,8 @@ export class Tidegate {
     const open = new Set(entries.filter((entry) => entry.numbers.size === 0 && this.#wishes.get(entry.key) === entry));
     for (const failure of failures) {
       need(isObject(failure), "an item of failed");
-      const error = isObject(failure.error) ? failure.error : failure, isLater = typeof error.retry_after_ms === "number";
+      const error = isObject(failure.error) ? failure.error : failure;
+      const isLater = typeof error.retry_after_ms === "number";
       if (accepted.length === 0 && !isLater) {
         // An older gateway does not know the field.
         if (error.code === "bad_request") this.#versionWithoutGroups = short(this.welcome?.version);
@@ -1983,7 +1993,9 @@ export class Tidegate {
       part.isSynced = true;
       const info = { ...about(part), data: element.data, time: message.time };
       this.#publish(
-        part, isWhole ? { type: "snapshot", reason: isSnapshot ? short(message.reason) : "resync", ...info } : { type: "update", ...info });
+        part, isWhole
+          ? { type: "snapshot", reason: isSnapshot ? short(message.reason) : "resync", ...info }
+          : { type: "update", ...info });
     }
   }
 

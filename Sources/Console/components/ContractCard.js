@@ -6,12 +6,13 @@ const ROWS = 10;
 /** What the price of a liquidation is. */
 const PRICES = { fill: "executed", order: "order's limit", bankruptcy: "bankruptcy price" };
 
-/** What there is to say of a perpetual or dated future: mark, index, funding with a countdown, open interest, liquidations. */
+/** A perpetual or dated future: mark, index, funding with a countdown, open interest, liquidations. */
 export class ContractCard {
   #quote;
   #derivative = {};
   #liquidations = [];
-  #cells = new Map(["Mark", "Index", "Funding", "Settled in", "Open interest", "Value"].map((name) => [name, el("dd", "–")]));
+  #cells = new Map(
+    ["Mark", "Index", "Funding", "Settled in", "Open interest", "Value"].map((name) => [name, el("dd", "–")]));
   #rows = el("tbody");
   #note = el("p.caption", "");
 

@@ -137,7 +137,8 @@ export default class Market extends Page {
 
   #followContract() {
     const { symbol, contract } = this;
-    this.subscribe({ channel: "derivative", symbol, intervalMilliseconds: 1_000 }, (derivative) => contract.show(derivative));
+    this.subscribe(
+      { channel: "derivative", symbol, intervalMilliseconds: 1_000 }, (derivative) => contract.show(derivative));
     this.subscribe({ channel: "liquidations", symbol }, (list, info) => contract.liquidated(list, info.data?.complete));
   }
 

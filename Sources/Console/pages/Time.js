@@ -15,7 +15,8 @@ const REST = 250;
 
 const two = (number) => String(number).padStart(2, "0");
 const dayOf = (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-const clockOf = (seconds) => `${two(Math.floor(seconds / 3_600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+const clockOf = (seconds) => (
+  [seconds / 3_600, (seconds / 60) % 60, seconds % 60].map((part) => two(Math.floor(part))).join(":"));
 
 /** A market at a recorded moment: its book, and the trades before. The moment is local time. */
 export default class Time {
@@ -30,15 +31,20 @@ export default class Time {
     const [market, markets] = marketField(session, "time-market", first);
     const before = new Date(Date.now() - 5 * 60_000);
     this.market = market;
-    this.day = el("input", { id: "time-day", type: "date", value: /^\d{4}-\d\d-\d\d$/.test(kept.day) ? kept.day : dayOf(before), max: dayOf(new Date()) });
-    this.clock = el("input", { id: "time-clock", type: "time", step: 1, value: kept.clock ?? clockOf(before.getHours() * 3_600 + before.getMinutes() * 60) });
-    this.slider = el("input.slider", { id: "time-slider", type: "range", min: 0, max: DAY - 1, step: 1, "aria-label": "Time of day" });
+    const day = /^\d{4}-\d\d-\d\d$/.test(kept.day) ? kept.day : dayOf(before);
+    const clock = kept.clock ?? clockOf(before.getHours() * 3_600 + before.getMinutes() * 60);
+    this.day = el("input", { id: "time-day", type: "date", value: day, max: dayOf(new Date()) });
+    this.clock = el("input", { id: "time-clock", type: "time", step: 1, value: clock });
+    this.slider = el("input.slider", {
+      id: "time-slider", type: "range", min: 0, max: DAY - 1, step: 1, "aria-label": "Time of day",
+    });
     this.book = new OrderBook();
     this.trades = new TradeList();
     this.shown = el("p.caption", { role: "status" }, "\u00a0");
     this.why = el("p.notice", { role: "status" });
     this.panes = el("div.stack",
-      el("div.card.market-book", el("h2", "Order book ", el("span.badge.badge-warning", "replay")), this.shown, this.book.element),
+      el("div.card.market-book",
+        el("h2", "Order book ", el("span.badge.badge-warning", "replay")), this.shown, this.book.element),
       el("div.card.market-trades", el("h2", "Trades of the minute before"), this.trades.element));
     this.panes.hidden = true;
     for (const input of [market, this.day, this.clock]) input.addEventListener("change", () => this.#ask());
@@ -52,7 +58,8 @@ export default class Time {
     this.#align();
     this.element = el(
       "section", el("div.page-head", el("h1", "Time")),
-      el("div.card", field("Market", market), markets, field("Day", this.day), field("Time of day", this.clock), this.slider,
+      el("div.card",
+        field("Market", market), markets, field("Day", this.day), field("Time of day", this.clock), this.slider,
         el("div.chart-head", ...STEPS.map(([text, seconds]) => button(text, () => this.#step(seconds)))), this.why),
       this.panes);
   }
