@@ -71,7 +71,7 @@ public final class GatewayClient: Sendable {
     }
   }
 
-  /// What the client has received so far.
+  /// The traffic received so far.
   public var traffic: Traffic { session.traffic }
 
   /// Connects at once if the client waits before its next attempt. Call it when the network returns or the app becomes

@@ -20,7 +20,7 @@ package final class FeedPipeline {
   var batch = EventBatch()
 
   private var refusals = SymbolRefusals()
-  /// What somebody wants of the market's instruments that the venue only sends on demand.
+  /// The on-demand data that clients want, by the market's instruments.
   var wishes: [InstrumentID: MarketWishes] = [:]
 
   // Of a planned change of connection, see `FeedHandover`.

@@ -1,6 +1,6 @@
 import TidegateClient
 
-/// What a connection costs, in a line: `12.4 kB, 640 wake-ups and 660 messages a minute (512 binary)`.
+/// The traffic of a connection, in a line: `12.4 kB, 640 wake-ups and 660 messages a minute (512 binary)`.
 package enum TrafficLine {
   /// - Parameter time: since the client began to connect.
   package static func text(_ traffic: Traffic, over time: Duration) -> String {

@@ -39,7 +39,7 @@ struct KrakenTests {
     golden.note("ticker and ohlc after a trade", client.news().filter { !$0.contains(#""trade","#) })
     golden.note("instrument", client.send(#"{"method":"subscribe","params":{"channel":"instrument"}}"#))
     golden.note("unsubscribe", client.send(Self.subscribe("book").replacing("subscribe", with: "unsubscribe")))
-    golden.note("unknown pair", client.send(Self.subscribe("book", "", "XXX/USD")))
+    golden.note("unknown pair", client.send(Self.subscribe("book", "", "NONE/USD")))
     golden.note("unknown channel", client.send(Self.subscribe("level3")))
     golden.note("unknown depth", client.send(Self.subscribe("book", #","depth":11"#)))
     golden.note("unknown interval", client.send(Self.subscribe("ohlc", #","interval":30"#)))

@@ -12,7 +12,7 @@ package struct ContractFigures: Sendable {
     let measure: Measure
     var levels: LevelWindow?
     var sums: SumWindow?
-    /// What was handed over last; nil: nothing since the feed became live.
+    /// The figure that was handed over last; nil: none since the feed became live.
     var shown: Int64?
   }
 
@@ -42,7 +42,7 @@ package struct ContractFigures: Sendable {
     lines = lines.map { Line($0.measure, at: now) }
   }
 
-  /// What the venue says now; nil: nothing.
+  /// The venue's present figure; nil: it has sent none.
   package mutating func take(fundingRate: Decimal64?, openInterest: Decimal64?, at now: Timestamp) {
     roll(to: now)
     rate = fundingRate

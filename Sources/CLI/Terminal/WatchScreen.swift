@@ -14,7 +14,7 @@ struct WatchScreen {
   let url: String
   let symbols: [String]
   let once: Bool
-  /// What the connection has cost so far, to be shown below the table; nil: it is not shown.
+  /// The traffic so far, for the line below the table; nil: the table has no such line.
   var cost: (@Sendable () -> String)?
 
   /// How often the cost is printed where lines are.

@@ -47,7 +47,7 @@ package struct VenueFollower: Sendable {
   private var leastOffset: Int64 = 0
   /// When the last digest was sent, or, before the first one of an epoch, the epoch's first beacon: the ingest's time.
   private var digested: UInt64 = 0
-  /// What the venue sent before this time is known, or known to be missing: the last digest less its age.
+  /// Until this time every message of the venue has arrived or is known to be missing: the last digest less its age.
   private var whole: Int64 = 0
 
   package init() {}

@@ -243,7 +243,7 @@ final class LoopAlerts: TurnObserver {
 }
 
 extension AlertThreshold.Measure {
-  /// What the venue has to be asked for.
+  /// The data that the venue sends on request only.
   fileprivate var wish: MarketWishes {
     switch self {
     case .funding, .openInterest: .derivative

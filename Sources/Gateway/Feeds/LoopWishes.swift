@@ -15,7 +15,7 @@ final class LoopWishes: TurnObserver, @unchecked Sendable {
   static let requestLimit = 4_096
 
   private unowned let node: LoopNode
-  /// What was requested of each instrument, and until when that counts.
+  /// The requested data of each instrument, and the time until which the request counts.
   private var requested: [MarketRoute: (wishes: MarketWishes, until: Timestamp)] = [:]
   /// What rules of alerts need. Bounded by the instruments, as the next.
   private var watched: [MarketRoute: MarketWishes] = [:]

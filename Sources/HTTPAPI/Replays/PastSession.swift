@@ -123,7 +123,7 @@ final class PastSession: ConnectionHandler, @unchecked Sendable {
   private func took(_ turn: ReplayPlayer.Turn) {
     isTurning = false
     guard !isOver, connection.isOpen else { return }
-    // What was played before a jump is not what the client wants now.
+    // A jump drops messages of the moment before it.
     guard seekTarget == nil else {
       sayPaused()
       return goOn()

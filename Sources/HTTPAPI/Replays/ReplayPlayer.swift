@@ -8,7 +8,7 @@ import WebSocket
 ///
 /// The bytes depend on the recordings, the request and the jumps only, not on the turns.
 package final class ReplayPlayer {
-  /// What a turn made.
+  /// The result of a turn.
   package struct Turn: Sendable {
     package enum Next: Sendable {
       case more

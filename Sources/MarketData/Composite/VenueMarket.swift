@@ -14,7 +14,7 @@ package struct VenueMarket: Sendable {
   package var last: Int64?
   /// The time of that price.
   package var lastTime: Timestamp
-  /// What the venue says of it as a derivative.
+  /// Its figures as a derivative.
   package var contract: VenueContract?
   /// The volume of 24 h, in base units.
   package var volume: Decimal64?

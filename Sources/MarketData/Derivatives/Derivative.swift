@@ -1,7 +1,6 @@
 import Bytes
 
-/// What a venue says of a perpetual or a dated future beside its trades and its book: where it is marked, what holding
-/// it costs, how much of it is open.
+/// The figures of a perpetual or a dated future beside its trades and its book: mark, index, funding, open interest.
 ///
 /// A field that is nil is unknown or does not apply: a dated future has no funding, which is not a funding of 0. Each
 /// field has its own source and age, because venues send them at different paces.
@@ -67,8 +66,8 @@ package struct Derivative: Sendable, Equatable {
   /// The same of the interval of funding, which some venues only state in a list, µs.
   package static let intervalPatience = 3 * Microseconds.hour
 
-  /// What of it is shown at `now`: without values that nothing has confirmed for long, and without a settlement that is
-  /// over.
+  /// The figures as clients see them at `now`: without values that the venue has not confirmed for long, and without a
+  /// settlement in the past.
   package func shown(at now: Timestamp) -> Derivative {
     var shown = self
     shown.mark = Self.fresh(mark, now)

@@ -1,8 +1,8 @@
 import Bytes
 
-/// What one message of a venue says of a derivative. The market keeps what it does not mention.
+/// A message of a venue about a derivative. The market keeps the fields that the message leaves out.
 package struct DerivativeReport: Sendable {
-  /// What a message says of a field.
+  /// A field of a message.
   package enum Said<Value: Sendable & Equatable>: Sendable {
     case nothing
     /// It does not apply: there is no funding, or no index.

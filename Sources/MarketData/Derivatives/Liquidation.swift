@@ -19,7 +19,7 @@ package struct Liquidation: Sendable, Equatable {
   package var instrument: InstrumentID
   /// The venue's name for it; empty if it has none.
   package var id: TradeID
-  /// What was closed. Half of all mistakes with liquidations confuse this with the order's side.
+  /// The position that was closed. Half of all mistakes with liquidations confuse this with the order's side.
   package var position: Position
   package var price: Decimal64
   package var priceKind: PriceKind

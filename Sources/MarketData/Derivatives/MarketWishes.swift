@@ -1,4 +1,4 @@
-/// What a venue sends of an instrument only while somebody wants it.
+/// Data of an instrument that a venue sends only while a client wants it.
 package struct MarketWishes: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -264,7 +264,7 @@ package enum MarketEvent: Sendable {
   case bookDepth(InstrumentID, levels: Int)
   /// An instrument appeared or changed (also its scales); it is `EventBatch.instruments[index]`.
   case instrument(index: Int)
-  /// What a message says of a derivative; it is `EventBatch.derivatives[index]`.
+  /// A report about a derivative: `EventBatch.derivatives[index]`.
   case derivative(index: Int)
   case liquidation(Liquidation)
   /// The connection is alive, though nothing happened on the market.

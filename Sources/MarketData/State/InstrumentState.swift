@@ -18,7 +18,7 @@ package final class InstrumentState {
   package internal(set) var quote: Quote? { didSet { revision.raise(.figures) } }
   /// The venue's own 24 h figures.
   package internal(set) var ticker: Ticker? { didSet { revision.raise(.figures) } }
-  /// What the venue says of it as a derivative; nil until it has said something.
+  /// Its figures as a derivative; nil until the venue sends some.
   package internal(set) var derivative: Derivative?
   /// Whether the venue tells of its liquidations.
   package internal(set) var liquidationFeed = LiquidationFeed.none

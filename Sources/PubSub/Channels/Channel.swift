@@ -89,7 +89,8 @@ package struct ChannelFacts: Sendable {
   package var hears: MarketChangeKinds = []
   /// The order in which the streams of an instrument receive a change, lowest first. Equal ranks are not allowed.
   package var rank: UInt8 = 0
-  /// What its streams want of the venue on demand. If not empty, only perpetuals and dated futures have the channel.
+  /// The data that its streams request of the venue on demand. If not empty, only perpetuals and dated futures have the
+  /// channel.
   package var wish: MarketWishes = []
   /// Whether a subscription may ask for a group of symbols.
   package var hasGroups = false

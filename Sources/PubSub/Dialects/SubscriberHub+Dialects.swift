@@ -34,7 +34,7 @@ extension SubscriberHub {
       all: { [self] in state.memberships.subscriptions.map { lists[$0.stream].key } })
   }
 
-  /// What the desk sends goes first, then what it joins: first messages follow the answers.
+  /// The answers go first, then the first messages of the joined streams.
   private func perform(
     _ desk: DialectContext, _ client: ClientID, _ state: ClientState, now: Timestamp, into actions: inout [HubAction]
   ) {

@@ -15,7 +15,7 @@ package enum MarketView: Sendable, Hashable {
   /// The levels a side, 0 for all.
   case book(depth: Int)
 
-  /// What the venue has to be asked for.
+  /// The data that the venue sends on request only.
   package var wishes: MarketWishes {
     switch self {
     case .derivative: .derivative
@@ -84,7 +84,7 @@ struct MarketSummary {
 }
 
 extension InstrumentState {
-  /// What the venue says of it as a derivative; nil if nothing is known.
+  /// Its figures as a derivative; nil if the venue has sent none.
   func shownDerivative(now: Timestamp) -> Derivative? {
     derivative.map { $0.shown(at: now) }.flatMap { $0.isEmpty ? nil : $0 }
   }

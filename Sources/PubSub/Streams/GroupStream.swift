@@ -10,7 +10,7 @@ import MarketData
 final class GroupStream: PublishedStream {
   /// In the order of the symbols in the key.
   private var members: [MarketStream] = []
-  /// What the members have published since the last message: JSON with commas between, or elements of a record.
+  /// The members' updates since the last message: JSON with commas between, or elements of a record.
   private var pending = ByteBuffer()
   /// The number of elements in it.
   private var count = 0

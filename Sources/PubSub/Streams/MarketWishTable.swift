@@ -1,6 +1,6 @@
 import MarketData
 
-/// What a loop's subscribers want of instruments whose venues send it only on demand.
+/// The on-demand data that a loop's subscribers want, by instrument.
 package struct MarketDemand: Sendable, Equatable {
   package var route: MarketRoute
   /// All that is wanted of it; empty: nothing any more.

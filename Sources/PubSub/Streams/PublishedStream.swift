@@ -49,7 +49,7 @@ class PublishedStream {
   let isImmediate: Bool
   /// Whether its messages are binary records.
   let isBinary: Bool
-  /// What its records are relative to, since it last began to run; nil: its messages are text.
+  /// The base time and scales of its records, set when it last began to run; nil: its messages are text.
   var scale: BinaryScale?
   /// The group that publishes what this stream has, and its index there.
   var group: (stream: GroupStream, index: Int)? {
@@ -136,7 +136,7 @@ class PublishedStream {
   /// The present digits of its prices and sizes.
   func digits(in publisher: StreamPublisher) -> (price: UInt8, size: UInt8) { (0, 0) }
 
-  /// What its records are relative to from now on.
+  /// Sets the base time and scales of the records that follow.
   func scale(in publisher: StreamPublisher, now: Timestamp) -> BinaryScale {
     let digits = digits(in: publisher)
     return BinaryScale(base: now.microseconds, priceDigits: digits.price, sizeDigits: digits.size)

@@ -101,7 +101,7 @@ package final class RecordingIndexer {
     return nil
   }
 
-  /// What was played so far is the file before's.
+  /// All records played so far belong to the file before.
   private func beginCounting() {
     hasBegun = true
     tracker.messages.isStored = false

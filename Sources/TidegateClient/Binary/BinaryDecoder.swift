@@ -146,7 +146,7 @@ package struct BinaryDecoder: ~Copyable {
     out.append("],")
   }
 
-  /// What one member has.
+  /// The state of one member.
   /// - Parameter start: the time of the elements that have none of their own.
   private mutating func element(
     _ kind: Kind, after start: Int64, of members: [BinaryStream.Member]

@@ -59,12 +59,12 @@ package struct BinaryStream: Sendable, Equatable {
   }
 }
 
-/// What a binary message says.
+/// The content of a binary message.
 package struct BinaryRecord: Sendable {
   /// The number of its stream.
   package var stream: Int64
   /// The same message in JSON, as `tidegate.v1.json` has it; nil: this version does not know the stream or the kind.
   package var text: [UInt8]?
-  /// What the following records of the stream are relative to, if the record says so.
+  /// The base time and scales of the records that follow, if the record sets them.
   package var scale: BinaryStream?
 }

@@ -54,7 +54,7 @@ enum ServerMessage {
     /// The members of a group, in order; empty for the stream of one symbol.
     var symbols: [String] = []
 
-    /// What it says of the member of a group at this index.
+    /// Its data about the member of a group at this index.
     func member(_ index: Int) -> Accepted {
       var member = self
       member.symbol = symbols[index]

@@ -9,7 +9,7 @@ struct StreamTable: Sendable {
   /// The streams of each of the gateway's numbers. A number has several if two sets of parameters are the same to the
   /// gateway.
   private(set) var numbers: [Int64: [StreamItem]] = [:]
-  /// What is known of the numbers whose messages are binary records.
+  /// The scales of streams whose messages are binary records, by number.
   private(set) var binary: [Int64: BinaryStream] = [:]
   /// The groups among the numbers.
   private var groups: [Int64: ClientGroup] = [:]

@@ -1,4 +1,4 @@
-/// What a client has received since it was made: what a mobile device pays for.
+/// The bytes, messages and wake-ups of a client since it was made: a mobile device pays for them.
 public struct Traffic: Sendable, Hashable {
   /// Messages that arrive this close after another one, ns, cost no wake-up of their own.
   private static let sameWakeUp: UInt64 = 5_000_000

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an exchange says of a perpetual or dated future beside its trades and its book. A value that is nil is unknown
+/// The figures of a perpetual or dated future beside its trades and its book. A value that is nil is unknown
 /// or does not apply: a dated future has no funding, which is not a funding of 0.
 public struct Derivative: Sendable, Hashable {
   /// The price at which the exchange values positions.
@@ -38,7 +38,7 @@ public struct Liquidation: Sendable, Hashable {
   public enum Position: String, Sendable { case long, short }
   /// The exchange's name for it; nil if it gives none.
   public var id: String?
-  /// What was closed: a long position is sold.
+  /// The position that was closed: a long position is sold.
   public var position: Position
   /// The side of the closing order.
   public var side: Trade.Side

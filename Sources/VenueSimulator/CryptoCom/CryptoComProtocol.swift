@@ -82,7 +82,7 @@ final class CryptoComProtocol: DeskProtocol<CryptoComSession, CryptoComChannel> 
 
   override func tend(_ session: CryptoComSession, _ now: Timestamp) {
     guard now >= session.nextHeartbeat else { return }
-    // What the client has said to a deaf venue is not its fault.
+    // A client is not blamed for messages that a deaf venue has missed.
     guard session.unanswered < 2 || session.wasUnheard else { return session.close(1000, "") }
     session.nextHeartbeat = now + Self.heartbeatInterval
     session.unanswered += 1
@@ -92,7 +92,7 @@ final class CryptoComProtocol: DeskProtocol<CryptoComSession, CryptoComChannel> 
   // MARK: - Requests
 
   override func receive(_ text: RawSpan, _ session: CryptoComSession) {
-    // What is no JSON is not answered.
+    // The venue does not answer text that is not JSON.
     guard let request = try? ClientMessage(text) else { return }
     guard !session.exceeds(Self.requestLimit) else {
       answer(request, session, code: 42_901, message: "TOO_MANY_REQUESTS")

@@ -109,7 +109,7 @@ extension GeminiProtocol {
       """#
   }
 
-  /// What one base unit pays in the hour, in the quote currency.
+  /// The payment of one base unit in the hour, in the quote currency.
   private func funding(_ state: InstrumentMarket) -> JSONText {
     let i = Spelling.bare.of(state)
     let d = i.derivative(now: now, interval: Microseconds.hour)

@@ -116,8 +116,7 @@ final class KrakenFuturesProtocol: DeskProtocol<KrakenFuturesSession, KrakenFutu
   override func publish(_ change: SimulatedChange) {
     let index = change.instrument
     for trade in change.trades { send(.trade, index, .trade, self.trade(trade, index)) }
-    // What has gone before what has come, so that the book is crossed after no message: in the recorded session it
-    // never is.
+    // Removed levels first, then new ones: so no message leaves the book crossed, as in the recorded session.
     let changes = BookSides(bids: change.bids, asks: change.asks).labelled("buy" as StaticString, "sell")
     let levels = changes.filter { $0.level.size == 0 } + changes.filter { $0.level.size != 0 }
     for (position, item) in levels.enumerated() {

@@ -66,7 +66,7 @@ struct SimulatedDerivative {
 }
 
 extension Speller {
-  /// What there is to say of a contract.
+  /// The figures of a contract.
   func derivative(now: Timestamp, interval: Int64 = SimulatedDerivative.interval) -> SimulatedDerivative {
     SimulatedDerivative(state, now: now, interval: interval)
   }

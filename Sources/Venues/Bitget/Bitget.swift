@@ -19,7 +19,7 @@ package final class Bitget: Dialect, RegisteredVenue {
   /// The newest trades of a market that are recognised when a subscription begins with them: more than any first
   /// message is said to have.
   static let seenTradeLimit = 512
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, quote, trades, ticker, other }
   private static let channels: [VenueProfile.Channel] = [
     .init("books", .book, silence: .linked, .contradicted),

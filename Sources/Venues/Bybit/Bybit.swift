@@ -18,7 +18,7 @@ package final class Bybit: Dialect, RegisteredVenue {
   /// Subscriptions sent in one go, and the time between two goes. 200 at once have been taken; nothing promises it.
   static let requestsAtOnce = 10
   static let requestInterval = 100 * Microseconds.millisecond
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, quote, trades, ticker, liquidations, other }
   /// In front of a symbol and a point. The book has 200 levels a side; those that fall out of it come as removals.
   private static let channels: [VenueProfile.Channel] = [

@@ -19,7 +19,7 @@ package final class Coinbase: Dialect, RegisteredVenue {
     // All of a product's channels are one subscription: what has taken its heartbeat has taken its book.
     .init("heartbeat", .heartbeat, silence: .atLeast(every: Microseconds.second), isOfAll: true),
   ]
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, matches, ticker, heartbeat }
 
   package static let venue: Venue = Venue(

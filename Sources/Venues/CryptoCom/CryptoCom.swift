@@ -17,7 +17,7 @@ package final class CryptoCom: Dialect, RegisteredVenue {
   static let openingPause = Microseconds.second
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, trade, ticker }
   private static let channels: [VenueProfile.Channel] = [
     .init("book", .book, silence: .linked, .atLeast(every: idleInterval), .contradicted),

@@ -14,7 +14,7 @@ extension CryptoCom {
     return text.equals("book") ? .snapshot : .other
   }
 
-  /// What of a subscription's message has been met.
+  /// The fields of a subscription's message that have been read.
   private struct Result {
     var index: Int?
     var kind: Kind?
@@ -86,7 +86,7 @@ extension CryptoCom {
         let slice = try reader.string("channel")
         result.kind = Self.kind(reader.text(slice))
       } else if reader.equals(key, "data") {
-        // What it is of stands before it as a rule; if not, it waits.
+        // The channel stands before the data as a rule; if not, the data wait.
         if let name, let kind = result.kind, kind != .other, !result.isRead {
           let index = try instruments.index(reader.text(name))
           try readData(&reader, kind, index, isFirst: isFirst, &instruments, &outcome, into: &batch)
@@ -128,7 +128,7 @@ extension CryptoCom {
       case .snapshot, .update:
         try readBook(&reader, isSnapshot: kind == .snapshot, index, &instruments, &outcome, into: &batch)
       case .trades:
-        // What a channel begins with is from before it, however short a time.
+        // The first trades of a channel are older than the subscription, if only by a moment.
         batch.events.append(
           .trade(
             try instruments.readTrade(&reader, Self.tradeFormat, index, now: outcome.now, isBacklog: isFirst)))
@@ -175,7 +175,7 @@ extension CryptoCom {
     guard let number else { throw FeedError.missing("u", in: "book") }
     guard isSnapshot || previous != nil else { throw FeedError.missing("pu", in: "book update") }
     batch.appendBook(isSnapshot ? .snapshot : .delta, index, since: mark, time: time ?? outcome.now)
-    // What a snapshot says came before it is nothing that a change could repeat.
+    // A change never repeats an update from before the snapshot.
     outcome.number(UpdateNumbers(first: number, last: number, previous: isSnapshot ? -1 : previous ?? 0))
   }
 

@@ -1,7 +1,7 @@
 import Bytes
 import MarketData
 
-/// What a venue says of a derivative by REST alone: how it is requested, and how the answer is read.
+/// Figures of a derivative by REST: the request, and the reader of its answer.
 struct DerivativePoll: Sendable {
   typealias Read =
     @Sendable (
@@ -12,11 +12,11 @@ struct DerivativePoll: Sendable {
   var path: @Sendable (Instrument) -> String?
   /// The time between two requests for a market, µs; longer if the budget is too small for all that is wanted.
   var every: Int64
-  /// What a request costs of the budget.
+  /// The weight of a request in the budget.
   var weight = 1
   /// Bytes that an answer has at most.
   var bodyLimit = 64 << 10
-  /// What somebody has to want of a market.
+  /// The data that a client must want of a market.
   var wish = MarketWishes.derivative
   /// Whether the answer says nothing without the mark: then it is requested once the mark is known.
   var needsMark = false

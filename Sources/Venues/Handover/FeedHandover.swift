@@ -61,9 +61,8 @@ package final class FeedHandover {
     }
   }
 
-  /// What is followed now, in its order, so that indices stay what they are; then what is configured and could not be
-  /// had. What a selection (`*-USD`) comes to is not asked again: the symbols stay those that it came to at the
-  /// beginning.
+  /// The followed symbols in their order, which keeps the indices; then the configured ones that were not available. A
+  /// selection (`*-USD`) is not resolved again: its symbols stay those of the beginning.
   private static func symbols(of market: Market, configured: [String]) -> [String] {
     let followed = market.instruments.map { FeedSymbol($0.instrument).text }
     let known = Set(followed)

@@ -14,7 +14,7 @@ import MarketData
 ///
 /// **A name that the venue does not know ends the connection, without a word.** Only listed names are subscribed.
 package final class Hyperliquid: Dialect, RegisteredVenue {
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, quote, trades, context }
   private static let channels: [VenueProfile.Channel] = [
     .init("l2Book", .book, silence: .atLeast(every: bookInterval), .contradicted),

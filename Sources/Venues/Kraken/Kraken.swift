@@ -11,7 +11,7 @@ package final class Kraken: Dialect, RegisteredVenue {
   /// The depth that is subscribed. The book must be cut to the one that is acknowledged, which is this one or, in what
   /// others have recorded, theirs: Kraken sends no removal for levels that fall out of it.
   static let bookDepth = 100
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, trade, ticker }
   private static let channels: [VenueProfile.Channel] = [
     .init("book", .book, silence: .linked, .contradicted),

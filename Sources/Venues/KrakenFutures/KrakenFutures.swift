@@ -11,7 +11,7 @@ import MarketData
 /// **Sizes.** Those of linear contracts are in base units. Those of inverse contracts (`PI_`, `FI_`) are in US dollars,
 /// which have no exact value in base units; they are left out.
 package final class KrakenFutures: Dialect, RegisteredVenue {
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, trade, ticker }
   private static let channels: [VenueProfile.Channel] = [
     .init("book", .book, silence: .linked, .contradicted), .init("trade", .trades, silence: .contradicted),
@@ -52,8 +52,8 @@ package final class KrakenFutures: Dialect, RegisteredVenue {
       ])
     facts.list = Self.listing
     facts.volumes = [Self.volumes]
-    // What the venue says to a product that it does not know has not been captured: it may say nothing. Requests go one
-    // by one, so a few that are lost take a minute.
+    // No capture shows the venue's reply to an unknown product: it may be silent. Requests go one by one, so a few
+    // lost ones take a minute.
     facts.silenceLimit = 3 * Microseconds.minute
     facts.carriesHalted = false
     self.facts = facts

@@ -22,7 +22,7 @@ package final class KuCoin: Dialect, RegisteredVenue {
   /// A subscription that was one too many is sent again after this long.
   static let retryAfter = 10 * Microseconds.second
 
-  /// What of the venue's a socket carries.
+  /// The part of the venue that a socket serves.
   enum Part: String { case spot, futures }
 
   private static let channels: [VenueProfile.Channel] = [

@@ -18,7 +18,7 @@ package final class OKX: Dialect, RegisteredVenue {
   static let symbolsPerRequest = 25
   /// The pause that a refusal for too many requests costs.
   static let ratePause = 5 * Microseconds.second
-  /// What the indices in `DialectFacts.channels` are.
+  /// The channels, by their indices in `DialectFacts.channels`.
   enum Channel: Int { case book, quote, trades, ticker, liquidations, derivative, index, other }
   private static let channels: [VenueProfile.Channel] = [
     // A book that does not change says so about once a minute.

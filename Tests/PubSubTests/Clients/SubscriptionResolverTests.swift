@@ -64,7 +64,7 @@ struct SubscriptionResolverTests {
     let grant = Grant(subject: "a", channels: [.quote], symbols: [SymbolRules(["kraken:BTC-USD"])!])
     let items = [
       item(.trades, "kraken:BTC-USD"), item(.quote, "kraken:ETH-USD"), item(.quote, "late:BTC-USD"),
-      item(.quote, "kraken:XXX-USD"), item(.quote, "kraken:*"),
+      item(.quote, "kraken:NONE-USD"), item(.quote, "kraken:*"),
     ]
     let result = resolver.resolve(items, for: asker(grant: grant), now: now) { _ in false }
     #expect(result.failures.map(\.item) == [0, 1, 2, 3])

@@ -225,11 +225,11 @@ struct AppViewTests {
   @Test("a symbol that does not exist is refused, and the others go on")
   func refused() {
     let world = World(instruments: 3)
-    let apps = Self.apps(world, StreamRequest.pulse(Self.symbols + ["kraken:XXX-USD"]).untyped)
+    let apps = Self.apps(world, StreamRequest.pulse(Self.symbols + ["kraken:NONE-USD"]).untyped)
     world.play(steps: 30, seed: 5)
     for app in apps {
       app.read()
-      #expect(app.view["refused kraken:XXX-USD"] == "unknown_symbol")
+      #expect(app.view["refused kraken:NONE-USD"] == "unknown_symbol")
       #expect(app.view["pulse kraken:BTC-USD"] != nil)
     }
   }
