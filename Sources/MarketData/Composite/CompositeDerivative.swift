@@ -1,7 +1,7 @@
 import Bytes
 
-/// The perpetuals of one pair at several venues, combined: open interest is summed; mark, index and funding are weighted
-/// by it. A value combines the venues that send it with their open interest; without any it is unknown.
+/// The perpetuals of one pair at several venues, combined: open interest is summed; mark, index and funding are
+/// weighted by it. A value combines the venues that send it with their open interest; without any it is unknown.
 package struct CompositeDerivative: Sendable, Equatable {
   /// Venues settle at different intervals: rates are per this time, µs.
   package static let fundingInterval = 8 * Microseconds.hour
